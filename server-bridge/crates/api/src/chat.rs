@@ -50,10 +50,13 @@ pub struct MessageView {
     #[serde(default)]
     #[schema(required)]
     pub chat_id: String,
-    /// Its author.
+    /// Who speaks.
     #[serde(default)]
     #[schema(required)]
     pub role: Role,
+    /// The id of the account whose person wrote it or ran it; none for what an agent or the server says.
+    #[schema(required)]
+    pub author: Option<i64>,
     /// What it says.
     #[serde(default)]
     #[schema(required)]

@@ -1,9 +1,10 @@
 //! Chats that leave the server as a file, written down while it is read: a chat may be larger than the memory.
 
-use api::document::{AgentDocument, ExecDocument};
+use api::document::AgentDocument;
 use serde_json::json;
 use store::{Chat, ChatId, Message, MessageId, MessageRole, User};
 
+use crate::document;
 use crate::limits::EXPORT_PAGE_ROWS;
 use crate::views::{chat_view, message_view};
 use crate::{ChatService, Result};
@@ -102,14 +103,12 @@ impl Export {
 
 /// A message to be read.
 fn markdown(message: &Message) -> String {
-    let document = message.exec_json.as_deref();
     let text = message.text.trim_end();
     match message.role {
         MessageRole::User => format!("\n## You\n\n{text}\n"),
         MessageRole::Notice => format!("\n> {}\n", text.replace('\n', "\n> ")),
         MessageRole::Exec => {
-            let exec: ExecDocument =
-                document.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+            let exec = document::exec(message).unwrap_or_default();
             let code = exec.exit_code.map(|code| format!(" {code}")).unwrap_or_default();
             let place = exec.runner.map(|place| format!(" on {place}")).unwrap_or_default();
             format!(
@@ -119,7 +118,7 @@ fn markdown(message: &Message) -> String {
                 fenced(text)
             )
         }
-        MessageRole::Assistant => match document.and_then(|json| serde_json::from_str(json).ok()) {
+        MessageRole::Assistant => match document::agent(message) {
             Some(AgentDocument::Tool { tool, hint, status, place, .. }) => {
                 let place = place.map(|place| format!(" on {place}")).unwrap_or_default();
                 format!("\n**{tool}** ({status}{place})\n\n{}{}", fenced(&hint), fenced(text))

@@ -46,6 +46,7 @@ mod attachments;
 mod bus;
 mod commands;
 mod detail;
+mod document;
 mod error;
 mod event;
 mod exec_document;

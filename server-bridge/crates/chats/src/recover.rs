@@ -6,8 +6,7 @@ use store::{Exec, Message, User};
 
 use crate::house::House;
 use crate::shell::{Begin, Run};
-use crate::{Result, exec_document};
-use api::document::ExecDocument;
+use crate::{Result, document, exec_document};
 use execs::Ending;
 
 /// Starts a task for each exec that is on record as running, and returns how many of them a message shows.
@@ -33,9 +32,8 @@ pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
 }
 
 async fn go_on(service: &Arc<House>, user: User, exec: Exec, message: Message) -> Result<Option<Run>> {
-    let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    let mut document: ExecDocument =
-        document.unwrap_or_else(|| exec_document::running(&exec.exec_id, &exec.command, exec.runner.clone()));
+    let mut document = document::exec(&message)
+        .unwrap_or_else(|| exec_document::running(&exec.exec_id, &exec.command, exec.runner.clone()));
     if let Some(outcome) = exec_document::outcome(&document) {
         // A server of an earlier version came no further than to the message.
         let ending = Ending::on_record(outcome);

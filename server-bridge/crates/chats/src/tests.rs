@@ -132,5 +132,5 @@ impl Bench {
 }
 
 fn document(message: &Message) -> ExecDocument {
-    serde_json::from_str(message.exec_json.as_deref().unwrap()).unwrap()
+    serde_json::from_str(message.document_json.as_deref().unwrap()).unwrap()
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
 use store::{Message, MessageId, MessageRole};
 
+use crate::document::Document;
 use crate::limits::{TOLD_KEPT_BYTES, TOLD_KEPT_OF_ALL_BYTES, TOLD_PIECE_BYTES};
 
 /// Something that was told of a message before the message itself said it.
@@ -118,7 +118,7 @@ impl Writing<'_> {
 
     /// A message speaks for itself from now on; counting goes on as long as it is under way.
     pub(crate) fn changed(&mut self, message: &Message) {
-        if !is_under_way(message) {
+        if !Document::of(message).is_some_and(|document| document.is_under_way()) {
             return self.forget(message.id);
         }
         let Entries { by_message, kept_bytes } = &mut *self.0;
@@ -136,16 +136,6 @@ impl Writing<'_> {
     }
 }
 
-/// Whether more may be told of a message.
-fn is_under_way(message: &Message) -> bool {
-    #[derive(Deserialize)]
-    struct Document {
-        status: String,
-    }
-    let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    document.is_some_and(|Document { status }| ["queued", "running", "asking"].contains(&status.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use store::ChatId;
@@ -157,8 +147,9 @@ mod tests {
             id: MessageId(1),
             chat: ChatId::random(),
             role,
+            author: None,
             text: String::new(),
-            exec_json: Some(format!(r#"{{"kind":"reply","status":"{status}"}}"#)),
+            document_json: Some(format!(r#"{{"kind":"reply","status":"{status}"}}"#)),
             created_at_ms: 0,
             undone: false,
         }

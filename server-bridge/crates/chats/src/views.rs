@@ -1,9 +1,10 @@
 //! Chats and messages as the documents of the HTTP API have them.
 
 use api::chat::{ChatView, LiveView, MessageView};
-use store::{Chat, Message, MessageRole};
+use store::{Chat, Message};
 
 use crate::Shown;
+use crate::document::Document;
 use crate::told::Told;
 
 /// A chat as clients read it.
@@ -20,17 +21,19 @@ pub fn chat_view(chat: Chat) -> ChatView {
 
 /// A message as clients read it, with the document that its role has.
 pub fn message_view(message: Message) -> MessageView {
-    let document = message.exec_json.as_deref();
-    let is = |role| message.role == role;
+    let (exec, agent) = match Document::of(&message) {
+        Some(Document::Exec(exec)) => (Some(*exec), None),
+        Some(Document::Agent(agent)) => (None, Some(*agent)),
+        None => (None, None),
+    };
     MessageView {
         id: message.id.0,
         chat_id: message.chat.to_string(),
         role: message.role.as_str().into(),
         created_at: message.created_at_ms,
-        exec: document.filter(|_| is(MessageRole::Exec)).and_then(|json| serde_json::from_str(json).ok()),
-        agent: document
-            .filter(|_| is(MessageRole::Assistant))
-            .and_then(|json| serde_json::from_str(json).ok()),
+        author: message.author.map(|author| author.0),
+        exec,
+        agent,
         undone: message.undone,
         live: Vec::new(),
         text: message.text,

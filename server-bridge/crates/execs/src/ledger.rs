@@ -141,7 +141,7 @@ impl Ledger {
         let message = message.map(|message| store::ShownEnd {
             id: message.id,
             text: message.text,
-            exec_json: message.document,
+            document_json: message.document,
         });
         let end = ExecEnd { user: user.id, exec_id, outcome: &ending.outcome, audit: &audit, message };
         let ended = self.0.store.end_exec(end, || fault(Point::BeforeCommit)).await?;
@@ -163,7 +163,7 @@ impl Ledger {
             Some(id) => self.0.store.message(user.id, id).await.ok(),
             None => None,
         };
-        let document = shown.as_ref().and_then(|message| message.exec_json.as_deref());
+        let document = shown.as_ref().and_then(|message| message.document_json.as_deref());
         let document = document.and_then(|document| corrected(document, &ending.outcome));
         let message = shown.as_ref().zip(document.as_deref());
         self.end(End {

@@ -149,7 +149,7 @@ async fn a_lost_command_that_a_message_shows_is_corrected_with_its_message() {
     let recorded = bench.ledger.end_of_record(&bench.user, &record, &found).await.unwrap();
     let told = recorded.message().expect("the message is corrected");
     assert_eq!(told.text, "so far");
-    let document: serde_json::Value = serde_json::from_str(told.exec_json.as_deref().unwrap()).unwrap();
+    let document: serde_json::Value = serde_json::from_str(told.document_json.as_deref().unwrap()).unwrap();
     assert_eq!((&document["status"], &document["kept"]), (&"cancelled".into(), &1.into()));
     assert_eq!(bench.trail().await, [entry("exec", "lost"), entry(EXEC_CORRECTED, "cancelled")]);
 }

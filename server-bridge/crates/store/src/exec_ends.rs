@@ -40,7 +40,7 @@ pub struct ShownEnd<'a> {
     /// Its text.
     pub text: &'a str,
     /// Its document.
-    pub exec_json: &'a str,
+    pub document_json: &'a str,
 }
 
 /// What [`Store::end_exec`] did. The message is `None` where none was to be changed, and where it is gone.
@@ -88,8 +88,8 @@ impl Store {
         };
         append_entry(&mut *transaction, now_ms, entry).await?;
         let message = match end.message {
-            Some(ShownEnd { id, text, exec_json }) => {
-                update_in(&mut *transaction, end.user, id, text, Some(exec_json)).await?
+            Some(ShownEnd { id, text, document_json }) => {
+                update_in(&mut *transaction, end.user, id, text, Some(document_json)).await?
             }
             None => None,
         };

@@ -4,7 +4,7 @@ use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result};
 use crate::limits::{EXEC_COMMAND_MAX_BYTES, beginning, rows};
-use crate::messages::append_to;
+use crate::messages::{NewMessage, append_to};
 use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 
 /// How an exec stands.
@@ -217,12 +217,13 @@ impl Store {
         &self,
         request: &ExecRequest,
         chat: &ChatId,
-        exec_json: &str,
+        document_json: &str,
     ) -> Result<Message> {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write().await?;
-        let (role, json) = (MessageRole::Exec, Some(exec_json));
-        let message = append_to(&mut transaction, now_ms, request.user, chat, None, role, "", json).await?;
+        let (user, role, document_json) = (request.user, MessageRole::Exec, Some(document_json));
+        let new = NewMessage { user, chat, turn: None, role, text: "", document_json };
+        let message = append_to(&mut transaction, now_ms, new).await?;
         let shown = ExecRequest { message: Some(message.id), ..request.clone() };
         if !insert(&mut transaction, now_ms, &shown).await? {
             return Err(Error::Conflict { exec_id: request.exec_id.to_string() });

@@ -171,8 +171,8 @@ impl Store {
             if let Some(parent) = plan.parent {
                 // The cards of its calls lead to it.
                 sqlx::query(
-                    "UPDATE messages SET exec_json = REPLACE(exec_json, $1, $2)
-                     WHERE chat_id = $3 AND exec_json LIKE '%' || $1 || '%'",
+                    "UPDATE messages SET document_json = REPLACE(document_json, $1, $2)
+                     WHERE chat_id = $3 AND document_json LIKE '%' || $1 || '%'",
                 )
                 .bind(&plan.chat)
                 .bind(chat)

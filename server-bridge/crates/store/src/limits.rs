@@ -70,8 +70,8 @@ pub const MESSAGE_TEXT_MAX_BYTES: usize = 1024 * 1024;
 pub const SEND_ID_MAX_BYTES: usize = 64;
 /// The largest note of what came of it, in bytes.
 pub const SEND_ANSWER_MAX_BYTES: usize = 16 * 1024;
-/// The largest exec document of one message, in bytes.
-pub const MESSAGE_EXEC_MAX_BYTES: usize = 256 * 1024;
+/// The largest document of one message, in bytes.
+pub const MESSAGE_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 /// How much of a command line is recorded with its exec, in bytes; the rest is cut.
 pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 /// How much of an exec's error text is recorded, in bytes; the rest is cut.

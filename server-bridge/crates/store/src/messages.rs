@@ -3,7 +3,7 @@
 use sqlx::{Executor, FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
-use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_EXEC_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
+use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_DOCUMENT_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
 use crate::{ChatId, MessageId, Store, TurnId, UserId};
 
 /// Who speaks.
@@ -42,10 +42,15 @@ pub struct Message {
     pub chat: ChatId,
     /// Who speaks.
     pub role: MessageRole,
+    /// The person who wrote it, or who ran the command; `None` for what an agent or the server says, and where their account
+    /// is gone. It is information, never permission.
+    #[sqlx(rename = "author_id")]
+    pub author: Option<UserId>,
     /// The text.
     pub text: String,
-    /// For [`MessageRole::Exec`]: what ran and how it ended, as the JSON text its writer gave.
-    pub exec_json: Option<String>,
+    /// For [`MessageRole::Exec`] what ran and how it ended, for [`MessageRole::Assistant`] an answer or a tool call; as the
+    /// JSON text its writer gave.
+    pub document_json: Option<String>,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
     /// True if it belongs to a turn that was taken back.
@@ -58,16 +63,16 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a text beyond
-    /// 1 MiB or an exec document beyond 256 KiB.
+    /// 1 MiB or a document beyond 256 KiB.
     pub async fn append_message(
         &self,
         user: UserId,
         chat: &ChatId,
         role: MessageRole,
         text: &str,
-        exec_json: Option<&str>,
+        document_json: Option<&str>,
     ) -> Result<Message> {
-        self.append(user, chat, None, role, text, exec_json).await
+        self.append(NewMessage { user, chat, turn: None, role, text, document_json }).await
     }
 
     /// The same for a message that comes of a turn, and is taken back with it.
@@ -81,28 +86,20 @@ impl Store {
         turn: TurnId,
         role: MessageRole,
         text: &str,
-        exec_json: Option<&str>,
+        document_json: Option<&str>,
     ) -> Result<Message> {
-        self.append(user, chat, Some(turn), role, text, exec_json).await
+        self.append(NewMessage { user, chat, turn: Some(turn), role, text, document_json }).await
     }
 
-    async fn append(
-        &self,
-        user: UserId,
-        chat: &ChatId,
-        turn: Option<TurnId>,
-        role: MessageRole,
-        text: &str,
-        exec_json: Option<&str>,
-    ) -> Result<Message> {
+    async fn append(&self, new: NewMessage<'_>) -> Result<Message> {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write().await?;
-        let message = append_to(&mut transaction, now_ms, user, chat, turn, role, text, exec_json).await?;
+        let message = append_to(&mut transaction, now_ms, new).await?;
         transaction.commit().await?;
         Ok(message)
     }
 
-    /// Replaces the text and the exec document of a message in one of a user's conversations.
+    /// Replaces the text and the document of a message in one of a user's conversations.
     ///
     /// # Errors
     /// [`Error::NotFound`] if it is gone or another user's; [`Error::Invalid`] as for [`Store::append_message`].
@@ -111,9 +108,9 @@ impl Store {
         user: UserId,
         id: MessageId,
         text: &str,
-        exec_json: Option<&str>,
+        document_json: Option<&str>,
     ) -> Result<Message> {
-        update_in(self.database.writer(), user, id, text, exec_json)
+        update_in(self.database.writer(), user, id, text, document_json)
             .await?
             .ok_or_else(|| Error::not_found("message", id))
     }
@@ -124,7 +121,7 @@ impl Store {
     /// [`Error::NotFound`], also for another user's.
     pub async fn message(&self, user: UserId, id: MessageId) -> Result<Message> {
         sqlx::query_as(
-            "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms, m.undone
+            "SELECT m.id, m.chat_id, m.role, m.author_id, m.text, m.document_json, m.created_at_ms, m.undone
              FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2 AND NOT c.is_copying",
         )
         .bind(id)
@@ -149,7 +146,7 @@ impl Store {
         self.chat(user, chat).await?;
         let limit = rows(limit);
         let mut page: Vec<Message> = sqlx::query_as(
-            "SELECT id, chat_id, role, text, exec_json, created_at_ms, undone FROM messages
+            "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
              WHERE chat_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
         )
         .bind(chat)
@@ -179,7 +176,7 @@ impl Store {
         self.chat(user, chat).await?;
         let limit = rows(limit);
         let mut page: Vec<Message> = sqlx::query_as(
-            "SELECT id, chat_id, role, text, exec_json, created_at_ms, undone FROM messages
+            "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
              WHERE chat_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         )
         .bind(chat)
@@ -194,28 +191,46 @@ impl Store {
     }
 }
 
+/// A message to add.
+#[derive(Clone, Copy)]
+pub(crate) struct NewMessage<'a> {
+    /// The owner of the conversation, who is the author of what a person says or runs.
+    pub user: UserId,
+    pub chat: &'a ChatId,
+    /// The turn that it comes of, and is taken back with.
+    pub turn: Option<TurnId>,
+    pub role: MessageRole,
+    pub text: &'a str,
+    pub document_json: Option<&'a str>,
+}
+
+impl NewMessage<'_> {
+    fn author(&self) -> Option<UserId> {
+        match self.role {
+            MessageRole::User | MessageRole::Exec => Some(self.user),
+            MessageRole::Notice | MessageRole::Assistant => None,
+        }
+    }
+}
+
 /// Adds a message as a part of a transaction; see [`Store::append_message`].
-#[expect(clippy::too_many_arguments, reason = "all of a row")]
 pub(crate) async fn append_to(
     transaction: &mut Transaction<'static, Sqlite>,
     now_ms: i64,
-    user: UserId,
-    chat: &ChatId,
-    turn: Option<TurnId>,
-    role: MessageRole,
-    text: &str,
-    exec_json: Option<&str>,
+    new: NewMessage<'_>,
 ) -> Result<Message> {
-    check_sizes(text, exec_json)?;
+    let NewMessage { user, chat, turn, role, text, document_json } = new;
+    check_sizes(text, document_json)?;
     let message: Option<Message> = sqlx::query_as(
-        "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id)
-         SELECT c.id, $2, $3, $4, $5, $6 FROM chats c WHERE c.id = $1 AND c.user_id = $7 AND NOT c.is_copying
-         RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
+        "INSERT INTO messages (chat_id, role, author_id, text, document_json, created_at_ms, turn_id)
+         SELECT c.id, $2, $3, $4, $5, $6, $7 FROM chats c WHERE c.id = $1 AND c.user_id = $8 AND NOT c.is_copying
+         RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",
     )
     .bind(chat)
     .bind(role)
+    .bind(new.author())
     .bind(text)
-    .bind(exec_json)
+    .bind(document_json)
     .bind(now_ms)
     .bind(turn)
     .bind(user)
@@ -234,32 +249,32 @@ pub(crate) async fn append_to(
     Ok(message)
 }
 
-/// Replaces a message's text and exec document, by itself or as a part of a transaction; `None` where it is gone or another
+/// Replaces a message's text and document, by itself or as a part of a transaction; `None` where it is gone or another
 /// user's.
 pub(crate) async fn update_in<'e>(
     executor: impl Executor<'e, Database = Sqlite>,
     user: UserId,
     id: MessageId,
     text: &str,
-    exec_json: Option<&str>,
+    document_json: Option<&str>,
 ) -> Result<Option<Message>> {
-    check_sizes(text, exec_json)?;
+    check_sizes(text, document_json)?;
     Ok(sqlx::query_as(
-        "UPDATE messages SET text = $1, exec_json = $2
+        "UPDATE messages SET text = $1, document_json = $2
          WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
-         RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
+         RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",
     )
     .bind(text)
-    .bind(exec_json)
+    .bind(document_json)
     .bind(id)
     .bind(user)
     .fetch_optional(executor)
     .await?)
 }
 
-fn check_sizes(text: &str, exec_json: Option<&str>) -> Result<()> {
+fn check_sizes(text: &str, document_json: Option<&str>) -> Result<()> {
     check_length("message", text, MESSAGE_TEXT_MAX_BYTES)?;
-    check_length("exec document", exec_json.unwrap_or_default(), MESSAGE_EXEC_MAX_BYTES)
+    check_length("document", document_json.unwrap_or_default(), MESSAGE_DOCUMENT_MAX_BYTES)
 }
 
 /// The beginning of a text on one line.

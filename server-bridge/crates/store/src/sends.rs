@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SEND_ANSWER_MAX_BYTES, SEND_ID_MAX_BYTES};
-use crate::messages::{Message, MessageRole, append_to};
+use crate::messages::{Message, MessageRole, NewMessage, append_to};
 use crate::{ChatId, Store, UserId};
 
 /// What came of saying something under an id.
@@ -44,7 +44,7 @@ impl Store {
         check_length("send_id", send_id, SEND_ID_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
         let known: Option<KnownSend> = sqlx::query_as(
-            "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms, m.undone, s.answer_json,
+            "SELECT m.id, m.chat_id, m.role, m.author_id, m.text, m.document_json, m.created_at_ms, m.undone, s.answer_json,
                     EXISTS (SELECT 1 FROM messages l WHERE l.chat_id = m.chat_id AND l.id > m.id) AS is_followed
              FROM sends s JOIN messages m ON m.id = s.message_id JOIN chats c ON c.id = s.chat_id
              WHERE s.chat_id = $1 AND s.send_id = $2 AND c.user_id = $3",
@@ -58,8 +58,9 @@ impl Store {
             return Ok(Said::Known(Box::new(known)));
         }
         let now_ms = self.now_ms();
-        let message =
-            append_to(&mut transaction, now_ms, user, chat, None, MessageRole::User, text, None).await?;
+        let role = MessageRole::User;
+        let new = NewMessage { user, chat, turn: None, role, text, document_json: None };
+        let message = append_to(&mut transaction, now_ms, new).await?;
         sqlx::query("INSERT INTO sends (chat_id, send_id, message_id) VALUES ($1, $2, $3)")
             .bind(chat)
             .bind(send_id)

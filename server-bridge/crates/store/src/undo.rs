@@ -148,7 +148,7 @@ async fn take_back_of(
         mark.push_bind(chat).push(" AND (turn_id = ").push_bind(turn);
         // Of an earlier version's turns only the one that shows them is known.
         mark.push(" OR id = (SELECT t.message_id FROM turns t WHERE t.id = ").push_bind(turn);
-        mark.push(")) RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone");
+        mark.push(")) RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone");
         marked.extend(mark.build_query_as::<Message>().fetch_all(&mut **transaction).await?);
     }
     Ok(marked)

@@ -7,7 +7,7 @@ export function chat(id: string, updatedAt = 0): Chat {
 }
 
 export function message(id: number, text = `text ${id}`, chatId = "a"): Message {
-  return { id, chat_id: chatId, role: "user", text, created_at: id, exec: null, agent: null };
+  return { id, chat_id: chatId, role: "user", author: 1, text, created_at: id, exec: null, agent: null };
 }
 
 export function exec(change: Partial<Exec> = {}): Exec {

@@ -7,7 +7,7 @@ use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
 
 use crate::house::House;
 use crate::transcript::{LeftOut, Transcript};
-use crate::{Channel, ChatEvent, Part};
+use crate::{Channel, ChatEvent, Part, document};
 use agent::engine::Stream;
 
 /// The document of a turn's first answer.
@@ -104,8 +104,7 @@ impl Screen<'_> {
     pub(crate) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
         let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;
         for message in messages.into_iter().filter(|message| message.id > first) {
-            let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-            let Some(settled) = document.and_then(settled) else { continue };
+            let Some(settled) = document::agent(&message).and_then(settled) else { continue };
             self.change(message.id, &message.text, &settled).await?;
         }
         Ok(())

@@ -112,7 +112,7 @@ async fn reads_go_side_by_side_eight_at_most_and_writes_stand_between_them() {
     loop {
         if let ChatEvent::Message(message) = bench.next_event().await
             && message.text == "done"
-            && message.exec_json.is_some_and(|document| document.contains(r#""status":"done""#))
+            && message.document_json.is_some_and(|document| document.contains(r#""status":"done""#))
         {
             break;
         }

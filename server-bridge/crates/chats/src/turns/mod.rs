@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::house::House;
 use crate::queue::{Job, Waiting, Worker};
 use crate::stored::{Screen, Stored, reply, to_json};
-use crate::{ChatEvent, Result};
+use crate::{ChatEvent, Result, document};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::limits::REASONING_SHOWN_BYTES;
@@ -210,8 +210,7 @@ async fn restore_words(service: &Arc<House>, user: &User, chat: &ChatId, turn: T
 
 /// The thoughts that an answer shows.
 fn reasoning_of(message: &store::Message) -> String {
-    let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    match document {
+    match document::agent(message) {
         Some(AgentDocument::Reply { reasoning, .. }) => reasoning,
         Some(AgentDocument::Tool { .. }) | None => String::new(),
     }

@@ -157,8 +157,9 @@ const MESSAGES: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
         ("role", "s.role"),
+        ("author_id", "s.author_id"),
         ("text", "s.text"),
-        ("exec_json", "s.exec_json"),
+        ("document_json", "s.document_json"),
         ("created_at_ms", "s.created_at_ms"),
         (
             "turn_id",

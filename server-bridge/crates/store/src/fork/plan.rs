@@ -141,7 +141,7 @@ async fn messages(
     up_to: TurnId,
 ) -> Result<Vec<Item>> {
     Ok(sqlx::query_as(
-        "SELECT m.id, m.turn_id, OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.exec_json), 0) AS size_bytes
+        "SELECT m.id, m.turn_id, OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.document_json), 0) AS size_bytes
          FROM messages m WHERE m.chat_id = $1 AND NOT m.undone
             AND NOT EXISTS (SELECT 1 FROM execs e WHERE e.message_id = m.id AND e.status = 'running')
             AND (m.turn_id IS NOT NULL OR m.id < COALESCE(

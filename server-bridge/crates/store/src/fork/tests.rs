@@ -225,7 +225,7 @@ async fn a_forks_named_sub_agents_know_what_they_knew() {
     assert_eq!((copy.role.as_deref(), copy.title.as_str()), (Some("looker"), "task"));
     let card = store.message(user, copy.message.unwrap()).await.unwrap();
     assert!(
-        card.chat == fork && card.exec_json.unwrap().contains(copy.chat.as_str()),
+        card.chat == fork && card.document_json.unwrap().contains(copy.chat.as_str()),
         "its card leads to it"
     );
     assert_eq!(

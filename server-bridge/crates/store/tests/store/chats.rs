@@ -90,11 +90,13 @@ async fn every_role_and_an_exec_document_read_back_and_an_update_replaces_them()
         let message =
             store.append_message(ann, &chat.id, role, "text\0\n\u{1f980}", Some("{}")).await.unwrap();
         assert_eq!((message.role, message.text.as_str()), (role, "text\0\n\u{1f980}"));
+        let is_a_persons = matches!(role, MessageRole::User | MessageRole::Exec);
+        assert_eq!(message.author, is_a_persons.then_some(ann), "{role:?}");
         assert_eq!(store.message(ann, message.id).await.unwrap(), message);
     }
     let exec = store.append_message(ann, &chat.id, MessageRole::Exec, "", Some(r#"{"a":1}"#)).await.unwrap();
     let updated = store.update_message(ann, exec.id, "out", Some(r#"{"a":2}"#)).await.unwrap();
-    assert_eq!((updated.text.as_str(), updated.exec_json.as_deref()), ("out", Some(r#"{"a":2}"#)));
+    assert_eq!((updated.text.as_str(), updated.document_json.as_deref()), ("out", Some(r#"{"a":2}"#)));
     assert_eq!(store.message(ann, exec.id).await.unwrap(), updated);
     let huge = "x".repeat(1024 * 1024 + 1);
     assert!(matches!(store.update_message(ann, exec.id, &huge, None).await, Err(Error::Invalid { .. })));

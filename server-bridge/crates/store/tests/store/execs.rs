@@ -118,15 +118,15 @@ async fn an_end_its_audit_entry_and_its_message_are_recorded_together_and_once()
 
     // Too long a document: nothing of the end is there.
     let (exited, long) = (outcome(ExecStatus::Exited, Some(0)), "x".repeat(1 << 20));
-    let shown = ShownEnd { id: message.id, text: "out", exec_json: &long };
+    let shown = ShownEnd { id: message.id, text: "out", document_json: &long };
     assert!(matches!(end_exec(&store, ann, &id, &exited, Some(shown)).await, Err(Error::Invalid { .. })));
     assert_eq!(store.exec(ann, &id).await.unwrap().status, ExecStatus::Running);
     assert!(trail(&store).await.is_empty());
 
-    let shown = ShownEnd { exec_json: "{\"a\":1}", ..shown };
+    let shown = ShownEnd { document_json: "{\"a\":1}", ..shown };
     let ended = end_exec(&store, ann, &id, &exited, Some(shown)).await.unwrap();
     let ExecEnded::Now(Some(told)) = ended else { panic!("{ended:?}") };
-    assert_eq!((told.text.as_str(), told.exec_json.as_deref()), ("out", Some("{\"a\":1}")));
+    assert_eq!((told.text.as_str(), told.document_json.as_deref()), ("out", Some("{\"a\":1}")));
     let again = end_exec(&store, ann, &id, &outcome(ExecStatus::Lost, None), Some(shown)).await.unwrap();
     assert_eq!(again, ExecEnded::Before);
     assert_eq!(trail(&store).await, [("exec".to_owned(), "exited".to_owned())]);
@@ -163,7 +163,7 @@ async fn a_message_that_is_gone_keeps_no_end_from_being_recorded() {
     let id = ExecId::random();
     let message = store.start_shown_exec(&request(ann, &id, "hash"), &chat.id, "{}").await.unwrap();
     store.delete_chat(ann, &chat.id).await.unwrap();
-    let shown = ShownEnd { id: message.id, text: "out", exec_json: "{}" };
+    let shown = ShownEnd { id: message.id, text: "out", document_json: "{}" };
     let ended = end_exec(&store, ann, &id, &outcome(ExecStatus::Exited, Some(0)), Some(shown)).await.unwrap();
     assert_eq!(ended, ExecEnded::Now(None));
     assert_eq!(trail(&store).await.len(), 1);

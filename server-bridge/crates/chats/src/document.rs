@@ -1,0 +1,56 @@
+//! The document of a message: an exec's or an agent's, by the message's role.
+
+use api::document::{AgentDocument, ExecDocument};
+use api::words::{ExecStatus, ToolStatus, TurnStatus};
+use store::{Message, MessageRole};
+
+/// A message's document, read.
+pub(crate) enum Document {
+    /// Of [`MessageRole::Exec`].
+    Exec(Box<ExecDocument>),
+    /// Of [`MessageRole::Assistant`].
+    Agent(Box<AgentDocument>),
+}
+
+impl Document {
+    /// Reads the document of a message; `None` where it has none, or one that a later version wrote and this one cannot read.
+    pub(crate) fn of(message: &Message) -> Option<Self> {
+        let json = message.document_json.as_deref()?;
+        match message.role {
+            MessageRole::Exec => serde_json::from_str(json).ok().map(Self::Exec),
+            MessageRole::Assistant => serde_json::from_str(json).ok().map(Self::Agent),
+            MessageRole::User | MessageRole::Notice => None,
+        }
+    }
+
+    /// True if what the document shows goes on, so that more may be said of it.
+    pub(crate) fn is_under_way(&self) -> bool {
+        match self {
+            Self::Exec(exec) => exec.status == ExecStatus::Running,
+            Self::Agent(agent) => match &**agent {
+                AgentDocument::Reply { status, .. } => {
+                    matches!(status, TurnStatus::Queued | TurnStatus::Running)
+                }
+                AgentDocument::Tool { status, .. } => {
+                    matches!(status, ToolStatus::Asking | ToolStatus::Running)
+                }
+            },
+        }
+    }
+}
+
+/// The exec that a message shows.
+pub(crate) fn exec(message: &Message) -> Option<ExecDocument> {
+    match Document::of(message)? {
+        Document::Exec(exec) => Some(*exec),
+        Document::Agent(_) => None,
+    }
+}
+
+/// What a message shows of an agent.
+pub(crate) fn agent(message: &Message) -> Option<AgentDocument> {
+    match Document::of(message)? {
+        Document::Agent(agent) => Some(*agent),
+        Document::Exec(_) => None,
+    }
+}

@@ -120,11 +120,8 @@ impl LiveSettings {
             io::ErrorKind::NotFound => BasePromptError::Missing(name.to_owned()),
             _ => BasePromptError::Unreadable(name.to_owned(), error),
         };
-        // Looked at first: opening a pipe waits for whoever writes into it.
-        if !tokio::fs::metadata(&path).await.map_err(unreadable)?.is_file() {
-            return Err(BasePromptError::NotAFile(name.to_owned()));
-        }
-        let content = beginning(&path).await.map_err(unreadable)?;
+        let content = beginning(&path, BASE_PROMPT_BYTES as u64 + 1).await.map_err(unreadable)?;
+        let content = content.ok_or_else(|| BasePromptError::NotAFile(name.to_owned()))?;
         if content.len() > BASE_PROMPT_BYTES {
             return Err(BasePromptError::TooLarge(name.to_owned()));
         }
@@ -136,12 +133,15 @@ impl LiveSettings {
     }
 }
 
-/// A file's content, up to a byte more than a base prompt may have.
-async fn beginning(path: &Path) -> io::Result<Vec<u8>> {
+/// A regular file's content, up to `limit` bytes; `None` for anything else. Its kind is looked at first, because opening a named
+/// pipe waits for a writer.
+pub(crate) async fn beginning(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    if !tokio::fs::metadata(path).await?.is_file() {
+        return Ok(None);
+    }
     let mut content = Vec::new();
-    let limit = BASE_PROMPT_BYTES as u64 + 1;
     tokio::fs::File::open(path).await?.take(limit).read_to_end(&mut content).await?;
-    Ok(content)
+    Ok(Some(content))
 }
 
 /// Whether a base prompt may be read from a file of this name: none outside of the home directory, and none that holds secrets.

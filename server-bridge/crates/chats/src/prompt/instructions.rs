@@ -5,11 +5,10 @@ use tools::Ported;
 
 use futures_util::future::BoxFuture;
 use store::Store;
-use tokio::io::AsyncReadExt;
 
 use crate::limits::INSTRUCTIONS_BYTES;
 use crate::preferences;
-use crate::server_settings::LiveSettings;
+use crate::server_settings::{LiveSettings, beginning as beginning_of_file};
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 
@@ -43,9 +42,7 @@ impl Global {
 
     /// The beginning of the server's file, where there is one that can be read.
     async fn of_server(&self) -> Option<String> {
-        let file = tokio::fs::File::open(self.settings.file(OF_SERVER)?).await.ok()?;
-        let mut content = Vec::new();
-        file.take(INSTRUCTIONS_BYTES).read_to_end(&mut content).await.ok()?;
+        let content = beginning_of_file(&self.settings.file(OF_SERVER)?, INSTRUCTIONS_BYTES).await.ok()??;
         let text = String::from_utf8_lossy(&content).trim().to_owned();
         (!text.is_empty()).then_some(text)
     }
@@ -83,4 +80,30 @@ async fn project(context: &PromptContext<'_>) -> Made {
         }
     }
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_file_that_is_a_pipe_or_a_directory_is_left_out_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = Arc::new(LiveSettings::default());
+        settings.set_home(home.path().to_owned());
+        let store = Store::open_in_memory().await.unwrap();
+        let global = Global::new(store, settings);
+        let file = home.path().join(OF_SERVER);
+        assert_eq!(global.of_server().await, None, "there is none");
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        assert_eq!(global.of_server().await, None, "a pipe without a writer");
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        assert_eq!(global.of_server().await, None, "a directory");
+        fs::remove_dir(&file).unwrap();
+        fs::write(&file, " Say hello.\n").unwrap();
+        assert_eq!(global.of_server().await.as_deref(), Some("Say hello."));
+    }
 }

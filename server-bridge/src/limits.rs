@@ -195,30 +195,10 @@ pub const MCP_SESSIONS_PER_USER: usize = 64;
 pub const MCP_SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 /// Calls of MCP tools that one user's programs may have under way.
 pub const MCP_CALLS_PER_USER: usize = 32;
-/// How much of an output an MCP tool shows, half of it from the beginning and half from the end, in bytes.
-pub const MCP_SHOWN_BYTES: usize = 48 * 1024;
 /// How much of the newest output a progress notification shows, in bytes.
 pub const MCP_PROGRESS_BYTES: usize = 2 * 1024;
 /// The least time between two progress notifications of one call.
 pub const MCP_PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
-/// How long a command of an MCP client runs unless it says otherwise, in seconds.
-pub const MCP_EXEC_TIMEOUT_S: f64 = 120.0;
-/// The longest that such a command may run, in seconds; tasks run longer.
-pub const MCP_EXEC_TIMEOUT_MAX_S: f64 = 600.0;
-/// How much of a file, or of a task's output, one call of an MCP tool reads unless it says otherwise, in bytes.
-pub const MCP_READ_BYTES: u64 = 64 * 1024;
-/// The most that it reads, in bytes.
-pub const MCP_READ_MAX_BYTES: u64 = 512 * 1024;
-/// How long such a call waits for output of a task that was announced.
-pub const MCP_READ_PATIENCE: Duration = Duration::from_secs(5);
-/// The most names, paths or lines that one call of an MCP tool lists.
-pub const MCP_LISTED: u32 = 1000;
-/// The most that it shows of them, in bytes.
-pub const MCP_LISTED_BYTES: usize = 256 * 1024;
-/// The most lines around each one that is found.
-pub const MCP_CONTEXT_LINES: u32 = 20;
-/// Tasks in one listing of an MCP tool.
-pub const MCP_TASKS_LISTED: u32 = 1000;
 
 /// The longest path of a workspace in the line that is pasted on a machine, in bytes: Linux's `PATH_MAX`.
 pub const WORKSPACE_BYTES: usize = 4_096;

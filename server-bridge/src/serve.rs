@@ -43,6 +43,7 @@ use crate::web::install::HandOut;
 use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
+use crate::web::runners::Views;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
 use crate::web::tickets::Tickets;
@@ -211,14 +212,19 @@ impl Server {
             names.push(name.to_ascii_lowercase());
         }
         let shutdown = CancellationToken::new();
+        let accounts = Accounts::new(store.clone());
+        let hand_out = Arc::new(HandOut::new(config.runner_static));
+        let views =
+            Views { accounts: accounts.clone(), router: sandboxes.clone(), hand_out: Arc::clone(&hand_out) };
         let state = AppState::new(Shared {
-            accounts: Accounts::new(store.clone()),
+            mcp: Mcp::new(&shutdown, chats.clone(), views),
+            accounts,
             router: sandboxes,
             ledger: chats.execs().clone(),
             chats,
             hub,
             events,
-            hand_out: HandOut::new(config.runner_static),
+            hand_out,
             hosts: HostPolicy::new(address.ip(), names),
             public_url: config.public_url,
             tls: acceptor.is_some(),
@@ -228,7 +234,6 @@ impl Server {
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),
-            mcp: Mcp::new(&shutdown),
             metrics: metrics::handle(),
             shutdown,
             tasks: TaskTracker::new(),

@@ -42,7 +42,7 @@ pub struct Shared {
     /// The hub's subscription to what happens in chats.
     pub events: Subscription,
     /// The runner that machines are given.
-    pub hand_out: HandOut,
+    pub hand_out: Arc<HandOut>,
     /// Which Host headers are ours.
     pub hosts: HostPolicy,
     /// How the server is reached, where it was told.

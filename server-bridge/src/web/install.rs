@@ -18,7 +18,7 @@ use crate::web::error::ApiError;
 use crate::web::guard::{host, is_loopback};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
-use crate::web::shell_word::quoted;
+use execs::quoted;
 
 /// The routes of what machines are given.
 pub(in crate::web) fn routes() -> Routes {

@@ -1,13 +1,14 @@
 //! What is counted, and the page that says so to Prometheus.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use metrics::{counter, gauge, histogram};
+use execs::{EXEC_SECONDS, EXECS};
+use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::state::AppState;
@@ -16,10 +17,6 @@ use crate::web::error::ApiError;
 
 /// Registered sockets of runners.
 const RUNNERS: &str = "sandbridge_runners_connected";
-/// Commands of the exec socket by outcome.
-const EXECS: &str = "sandbridge_execs_total";
-/// How long they took, as the client saw it.
-const EXEC_SECONDS: &str = "sandbridge_exec_duration_seconds";
 /// Requests by method, route and status.
 const REQUESTS: &str = "sandbridge_http_requests_total";
 
@@ -65,12 +62,6 @@ impl Drop for ConnectedRunner {
     fn drop(&mut self) {
         gauge!(RUNNERS).decrement(1.0);
     }
-}
-
-/// Counts a command that ended.
-pub fn exec_ended(outcome: &'static str, took: Duration) {
-    counter!(EXECS, "outcome" => outcome).increment(1);
-    histogram!(EXEC_SECONDS).record(took);
 }
 
 /// The middleware that counts requests. The route is its pattern, never what a client made up.

@@ -18,7 +18,7 @@
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
 //! | [`forwarded`], [`proxy_protocol`] | for whom a proxy asks |
 //! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
-//! | [`install`], [`workspace_option`], [`shell_word`] | the runner, handed out to machines; the workspace and words in the line to paste |
+//! | [`install`], [`workspace_option`] | the runner, handed out to machines; the workspace in the line to paste |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
 //!
@@ -72,7 +72,6 @@ pub mod server_settings;
 pub mod session;
 pub mod settings;
 pub mod setup;
-pub mod shell_word;
 pub mod sign_ins;
 pub mod socket;
 pub mod standing;

@@ -13,6 +13,7 @@ use crate::limits::RUNNER_UPDATE_TIMEOUT;
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::install::HandOut;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 
@@ -22,8 +23,8 @@ pub(in crate::web) fn routes() -> Routes {
 }
 
 /// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.
-pub fn offer(state: &AppState, facts: &RunnerFacts) -> Option<UpdateView> {
-    let version = state.hand_out.version().filter(|version| facts.is_older_than(version))?;
+pub fn offer(hand_out: &HandOut, facts: &RunnerFacts) -> Option<UpdateView> {
+    let version = hand_out.version().filter(|version| facts.is_older_than(version))?;
     Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
 }
 

@@ -1,14 +1,15 @@
 //! A user's registered machines.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use accounts::{NewToken, Runner, UserId};
+use accounts::{Accounts, NewToken, Runner, User, UserId};
 use api::event::Event;
 use api::runner::{LayerView, NewRunner, RunAsView, RunnerView, TokenView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use sandbox::{Disconnect, Layer, RunAsNames, RunnerFacts, RunnerState};
+use sandbox::{Disconnect, Layer, RunAsNames, RunnerFacts, RunnerState, SandboxRouter};
 use utoipa_axum::routes;
 
 use execs::sandbox_user;
@@ -18,7 +19,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::host;
-use crate::web::install;
+use crate::web::install::{self, HandOut};
 use crate::web::routes::Routes;
 use crate::web::runner_updates::offer;
 use crate::web::scope::Access;
@@ -36,10 +37,7 @@ pub(in crate::web) fn routes() -> Routes {
 /// The caller's runners.
 #[utoipa::path(get, path = "/api/v1/runners", tag = "runners", responses((status = 200, body = [RunnerView])))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RunnerView>>, ApiError> {
-    let active = state.accounts.active_runner(caller.user.id).await?;
-    let connected = state.router.runners(&sandbox_user(&caller.user).key);
-    let runners = state.accounts.runners(caller.user.id).await?;
-    Ok(Json(runners.into_iter().map(|runner| view(&state, runner, &connected, active.as_deref())).collect()))
+    Ok(Json(Views::of(&state).all(&caller.user).await?.1))
 }
 
 /// Register a machine under a name. Answers with its token, which is shown this once.
@@ -79,7 +77,7 @@ pub async fn rotate(
     caller.check_confirmed(&state)?;
     let runner = state.accounts.runner(caller.user.id, &name).await?;
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
-    let view = view(&state, runner, &connected, None);
+    let view = Views::of(&state).one(runner, &connected, None);
     let token = state.accounts.rotate_token(&caller.user, &name).await?;
     publish(&state, caller.user.id, &name).await;
     let base = base(&state, &uri, &headers);
@@ -110,7 +108,7 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
         let active = state.accounts.active_runner(user).await?;
         let Some(user) = state.accounts.user(user).await? else { return Ok(None) };
         let connected = state.router.runners(&sandbox_user(&user).key);
-        accounts::Result::Ok(Some(view(state, runner, &connected, active.as_deref())))
+        accounts::Result::Ok(Some(Views::of(state).one(runner, &connected, active.as_deref())))
     };
     match view.await {
         Ok(Some(runner)) => state.hub.publish(user, &Event::Runner { runner: Box::new(runner) }),
@@ -119,40 +117,71 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
     }
 }
 
-/// A runner as clients read it.
-fn view(state: &AppState, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> RunnerView {
-    let live = connected.iter().find(|live| live.name == runner.name);
-    let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
-    let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
-    let fact = |of: fn(&RunnerFacts) -> &String| {
-        facts.as_ref().map(|facts| of(facts).clone()).filter(|fact| !fact.is_empty())
-    };
-    RunnerView {
-        online: live.is_some(),
-        last_seen: runner.last_seen_ms,
-        created_at: runner.created_at_ms,
-        token_expires_at: runner.token_expires_at_ms,
-        active: active == Some(runner.name.as_str()),
-        profile: fact(|facts| &facts.profile),
-        os: fact(|facts| &facts.os),
-        arch: fact(|facts| &facts.arch),
-        hostname: fact(|facts| &facts.hostname),
-        version: fact(|facts| &facts.version),
-        update: facts.as_ref().and_then(|facts| offer(state, facts)),
-        update_error: facts.as_ref().and_then(|facts| facts.update_error.clone()),
-        connected_at: live.map(|live| unix_ms(live.since)),
-        workspace: fact(|facts| &facts.workspace),
-        kill_tier: fact(|facts| &facts.kill_tier),
-        refused: facts
-            .as_ref()
-            .map(|facts| state.router.lacking(facts))
-            .unwrap_or_default()
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
-        run_as: facts.as_ref().and_then(|facts| facts.run_as.clone()).map(run_as_view),
-        layers: facts.map(|facts| facts.layers.into_iter().map(layer_view).collect()).unwrap_or_default(),
-        name: runner.name,
+/// Runners as clients read them: what is on record, what is connected, and what this server has for them.
+#[derive(Clone)]
+pub struct Views {
+    /// Whose they are.
+    pub accounts: Accounts,
+    /// Those that are connected.
+    pub router: SandboxRouter,
+    /// The runner that machines are given.
+    pub hand_out: Arc<HandOut>,
+}
+
+impl Views {
+    fn of(state: &AppState) -> Self {
+        let (accounts, router) = (state.accounts.clone(), state.router.clone());
+        Self { accounts, router, hand_out: Arc::clone(&state.hand_out) }
+    }
+
+    /// A user's active place, and all their runners.
+    ///
+    /// # Errors
+    /// As for [`Accounts::runners`].
+    pub async fn all(&self, user: &User) -> accounts::Result<(Option<String>, Vec<RunnerView>)> {
+        let active = self.accounts.active_runner(user.id).await?;
+        let connected = self.router.runners(&sandbox_user(user).key);
+        let runners = self.accounts.runners(user.id).await?;
+        let view = |runner| self.one(runner, &connected, active.as_deref());
+        let views = runners.into_iter().map(view).collect();
+        Ok((active, views))
+    }
+
+    /// A runner as clients read it.
+    fn one(&self, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> RunnerView {
+        let live = connected.iter().find(|live| live.name == runner.name);
+        let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
+        let facts = live.map(|live| RunnerFacts::clone(&live.facts)).or_else(stored);
+        let fact = |of: fn(&RunnerFacts) -> &String| {
+            facts.as_ref().map(|facts| of(facts).clone()).filter(|fact| !fact.is_empty())
+        };
+        RunnerView {
+            online: live.is_some(),
+            last_seen: runner.last_seen_ms,
+            created_at: runner.created_at_ms,
+            token_expires_at: runner.token_expires_at_ms,
+            active: active == Some(runner.name.as_str()),
+            profile: fact(|facts| &facts.profile),
+            os: fact(|facts| &facts.os),
+            arch: fact(|facts| &facts.arch),
+            hostname: fact(|facts| &facts.hostname),
+            version: fact(|facts| &facts.version),
+            update: facts.as_ref().and_then(|facts| offer(&self.hand_out, facts)),
+            update_error: facts.as_ref().and_then(|facts| facts.update_error.clone()),
+            connected_at: live.map(|live| unix_ms(live.since)),
+            workspace: fact(|facts| &facts.workspace),
+            kill_tier: fact(|facts| &facts.kill_tier),
+            refused: facts
+                .as_ref()
+                .map(|facts| self.router.lacking(facts))
+                .unwrap_or_default()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            run_as: facts.as_ref().and_then(|facts| facts.run_as.clone()).map(run_as_view),
+            layers: facts.map(|facts| facts.layers.into_iter().map(layer_view).collect()).unwrap_or_default(),
+            name: runner.name,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::limits::WORKSPACE_BYTES;
 use crate::web::error::ApiError;
-use crate::web::shell_word::quoted;
+use execs::quoted;
 
 /// The option that makes a directory the workspace, with a blank before it: ` --workspace '/srv/my work'`. The directory is one
 /// of the machine that the line is pasted on; `~/` in front stands for the home directory there.

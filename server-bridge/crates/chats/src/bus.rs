@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
+use execs::Recorded;
 use store::{MessageId, UserId};
 use tools::Clients;
 
@@ -76,6 +77,12 @@ impl Bus {
 impl Clients for Bus {
     fn active_runner_changed(&self, user: UserId, choice: Option<&str>) {
         self.send(user, ChatEvent::ActiveRunner(choice.map(str::to_owned)));
+    }
+
+    fn exec_ended(&self, user: UserId, recorded: &Recorded) {
+        if let Some(message) = recorded.message() {
+            self.send(user, ChatEvent::Message(message.clone()));
+        }
     }
 }
 

@@ -203,9 +203,7 @@ impl ChatService {
 
     /// Tells a user's clients of the message that shows an exec, where putting the exec's end on record changed it.
     pub fn tell_ended(&self, user: UserId, recorded: &Recorded) {
-        if let Some(message) = recorded.message() {
-            self.0.tell(user, ChatEvent::Message(message.clone()));
-        }
+        self.0.services.clients.exec_ended(user, recorded);
     }
 
     /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`], and begins to cancel what

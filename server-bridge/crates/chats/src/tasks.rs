@@ -48,7 +48,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
                 followed.available(until).await.map_err(|error| Failure::Told(error.to_string()))?;
                 match tools::tasks::kill(&service.services, &user, &task).await {
                     // It went away again.
-                    Err(Failure::Away(_)) => {}
+                    Err(Failure::Away { .. }) => {}
                     ended => return ended,
                 }
             }

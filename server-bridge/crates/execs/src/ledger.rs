@@ -245,6 +245,11 @@ impl Ledger {
         &self.0.tasks
     }
 
+    /// Whether the server stops, and what ends now may be its doing.
+    pub fn is_stopping(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
     pub(crate) fn stopped(&self) -> &CancellationToken {
         &self.0.stop
     }

@@ -21,6 +21,9 @@
 //! | `place` | who a user is to the sandbox, and where their work should go |
 //! | `error` | [`Error`]: what a client of an exec is told |
 //! | `faults` | named points of a life where a test kills the process; absent from release builds |
+//! | `shell_word` | commands as people are shown them |
+//! | `part` | reading a part of an exec's output |
+//! | `count` | counting ends, for who reads the metrics |
 //! | `request_hash` | telling a repetition from another request |
 //! | `utf8` | bytes become text, once and statefully |
 //! | [`limits`] | every limit and timeout |
@@ -29,28 +32,34 @@
 
 pub mod attendance;
 mod correct;
+mod count;
 mod ending;
 mod error;
 mod faults;
 pub mod follow;
 mod ledger;
 pub mod limits;
+mod part;
 mod place;
 mod read;
 mod request;
 mod request_hash;
+mod shell_word;
 #[cfg(test)]
 mod tests;
 mod utf8;
 mod watch;
 
+pub use count::{EXEC_SECONDS, EXECS, count_end};
 pub use ending::Ending;
 pub use error::{Error, Result};
 pub use faults::{FAULT_VARIABLE, Point, fault, seen};
 pub use ledger::{End, Ledger, Recorded, ShownEnd, Watch, is_open};
+pub use part::Part;
 pub use place::{chat_route_request, route_request, sandbox_user, user_key};
 pub use request::{Begun, Request};
 pub use request_hash::{document_hash, request_hash};
+pub use shell_word::{command_of, quoted};
 pub use store::{Exec, ExecId, ExecKind, ExecStatus};
 pub use utf8::Utf8Decoder;
 pub use watch::time_away;

@@ -48,6 +48,6 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     if found.kind != FileKind::Directory {
         return Err(Failure::Told(format!("{} is no directory", visible::line(&path))));
     }
-    work.services.store.set_chat_cwd(work.user.id, work.chat, &path).await.ported()?;
+    work.services.store.set_chat_cwd(work.user.id, work.agent()?.chat, &path).await.ported()?;
     Ok(Outcome::done(format!("now in {}", visible::line(&path))))
 }

@@ -37,7 +37,7 @@ pub(super) async fn change<T>(
     left: Left,
     making: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let (store, turn, place) = (&work.services.store, work.turn, sandbox.place());
+    let (store, turn, place) = (&work.services.store, work.agent()?.turn, sandbox.place());
     let path = within(&sandbox.facts().workspace, path);
     if path.len() > EXEC_ERROR_MAX_BYTES {
         return Err(Failure::Told("the path is too long".to_owned()));
@@ -52,7 +52,7 @@ pub(super) async fn change<T>(
     // Noted before it is done: of what a killed server did nobody could tell otherwise.
     store.leave_checkpoint(turn, place, path, &left).await.ported()?;
     let done = making.await;
-    if let Err(Failure::Told(_)) = &done {
+    if done.as_ref().is_err_and(|failure| failure.told().is_some()) {
         // It was refused. Of one whose runner went away amid it nobody knows.
         store.leave_checkpoint(turn, place, path, &earlier).await.ported()?;
     }
@@ -64,8 +64,20 @@ pub fn hash(content: &[u8]) -> String {
     store::hex(&Sha256::digest(content))
 }
 
+/// A SHA-256 of its hexadecimal digits.
+pub fn hash_of_hex(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut hash = [0; 32];
+    for (byte, digits) in hash.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(hash)
+}
+
 async fn keep(work: &Work<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {
-    let (store, user, turn) = (&work.services.store, work.user.id, work.turn);
+    let (store, user, in_turn) = (&work.services.store, work.user.id, work.agent()?);
     let found = present(sandbox, path).await?;
     let before = match &found {
         Present::Absent => Before::Absent,
@@ -73,7 +85,7 @@ async fn keep(work: &Work<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Fail
         Present::TooLarge => Before::TooLarge,
         Present::Unreadable => Before::Unreadable,
     };
-    store.keep_checkpoint(user, work.root, turn, sandbox.place(), path, before).await.ported()?;
+    store.keep_checkpoint(user, in_turn.root, in_turn.turn, sandbox.place(), path, before).await.ported()?;
     Ok(())
 }
 
@@ -120,6 +132,15 @@ pub(super) fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hash_is_64_digits() {
+        let hash = hash_of_hex(&"0aF".repeat(22)[..64]).unwrap();
+        assert_eq!(hash[..3], [0x0a, 0xf0, 0xaf]);
+        for text in ["", "*", &"0".repeat(63), &"0".repeat(65), &"g".repeat(64), &"ä".repeat(32)] {
+            assert_eq!(hash_of_hex(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_file_has_one_name_however_it_is_written() {

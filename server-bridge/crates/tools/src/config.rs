@@ -169,7 +169,7 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
 }
 
 async fn approval(work: &Work<'_>) -> Result<String, Failure> {
-    Ok(work.services.store.approval(work.user.id, work.chat).await.ported()?)
+    Ok(work.services.store.approval(work.user.id, work.agent()?.chat).await.ported()?)
 }
 
 async fn set_approval(work: &Work<'_>, value: &str) -> Result<String, Failure> {
@@ -182,6 +182,6 @@ async fn set_approval(work: &Work<'_>, value: &str) -> Result<String, Failure> {
             "only the user can let you do more: they say /approval {wanted}, or ask them to"
         )));
     }
-    work.services.store.set_approval(work.user.id, work.chat, wanted.as_str()).await.ported()?;
+    work.services.store.set_approval(work.user.id, work.agent()?.chat, wanted.as_str()).await.ported()?;
     Ok(String::new())
 }

@@ -69,11 +69,11 @@ replace. The last 3 messages cannot be edited. The user still sees everything.";
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
         let action = self.action().map_err(|missing| Failure::Told(format!("{missing} is missing")))?;
-        let (store, turn) = (&work.services.store, work.turn);
-        let stored = store.stored_context(work.user.id, work.chat, turn).await.ported()?;
+        let (store, agent) = (&work.services.store, work.agent()?);
+        let stored = store.stored_context(work.user.id, agent.chat, agent.turn).await.ported()?;
         let conversation = Conversation::of_stored(u32::MAX, stored);
         let edits = edit::edits(&conversation, &self.contains, &action).map_err(Failure::Told)?;
-        store.edit_context(turn, &edits).await.ported()?;
+        store.edit_context(agent.turn, &edits).await.ported()?;
         Ok(Outcome::done(format!("{} messages edited", edits.len())))
     }
 }

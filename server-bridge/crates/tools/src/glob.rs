@@ -6,18 +6,18 @@ use serde::Deserialize;
 
 use crate::Services;
 use crate::Work;
-use crate::limits::GLOB_RESULTS;
+use crate::limits::{GLOB_RESULTS, PROGRAM_LISTED};
 use agent::approval::Access;
-use agent::tool::{Failure, Outcome, visible};
+use agent::tool::{Failure, Outcome};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The pattern, matched against the path from the directory on.
+    /// The pattern, matched against the path from the directory on: **/*.rs, src/{a,b}*.ts. Ends with a slash to find directories.
     pattern: String,
-    /// The directory to look beneath; the current one by default.
+    /// The directory to look beneath; by default the current one, outside a chat the workspace.
     #[serde(default)]
     path: Option<String>,
 }
@@ -28,7 +28,7 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "Glob";
     const DESCRIPTION: &'static str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
 .gitignore excludes is not found.";
-    const RULES: Rules = Rules::of(Access::Read);
+    const RULES: Rules = Rules::of(Access::Read).for_programs_as("glob");
 
     fn hint(&self) -> &str {
         &self.pattern
@@ -47,24 +47,25 @@ impl TypedTool for Arguments {
 
 async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
     let path = work.path(arguments.path.as_deref().unwrap_or(".")).await?;
+    let (most, end) = if work.program().is_some() { (PROGRAM_LISTED, "\n") } else { (GLOB_RESULTS, "") };
     let query = GlobQuery {
         pattern: arguments.pattern.clone(),
         path: path.into_bytes(),
         ignored: false,
-        max_results: GLOB_RESULTS,
+        max_results: most,
     };
     let mut reader = work.sandbox().await?.glob(query).await?;
     let mut paths = Vec::new();
     while let Some(batch) = reader.next_batch().await {
-        if paths.len() > GLOB_RESULTS as usize {
+        if paths.len() > most as usize {
             return Err(Failure::Told("the runner found more than was asked for".to_owned()));
         }
-        paths.extend(batch?.entries.iter().map(|entry| visible::path(&entry.path)));
+        paths.extend(batch?.entries.iter().map(|entry| work.shown(&entry.path)));
     }
     if paths.is_empty() {
         return Ok(Outcome::done("no file matches"));
     }
     let truncated = reader.done().is_some_and(|done| done.truncated.is_some());
-    let more = if truncated { "\n(there are more; make the pattern narrower)" } else { "" };
+    let more = if truncated { "\n(there are more; make the pattern narrower)" } else { end };
     Ok(Outcome::done(format!("{}{more}", paths.join("\n"))))
 }

@@ -6,18 +6,18 @@ use serde::Deserialize;
 
 use crate::Services;
 use crate::Work;
-use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS};
+use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS, PROGRAM_LISTED, PROGRAM_LISTED_BYTES};
 use agent::approval::Access;
-use agent::tool::{Failure, Outcome, visible};
+use agent::tool::{Failure, Outcome};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The regular expression.
+    /// The regular expression, in Rust's syntax, matched against one line at a time.
     pattern: String,
-    /// The directory to look beneath, or one file; the current directory by default.
+    /// The directory to look beneath, or one file; by default the current directory, outside a chat the workspace.
     #[serde(default)]
     path: Option<String>,
     /// Only files whose name or path matches this, like *.rs.
@@ -36,8 +36,8 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Grep";
     const DESCRIPTION: &'static str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
-a time). What .gitignore excludes and binary files are not searched.";
-    const RULES: Rules = Rules::of(Access::Read);
+a time): PATH:NUMBER:TEXT, and PATH-NUMBER-TEXT for lines around them. What .gitignore excludes and binary files are not searched.";
+    const RULES: Rules = Rules::of(Access::Read).for_programs_as("grep");
 
     fn hint(&self) -> &str {
         &self.pattern
@@ -56,6 +56,9 @@ a time). What .gitignore excludes and binary files are not searched.";
 
 async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
     let path = work.path(arguments.path.as_deref().unwrap_or(".")).await?;
+    let is_program = work.program().is_some();
+    let (most, most_bytes) =
+        if is_program { (PROGRAM_LISTED, PROGRAM_LISTED_BYTES) } else { (GREP_RESULTS, GREP_BYTES) };
     let query = GrepQuery {
         pattern: arguments.pattern.clone(),
         path: path.into_bytes(),
@@ -63,15 +66,16 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         ignore_case: arguments.ignore_case,
         context_lines: arguments.context_lines.min(GREP_CONTEXT_LINES),
         ignored: false,
-        max_results: GREP_RESULTS,
+        max_results: most,
     };
     let mut reader = work.sandbox().await?.grep(query).await?;
     let mut text = String::new();
     while let Some(batch) = reader.next_batch().await {
-        if text.len() > GREP_BYTES {
-            return Err(Failure::Told("that is too much; make the pattern or the path narrower".to_owned()));
+        batch?.files.iter().for_each(|file| show(file, &work.shown(&file.path), &mut text));
+        if text.len() > most_bytes {
+            let text = "that is too much; make the pattern or the path narrower".to_owned();
+            return Err(Failure::Refused { kind: "too_large", text });
         }
-        batch?.files.iter().for_each(|file| show(file, &mut text));
     }
     if text.is_empty() {
         return Ok(Outcome::done("no line matches"));
@@ -83,8 +87,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
 }
 
 /// `PATH:NUMBER:TEXT` for what was found, `PATH-NUMBER-TEXT` for what stands near it, and `--` between what does not touch.
-fn show(file: &GrepFile, text: &mut String) {
-    let path = visible::path(&file.path);
+fn show(file: &GrepFile, path: &str, text: &mut String) {
     let mut last = None;
     for line in &file.lines {
         if last.is_some_and(|last| last + 1 < line.number) && file.lines.iter().any(|line| !line.is_match) {

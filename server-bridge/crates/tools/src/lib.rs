@@ -15,6 +15,8 @@
 //! | `todo`, `memory`, `chat_history`, `config`, `ask_user` | lists, what is kept, what was said, settings, questions |
 //! | `recall`, `recall_masked`, `context_edit` | what of the conversation was put aside |
 //! | `sub_agent`, `skill` | other agents; what a workspace offers |
+//! | `programs` | tools for programs of the user's own, which have no chat |
+//! | `output` | the beginning and the end of a long output |
 //! | `change`, `edit`, `image`, `address`, `utc` | changing a file, showing a change, pictures, URLs, days |
 //! | [`limits`] | every limit and timeout |
 
@@ -38,6 +40,8 @@ mod image;
 pub mod internet;
 pub mod limits;
 mod memory;
+mod output;
+mod programs;
 mod read;
 mod recall;
 mod recall_masked;
@@ -52,7 +56,7 @@ mod web_search;
 
 use agent::tool::{Failure, FileSeen, Outcome, Registry, Typed, visible};
 
-pub use change::hash;
+pub use change::{hash, hash_of_hex};
 pub use read::whole;
 pub use services::{Clients, Ported, Services, ported};
 pub use shell::NAME as COMMANDS;
@@ -60,15 +64,22 @@ pub use utc::utc_day;
 
 pub(crate) use services::Work;
 
-/// Adds all tools that these services allow, in the order in which models are told of them.
+/// Adds all tools that these services allow, in the order in which models and programs are told of them.
 pub fn add_all(tools: &Registry, services: &Services) {
+    use programs::{exec, list_directory, read_file, task_start, write_file};
+
     tools.put(Typed::<shell::Arguments>::new(services.clone()));
     tools.put(Typed::<read::Arguments>::new(services.clone()));
     tools.put(Typed::<file_create::Arguments>::new(services.clone()));
     tools.put(Typed::<file_replace::Arguments>::new(services.clone()));
+    tools.put(Typed::<exec::Arguments>::new(services.clone()));
+    tools.put(Typed::<read_file::Arguments>::new(services.clone()));
+    tools.put(Typed::<write_file::Arguments>::new(services.clone()));
+    tools.put(Typed::<list_directory::Arguments>::new(services.clone()));
     tools.put(Typed::<glob::Arguments>::new(services.clone()));
     tools.put(Typed::<grep::Arguments>::new(services.clone()));
     tools.put(Typed::<cd::Arguments>::new(services.clone()));
+    tools.put(Typed::<task_start::Arguments>::new(services.clone()));
     tools.put(Typed::<tasks::Status>::new(services.clone()));
     tools.put(Typed::<tasks::Read>::new(services.clone()));
     tools.put(Typed::<tasks::Kill>::new(services.clone()));

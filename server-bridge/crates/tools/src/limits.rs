@@ -47,6 +47,26 @@ pub const GLOB_RESULTS: u32 = 500;
 pub const GREP_RESULTS: u32 = 500;
 /// Lines around each of those.
 pub const GREP_CONTEXT_LINES: u32 = 20;
+/// How much of a command's output a program is shown, at its beginning and at its end each, in bytes.
+pub const PROGRAM_SIDE_BYTES: usize = 24 * 1024;
+/// How long a program's command runs unless it says otherwise, in seconds.
+pub const PROGRAM_EXEC_S: f64 = 120.0;
+/// The longest that such a command may run, in seconds; tasks run longer.
+pub const PROGRAM_EXEC_MAX_S: f64 = 600.0;
+/// The longest that a program's task may ask for, in seconds: 30 days.
+pub const PROGRAM_TASK_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
+/// How much of a file, or of a task's output, a program reads at once unless it says otherwise, in bytes.
+pub const PROGRAM_READ_BYTES: u64 = 64 * 1024;
+/// The most that it reads at once, in bytes.
+pub const PROGRAM_READ_MAX_BYTES: u64 = 512 * 1024;
+/// How long such a call waits for output of a task that was announced.
+pub const PROGRAM_READ_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+/// The most names, paths or lines that a program is listed at once.
+pub const PROGRAM_LISTED: u32 = 1000;
+/// The most that it is shown of them, in bytes.
+pub const PROGRAM_LISTED_BYTES: usize = 256 * 1024;
+/// Tasks that a program is listed at once.
+pub const PROGRAM_TASKS: u32 = 1000;
 /// The longest question, in characters.
 pub const QUESTION_CHARS: usize = 4_000;
 /// Answers that a question gives to choose from.

@@ -63,7 +63,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     };
     let outcome = match read.await {
         // That it is gone, or nothing to read any more, is news of it too.
-        Err(Failure::Told(why)) => Outcome::failed(&why),
+        Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Outcome::failed(&why),
         read => read?,
     };
     Ok(Outcome { file: Some(seen), ..outcome })

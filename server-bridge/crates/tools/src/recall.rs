@@ -53,7 +53,7 @@ impl TypedTool for Arguments {
 async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
     let Arguments { id, offset, limit } = arguments;
     let Some(Offload { text, is_stale }) =
-        work.services.store.offload(work.user.id, work.root, id).await.ported()?
+        work.services.store.offload(work.user.id, work.agent()?.root, id).await.ported()?
     else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
     };

@@ -37,7 +37,8 @@ impl TypedTool for Arguments {
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
         let Self { id } = self;
-        let Some(masked) = work.services.store.masked_item(work.user.id, work.chat, id).await.ported()?
+        let Some(masked) =
+            work.services.store.masked_item(work.user.id, work.agent()?.chat, id).await.ported()?
         else {
             return Err(Failure::Told(format!("nothing is masked as {id:?}")));
         };

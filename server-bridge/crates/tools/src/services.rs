@@ -3,9 +3,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use agent::tool::{Failure, ToolContext, path, visible};
+use agent::tool::{Failure, ToolCaller, ToolContext, path, visible};
 use agent::{PortError, PortResult};
-use execs::Ledger;
+use execs::{Ledger, Recorded};
 use sandbox::{Present, Sandbox, SandboxError, SandboxRouter};
 use store::{Store, UserId};
 
@@ -31,6 +31,9 @@ pub trait Clients: Send + Sync {
     /// Tells a user's clients where their work goes from now on: a runner's name, `__docker__` or `none`; without one the router
     /// chooses.
     fn active_runner_changed(&self, user: UserId, choice: Option<&str>);
+
+    /// Tells a user's clients of the message that shows an exec, where putting its end on record changed one.
+    fn exec_ended(&self, user: UserId, recorded: &Recorded);
 }
 
 /// A store's result as a port's: what is gone is told apart from what fails.
@@ -56,6 +59,14 @@ pub fn ported(error: store::Error) -> PortError {
     }
 }
 
+/// An error of an exec as a call's failure: programs get its name.
+pub(crate) fn exec_failure(error: execs::Error) -> Failure {
+    match (error.kind(), error) {
+        ("internal", error) => PortError::Failed(error.to_string()).into(),
+        (kind, error) => Failure::Refused { kind, text: error.to_string() },
+    }
+}
+
 /// One call of one of the server's own tools: its context, and the services.
 pub(crate) struct Work<'a> {
     pub(crate) services: &'a Services,
@@ -72,9 +83,20 @@ impl<'a> Deref for Work<'a> {
 
 impl Work<'_> {
     /// Where a path of the model's leads, from the workspace: relative ones begin where the chat is.
+    ///
+    /// A program's begin at the workspace, and are its own to answer for.
     pub(crate) async fn path(&self, path: &str) -> Result<String, Failure> {
+        let ToolCaller::Agent(turn) = self.caller else { return Ok(path.to_owned()) };
         path::readable(path)?;
-        Ok(path::join(&self.services.store.chat_cwd(self.user.id, self.chat).await.ported()?, path))
+        Ok(path::join(&self.services.store.chat_cwd(self.user.id, turn.chat).await.ported()?, path))
+    }
+
+    /// A path of the machine's for its caller: a program gets it as it is, people and models with what cannot be seen in it.
+    pub(crate) fn shown(&self, path: &[u8]) -> String {
+        match self.caller {
+            ToolCaller::Agent(_) => visible::path(path),
+            ToolCaller::Program(_) => String::from_utf8_lossy(path).into_owned(),
+        }
     }
 
     /// The file that a path of the model's leads to, from the workspace, and what has to be there: that which was allowed,
@@ -105,7 +127,7 @@ impl Work<'_> {
     ///
     /// Fails where it is another one than somebody allowed.
     pub(crate) async fn directory(&self, sandbox: &Sandbox) -> Result<String, Failure> {
-        let cwd = self.services.store.chat_cwd(self.user.id, self.chat).await.ported()?;
+        let cwd = self.services.store.chat_cwd(self.user.id, self.agent()?.chat).await.ported()?;
         let Some(allowed) = &self.bound.directory else { return Ok(cwd) };
         let now = sandbox.resolve(path::join(&cwd, ".").as_bytes()).await?;
         let now = now.map_or_else(|| path::join(&cwd, ".").into_bytes(), |now| now.path.as_bytes().to_vec());

@@ -1,7 +1,5 @@
 //! `Shell`: a command in the sandbox. What takes too long goes on as a task.
 
-mod output;
-
 use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
@@ -17,8 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Work;
 use crate::limits::{
-    SHELL_CANCEL_GRACE, SHELL_CANCEL_PATIENCE, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
+    SHELL_CANCEL_GRACE, SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S,
+    TASK_LIFETIME_S,
 };
+use crate::output::Output;
 use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
@@ -26,7 +26,6 @@ use agent::tool::{Failure, Outcome, visible};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 use execs::Ending;
 use execs::{Utf8Decoder, request_hash};
-use output::Output;
 
 /// The signal that nothing can ignore, on every system that a runner is built for.
 const SIGKILL: i32 = 9;
@@ -126,7 +125,9 @@ async fn run(arguments: &Arguments, work: &Work<'_>, live: Live<'_>) -> Result<O
         true => Duration::ZERO,
         false => Duration::from_secs(timeout_s(arguments.timeout)),
     };
-    Watch { exec, record, output: Output::default(), place: sandbox }.until(patience, work, live).await
+    Watch { exec, record, output: Output::new(SHELL_KEPT_BYTES), place: sandbox }
+        .until(patience, work, live)
+        .await
 }
 
 /// After how many seconds a command becomes a task.
@@ -157,7 +158,8 @@ fn long_lived(command: &str) -> ExecRequest {
 /// Leaves a trace of a command that no machine could be found for.
 async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Failure> {
     let (service, user) = (work.services, work.user);
-    let route_request = execs::chat_route_request(&service.store, user.id, Some(work.root)).await.ported()?;
+    let route_request =
+        execs::chat_route_request(&service.store, user.id, Some(work.agent()?.root)).await.ported()?;
     let named = match &route_request.choice {
         Choice::Place(place) => Some(place.name()),
         Choice::Auto => None,
@@ -195,7 +197,7 @@ async fn put_on_record(
         kind: ExecKind::Tool,
         user: work.user.id,
         // Tasks of a sub-agent are the chat's, and outlive it.
-        chat: Some(work.root.clone()),
+        chat: Some(work.agent()?.root.clone()),
         message: None,
         request_hash: request_hash(Some(place), &command),
         runner: Some(place.to_owned()),
@@ -259,13 +261,13 @@ impl Watch {
                 }
                 Some(ExecEvent::Started { .. }) => has_started = true,
                 Some(ExecEvent::Gap { bytes, .. }) => {
-                    self.output.left_out_bytes = self.output.left_out_bytes.saturating_add(bytes);
+                    self.output.lost(bytes);
                 }
                 Some(ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed) => {}
                 Some(ExecEvent::Finished(outcome)) => {
                     let ending = Ending::of(&outcome);
                     self.record.finish(work, &ending).await?.acknowledge(&self.exec);
-                    return Ok(told(&self.output.text(), &ending, &outcome));
+                    return Ok(told(&self.output.finish().text, &ending, &outcome));
                 }
                 Some(ExecEvent::Failed(error)) => {
                     let _recorded = self.record.finish(work, &Ending::failed(&error)).await?;
@@ -288,7 +290,7 @@ impl Watch {
         exec.leave();
         fault(Point::Left);
         work.services.execs.follow_id(work.user, &record.id).await.ported()?;
-        let (id, place, text) = (&record.id, place.place(), output.text());
+        let (id, place, text) = (&record.id, place.place(), output.finish().text);
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(
             "{so_far}It goes on as task {id} on {place}; ask with task_status, task_read and task_kill."

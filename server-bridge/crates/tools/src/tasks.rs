@@ -1,24 +1,32 @@
 //! `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
+//!
+//! A model sees those of its chat; a program sees all of its user's, and may read the output of any command by its id.
 
 use execs::follow::sandbox_id;
+use execs::is_open;
 use sandbox::ExecReport;
 use sandbox::Sandbox;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use store::{ChatId, Exec, ExecStatus, User};
 
 use super::{Failure, Outcome, Work};
-use crate::limits::{TASK_HEAD_BYTES, TASK_TAIL_BYTES, TASKS_LISTED};
+use crate::limits::{
+    PROGRAM_READ_BYTES, PROGRAM_READ_MAX_BYTES, PROGRAM_READ_PATIENCE, PROGRAM_TASKS, TASK_HEAD_BYTES,
+    TASK_TAIL_BYTES, TASKS_LISTED,
+};
+use crate::services::exec_failure;
 use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{ForPrograms, Live, Program, Rules, ToolContext, TypedTool, schema_of};
 
 /// Of which task.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
-    /// The task's id; all tasks of the chat without it.
+    /// The task's id; all tasks without it, the newest first.
     #[serde(default)]
     id: Option<String>,
 }
@@ -27,8 +35,12 @@ impl TypedTool for Status {
     type Services = Services;
 
     const NAME: &'static str = "task_status";
-    const DESCRIPTION: &'static str = "Tells how a task stands, or how all of this chat's tasks do.";
-    const RULES: Rules = Rules::of(Access::Read).without_machine();
+    const DESCRIPTION: &'static str = "Tells how a task stands, or how all tasks do: those of this chat, or outside a chat all of the user's.";
+    const RULES: Rules = Rules::of(Access::Read).without_machine().for_programs_as(Self::NAME);
+
+    fn output_schema() -> Option<Value> {
+        Some(schema_of::<TasksView>())
+    }
 
     fn hint(&self) -> &str {
         self.id.as_deref().unwrap_or_default()
@@ -45,20 +57,54 @@ impl TypedTool for Status {
     }
 }
 
-/// Which task.
+/// The state of a task.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TaskView {
+    /// Its id.
+    id: String,
+    /// Where it runs.
+    runner: Option<String>,
+    /// What it runs.
+    command: String,
+    /// `running`, `exited`, `signaled`, `timed_out`, `cancelled`, `failed` or `lost`.
+    status: String,
+    /// Its exit code, if it exited.
+    exit_code: Option<i32>,
+    /// The number of the signal that ended it.
+    signal: Option<i32>,
+    /// What went wrong, if anything did.
+    error: Option<String>,
+}
+
+/// The states of tasks.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TasksView {
+    /// Each of them.
+    tasks: Vec<TaskView>,
+}
+
+/// Which part of which output.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
-    /// The task's id.
+    /// The id of a task, or outside a chat of any command.
     id: String,
+    /// The first byte wanted; 0 if only limit is given.
+    #[serde(default)]
+    offset: Option<u64>,
+    /// At most so many bytes: 65536 if absent, 524288 at most.
+    #[serde(default)]
+    limit: Option<u64>,
 }
 
 impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads the beginning and the end of a task's output so far.";
-    const RULES: Rules = Rules::of(Access::Read);
+    const DESCRIPTION: &'static str = "Reads a task's output so far: in a chat its beginning and its end, and with offset or limit that \
+part of it; outside a chat always a part, from the first byte on without an offset. A part says where to read on. Output is kept \
+until 10 minutes after the end.";
+    const RULES: Rules = Rules::of(Access::Read).at_its_own_place().for_programs_as(Self::NAME);
 
     fn hint(&self) -> &str {
         &self.id
@@ -87,8 +133,8 @@ impl TypedTool for Kill {
     type Services = Services;
 
     const NAME: &'static str = "task_kill";
-    const DESCRIPTION: &'static str = "Ends a task with everything it started.";
-    const RULES: Rules = Rules::of(Access::End);
+    const DESCRIPTION: &'static str = "Ends a task with everything it started, and waits until it has ended.";
+    const RULES: Rules = Rules::of(Access::End).at_its_own_place().for_programs_as(Self::NAME);
 
     fn hint(&self) -> &str {
         &self.id
@@ -112,16 +158,29 @@ impl TypedTool for Kill {
 }
 
 async fn status(arguments: &Status, work: &Work<'_>) -> Result<Outcome, Failure> {
+    if work.program().is_some() {
+        return status_for_program(arguments, work).await;
+    }
     let tasks = match &arguments.id {
         Some(id) => vec![of_chat(id, work).await?],
-        None => list(work.services, work.user, work.root).await.ported()?,
+        None => list(work.services, work.user, work.agent()?.root).await.ported()?,
     };
     let lines: Vec<String> = tasks.iter().map(line).collect();
     Ok(Outcome::done(if lines.is_empty() { "there are no tasks".to_owned() } else { lines.join("\n") }))
 }
 
 async fn read(arguments: &Read, work: &Work<'_>) -> Result<Outcome, Failure> {
-    let task = of_chat(&arguments.id, work).await?;
+    let task = match work.program() {
+        Some(program) => {
+            let task = of_user(&arguments.id, work).await?;
+            check_terminal(program, &task)?;
+            return read_part(arguments, work, &task, placed_line(&task)).await;
+        }
+        None => of_chat(&arguments.id, work).await?,
+    };
+    if arguments.offset.is_some() || arguments.limit.is_some() {
+        return read_part(arguments, work, &task, line(&task)).await;
+    }
     let sandbox = place(work.services, work.user, &task).await?;
     let id = sandbox_id(&task.exec_id);
     let report = sandbox.exec_report(id, TASK_HEAD_BYTES, TASK_TAIL_BYTES).await?;
@@ -138,7 +197,83 @@ fn output(report: &ExecReport) -> String {
     }
 }
 
+/// A part of a task's output by bytes, and where to read on.
+async fn read_part(
+    arguments: &Read,
+    work: &Work<'_>,
+    task: &Exec,
+    status: String,
+) -> Result<Outcome, Failure> {
+    let (offset, limit) = (arguments.offset.unwrap_or(0), arguments.limit.unwrap_or(PROGRAM_READ_BYTES));
+    let limit = usize::try_from(limit.clamp(1, PROGRAM_READ_MAX_BYTES)).unwrap_or(usize::MAX);
+    let reading = work.services.execs.part(work.user, task, offset, limit, PROGRAM_READ_PATIENCE);
+    let part = reading.await.map_err(exec_failure)?;
+    let lost = match part.lost_bytes {
+        0 => String::new(),
+        bytes => format!("{bytes} bytes among these were not kept; "),
+    };
+    let rest = match part.is_last {
+        true => "this is the end".to_owned(),
+        false => format!("read on with offset {}", part.next_offset),
+    };
+    let note = format!("(bytes {offset} to {}; {lost}{rest})\n{status}", part.next_offset);
+    let text = String::from_utf8_lossy(&part.bytes).into_owned();
+    if work.program().is_some() {
+        return Ok(Outcome::part(text).with(ForPrograms { note: Some(note), ..ForPrograms::default() }));
+    }
+    Ok(Outcome::part(format!("{text}\n{note}")))
+}
+
+async fn status_for_program(arguments: &Status, work: &Work<'_>) -> Result<Outcome, Failure> {
+    let tasks = match &arguments.id {
+        Some(id) => vec![of_user(id, work).await?],
+        None => {
+            let execs = work.services.execs.execs(work.user.id, false, PROGRAM_TASKS).await;
+            execs.map_err(exec_failure)?.into_iter().filter(|exec| exec.detached).collect()
+        }
+    };
+    let lines: Vec<String> = tasks.iter().map(placed_line).collect();
+    let text = if lines.is_empty() { "there are no tasks".to_owned() } else { lines.join("\n") };
+    let structured = Some(json!(TasksView { tasks: tasks.into_iter().map(TaskView::from).collect() }));
+    Ok(Outcome::done(text).with(ForPrograms { structured, ..ForPrograms::default() }))
+}
+
+async fn end_for_program(
+    arguments: &Kill,
+    work: &Work<'_>,
+    program: Program<'_>,
+) -> Result<Outcome, Failure> {
+    let task = of_user(&arguments.id, work).await?;
+    if !is_open(task.status) {
+        return Ok(Outcome::done(format!("it had ended before\n{}", placed_line(&task))));
+    }
+    check_terminal(program, &task)?;
+    let killed = work.services.execs.kill(work.user, &task).await.map_err(exec_failure)?;
+    if let Some(recorded) = killed {
+        work.services.clients.exec_ended(work.user.id, &recorded);
+    }
+    Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
+}
+
+/// An exec of the user's.
+async fn of_user(id: &str, work: &Work<'_>) -> Result<Exec, Failure> {
+    work.services.execs.exec(work.user.id, id).await.map_err(exec_failure)
+}
+
+/// Refuses a terminal to a program that may not do all that its user may: a person types into it, who may have approved more for
+/// it than such a program may ask for.
+fn check_terminal(program: Program<'_>, task: &Exec) -> Result<(), Failure> {
+    if task.linger_ms.is_none() || program.is_trusted {
+        return Ok(());
+    }
+    let text = "a terminal is only for its user; log in, or use a key with the scope `full`".to_owned();
+    Err(Failure::Refused { kind: "forbidden", text })
+}
+
 async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
+    if let Some(program) = work.program() {
+        return end_for_program(arguments, work, program).await;
+    }
     let task = of_chat(&arguments.id, work).await?;
     kill(work.services, work.user, &task).await?;
     Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
@@ -146,7 +281,7 @@ async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
 
 /// A task of this chat.
 async fn of_chat(id: &str, work: &Work<'_>) -> Result<store::Exec, Failure> {
-    let found = find(work.services, work.user, work.root, id).await.ported()?;
+    let found = find(work.services, work.user, work.agent()?.root, id).await.ported()?;
     found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}")))
 }
 
@@ -174,6 +309,32 @@ pub fn line(task: &Exec) -> String {
         (status, ..) => status.as_str().to_owned(),
     };
     format!("{} {end}: {}", task.exec_id, task.command)
+}
+
+/// The same with the place that it runs in.
+fn placed_line(task: &Exec) -> String {
+    let end = match (task.status, task.exit_code, task.signal) {
+        (ExecStatus::Running, ..) => "running".to_owned(),
+        (ExecStatus::Exited, Some(code), _) => format!("exit code {code}"),
+        (ExecStatus::Signaled, _, Some(signal)) => format!("killed by signal {signal}"),
+        (status, ..) => status.as_str().to_owned(),
+    };
+    let place = task.runner.as_deref().map(|runner| format!(" on {runner}")).unwrap_or_default();
+    format!("{} {end}{place}: {}", task.exec_id, task.command)
+}
+
+impl From<Exec> for TaskView {
+    fn from(exec: Exec) -> Self {
+        Self {
+            id: exec.exec_id.to_string(),
+            runner: exec.runner,
+            command: exec.command,
+            status: exec.status.as_str().to_owned(),
+            exit_code: exec.exit_code,
+            signal: exec.signal,
+            error: exec.error,
+        }
+    }
 }
 
 /// Where a task runs, whatever is chosen by now.

@@ -2,22 +2,27 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use execs::Ledger;
+use futures_util::future::BoxFuture;
 use llm::{Assistant, ToolCall};
 use sandbox::{RouterConfig, SandboxRouter};
 use serde_json::{Value, json};
 use store::{Store, UserId};
+use tokio_util::sync::CancellationToken;
 
 use crate::internet::{Fetcher, Internet, Searcher};
 use crate::{Clients, Services, add_all};
 use agent::approval::Access;
 use agent::limits::ARGUMENTS_BYTES;
-use agent::tool::{Registry, Toolbox, Understood, kept};
+use agent::tool::{
+    DelegationRequest, Failure, Host, Program, Registry, ToolCaller, ToolContext, Toolbox, Understood, kept,
+};
 
 /// All tools with these ways to the internet, over a house without machines: they can be described and understood.
-fn all(internet: Internet) -> Toolbox {
+fn registry(internet: Internet) -> Registry {
     struct Nobody;
     impl Clients for Nobody {
         fn active_runner_changed(&self, _: UserId, _: Option<&str>) {}
+        fn exec_ended(&self, _: UserId, _: &execs::Recorded) {}
     }
     // Some tests have a runtime already, within which another one must not be waited for.
     let opened = std::thread::spawn(|| {
@@ -29,7 +34,12 @@ fn all(internet: Internet) -> Toolbox {
     let execs = Ledger::new(store.clone(), router.clone());
     let registry = Registry::default();
     add_all(&registry, &Services { store, router, execs, internet, clients: Arc::new(Nobody) });
-    registry.snapshot()
+    registry
+}
+
+/// Those of them that models are offered.
+fn all(internet: Internet) -> Toolbox {
+    registry(internet).snapshot().for_models()
 }
 
 fn call(name: &str, arguments: &str) -> Result<Understood, String> {
@@ -46,6 +56,81 @@ fn refused(name: &str, arguments: &str) -> String {
 fn web() -> Internet {
     let search = Searcher::new("searxng", Some("http://127.0.0.1:1"), None).unwrap();
     Internet { fetch: Some(Fetcher::new(&[])), search: Some(search) }
+}
+
+/// Programs know these tools by these names since the server speaks their protocol; a new one is added at its place.
+#[test]
+fn programs_are_offered_their_tools_by_the_names_that_they_know() {
+    let registry = registry(Internet::default());
+    let all = registry.snapshot();
+    let offered: Vec<&str> = all.for_programs().map(|(name, _)| name).collect();
+    let known = [
+        "exec",
+        "read_file",
+        "write_file",
+        "list_directory",
+        "glob",
+        "grep",
+        "task_start",
+        "task_status",
+        "task_read",
+        "task_kill",
+    ];
+    assert_eq!(offered, known);
+    for (name, tool) in all.for_programs() {
+        let schema = tool.parameters();
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        assert!(!schema["properties"].as_object().unwrap().contains_key("runner"), "{name} knows no place");
+        for (argument, schema) in schema["properties"].as_object().unwrap() {
+            assert!(schema["description"].is_string() && !schema.to_string().contains("$ref"), "{argument}");
+        }
+    }
+    let models = all.for_models();
+    assert!(models.holds("Glob") && models.holds("task_read") && models.holds("Shell"));
+    assert!(!models.holds("exec") && !models.holds("task_start") && !models.holds("write_file"));
+}
+
+#[tokio::test]
+async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
+    struct Nowhere;
+    impl Host for Nowhere {
+        fn sandbox(&self) -> BoxFuture<'_, Result<sandbox::Sandbox, Failure>> {
+            Box::pin(async { Err(Failure::unreachable()) })
+        }
+        fn ask<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+            Box::pin(async { Ok(None) })
+        }
+        fn delegate<'a>(
+            &'a self,
+            _: DelegationRequest<'a>,
+        ) -> BoxFuture<'a, Result<agent::tool::Outcome, Failure>> {
+            Box::pin(async { Err(Failure::unreachable()) })
+        }
+    }
+    let user = store::User { id: UserId(1), name: "ada".to_owned(), admin: false, created_at_ms: 0 };
+    let cancelled = CancellationToken::new();
+    let context = ToolContext {
+        host: &Nowhere,
+        user: &user,
+        caller: ToolCaller::Program(Program { on: None, is_trusted: true }),
+        cancelled: &cancelled,
+        is_plan: false,
+        approval: None,
+        bound: agent::tool::Bound::default(),
+    };
+    let (all, mut live) = (registry(Internet::default()).snapshot(), |_: &str| {});
+    for (name, arguments) in [
+        ("todo_list", json!({})),
+        ("ChatHistory", json!({"query": "a", "this_chat": true})),
+        ("offload_recall", json!({"id": "a"})),
+    ] {
+        let tool = all.iter().find(|tool| tool.name() == name).unwrap();
+        let arguments = arguments.as_object().unwrap().clone();
+        let done = tool.understand(arguments).unwrap().run(&context, &mut live).await;
+        let failure = done.err().unwrap_or_else(|| panic!("{name} works"));
+        let is_refused = failure.kind() == "invalid" && failure.to_string().contains("in a chat only");
+        assert!(is_refused, "{name}: {failure}");
+    }
 }
 
 fn catalogue(internet: Internet) -> Vec<llm::Tool> {

@@ -72,7 +72,7 @@ three steps or more: write it before you begin, keep one item in_progress, and m
             .iter()
             .map(|item| Todo { content: item.content.clone(), status: item.status.into() })
             .collect();
-        match work.services.store.set_todos(work.user.id, work.chat, &todos).await {
+        match work.services.store.set_todos(work.user.id, work.agent()?.chat, &todos).await {
             Ok(()) => Ok(shown(&todos)),
             Err(error @ store::Error::Invalid { .. }) => Err(Failure::Told(error.to_string())),
             Err(error) => Err(ported(error).into()),
@@ -103,7 +103,7 @@ impl TypedTool for List {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
-        Ok(shown(&work.services.store.todos(work.user.id, work.chat).await.ported()?))
+        Ok(shown(&work.services.store.todos(work.user.id, work.agent()?.chat).await.ported()?))
     }
 }
 

@@ -17,7 +17,6 @@
 
 pub mod attach;
 mod commands;
-pub mod program;
 mod pump;
 mod request;
 mod subject;
@@ -47,7 +46,6 @@ use crate::web::exec::commands::commands;
 use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::Asked;
 use crate::web::exec::subject::Subject;
-use crate::web::metrics::exec_ended;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
@@ -168,8 +166,6 @@ struct Running<'a> {
     outlives_server: bool,
     subject: &'a Subject,
     started: Instant,
-    /// Whether it is served to its end here, whoever else follows it.
-    serves: bool,
 }
 
 /// How it ended.
@@ -181,7 +177,7 @@ enum Ended {
 impl<'a> Running<'a> {
     fn new(state: &'a AppState, caller: &'a Caller, sandbox: &Sandbox, subject: &'a Subject) -> Self {
         let (place, outlives_server) = (sandbox.place().to_owned(), sandbox.outlives_server());
-        Self { state, caller, place, outlives_server, subject, started: Instant::now(), serves: false }
+        Self { state, caller, place, outlives_server, subject, started: Instant::now() }
     }
 
     /// Serves the client until the command ends, or the command until its client's grace is over.
@@ -377,7 +373,7 @@ impl<'a> Running<'a> {
         // The link of one who looks on gives up sooner than who serves it, and a message is told with its output.
         let is_for_others = match ended {
             Ended::Finished(_) => record.kind == ExecKind::Chat && record.status == ExecStatus::Running,
-            Ended::Failed(_) => !self.serves && self.ledger().is_watched(user.id, id),
+            Ended::Failed(_) => self.ledger().is_watched(user.id, id),
         };
         if is_for_others {
             return None;
@@ -388,7 +384,7 @@ impl<'a> Running<'a> {
         }
         let recorded = put_end_on_record(self.state, user, &record, &ending).await?;
         if recorded.is_new() {
-            exec_ended(ending.outcome.status.as_str(), self.started.elapsed());
+            execs::count_end(ending.outcome.status.as_str(), self.started.elapsed());
         }
         Some(recorded)
     }

@@ -5,13 +5,12 @@ use std::time::Duration;
 use accounts::User;
 use api::exec::{ExecAsk, TIMEOUT_MAX_S};
 use execs::{Begun, ExecKind};
-use sandbox::{AckMode, Approval, Command, ExecId, ExecRequest, Pty};
+use sandbox::{AckMode, Approval, ExecId, ExecRequest, Pty};
 
 use super::subject::Subject;
 use crate::limits::{RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
 use crate::state::AppState;
 use crate::web::error::ApiError;
-use crate::web::shell_word::quoted;
 
 /// What runs in a terminal when nothing is named: the user's shell there, as a person gets it.
 const INTERACTIVE_SHELL: &str = r#"exec "$SHELL" -i"#;
@@ -54,17 +53,12 @@ impl Asked {
             None => ExecId(rand::random()),
         };
         let hash = hash(&ask);
-        let (command, shown) = match (ask.argv, ask.shell) {
-            (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => {
-                let shown = argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-                (Command::Argv(argv.into_iter().map(String::into_bytes).collect()), shown)
-            }
-            (None, Some(line)) => (Command::Shell(line.clone().into_bytes()), line),
-            (None, None) if ask.pty.is_some() => {
-                (Command::Shell(INTERACTIVE_SHELL.into()), INTERACTIVE_SHELL.to_owned())
-            }
-            _ => return Err(ApiError::invalid("give either `argv`, with a program, or `shell`")),
+        let line = match (&ask.argv, ask.shell) {
+            (None, None) if ask.pty.is_some() => Some(INTERACTIVE_SHELL.to_owned()),
+            (_, line) => line,
         };
+        let neither = || ApiError::invalid("give either `argv`, with a program, or `shell`");
+        let (command, shown) = execs::command_of(ask.argv, line).ok_or_else(neither)?;
         if let Some(name) = ask.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
             return Err(ApiError::invalid(format!("{name:?} is no name of an environment variable")));
         }
@@ -185,6 +179,8 @@ fn checked_linger(seconds: Option<u32>, is_terminal: bool) -> Result<Option<Dura
 
 #[cfg(test)]
 mod tests {
+    use sandbox::Command;
+
     use super::*;
 
     fn check(text: &str) -> Result<Asked, ApiError> {

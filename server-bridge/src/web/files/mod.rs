@@ -27,7 +27,7 @@ use crate::web::files::range::{Wanted, content_range};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 
-pub(in crate::web) use body::kind_name;
+use body::kind_name;
 
 /// The routes of files on runners.
 pub(in crate::web) fn routes() -> Routes {
@@ -44,8 +44,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Work, routes!(trees::write))
         .add(Access::Work, routes!(trees::download))
 }
-pub(in crate::web) use change::Change;
-pub(in crate::web) use query::sha256;
+use change::Change;
 
 /// Permission bits of a directory made here.
 const DIRECTORY_MODE: u32 = 0o755;

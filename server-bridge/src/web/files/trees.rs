@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::change::Change;
-use super::query::{PathQuery, PlaceQuery, octal_mode, sha256};
+use super::query::{PathQuery, PlaceQuery, octal_mode};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -92,7 +92,7 @@ pub async fn download(
 ) -> Result<Json<Written>, ApiError> {
     let Download { url, path, mode, parents, max_bytes, sha256: hash } = download;
     let path = path.into_bytes();
-    let hash = match hash.as_deref().map(sha256) {
+    let hash = match hash.as_deref().map(tools::hash_of_hex) {
         None => None,
         Some(Some(hash)) => Some(hash),
         Some(None) => return Err(ApiError::invalid("sha256 must be 64 hexadecimal digits")),

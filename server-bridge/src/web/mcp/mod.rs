@@ -9,25 +9,29 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `sessions` | whose session is whose; how many there are, and how many calls are under way |
-//! | `server` | what a client is told and may call |
-//! | `tools/` | one file per family of tools; their table |
-//! | `output` | the beginning and the end of a long output |
+//! | `server` | a session's introduction, and the tools that it may call |
+//! | `describe` | a tool and its outcome as the protocol carries them |
+//! | `call` | one call: where it works, and what its client hears meanwhile |
+//! | `runners` | `list_runners` |
 //!
-//! A new tool: its arguments (their doc comments are what models read) as a `Tool` in `tools/`, and a row of the table there.
+//! A new tool: as any other, in crate `tools`, with rules that offer it to programs.
 
-mod output;
+mod call;
+mod describe;
+mod runners;
 mod server;
 mod sessions;
-mod tools;
 
 use std::sync::Arc;
 
+use agent::tool::Typed;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use chats::ChatService;
 use futures_util::StreamExt;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
@@ -40,7 +44,9 @@ use crate::web::auth::{Caller, bearer_token};
 use crate::web::error::ApiError;
 use crate::web::guard::{host, same_origin};
 use crate::web::routes::Routes;
+use crate::web::runners::Views;
 use crate::web::scope::Access;
+use runners::ListRunners;
 use server::Tools;
 use sessions::{Manager, Sessions};
 
@@ -63,15 +69,17 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// An endpoint that ends its sessions when the server stops.
-    pub fn new(shutdown: &CancellationToken) -> Self {
+    /// An endpoint that offers the tools of these chats and of these runners, and ends its sessions when the server stops.
+    pub fn new(shutdown: &CancellationToken, chats: ChatService, runners: Views) -> Self {
+        chats.tools().put_first(Typed::<ListRunners>::new(runners));
+        let tools = Tools(chats);
         let manager = sessions::manager();
         let config = StreamableHttpServerConfig::default()
             // Host and Origin are checked for every route of the server.
             .disable_allowed_hosts()
             .with_max_request_body_bytes(JSON_BODY_BYTES)
             .with_cancellation_token(shutdown.child_token());
-        let service = StreamableHttpService::new(|| Ok(Tools), Arc::clone(&manager), config);
+        let service = StreamableHttpService::new(move || Ok(tools.clone()), Arc::clone(&manager), config);
         Self { service, sessions: Sessions::new(manager) }
     }
 }

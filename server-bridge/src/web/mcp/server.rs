@@ -1,30 +1,40 @@
-//! What an MCP client is told, and may call.
+//! The server's side of a session: its introduction, and the tools of the registry that programs are offered.
 
 use std::sync::Arc;
 
 use accounts::KeyScope;
+use agent::tool::Tool;
 use axum::http::request::Parts;
+use chats::ChatService;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-use super::tools::{self, Desk, Progress};
+use super::call::{Call, Progress};
+use super::describe::{describe, only_reads, result};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 
 /// What a model reads before it begins.
 const INSTRUCTIONS: &str = "Sandbridge runs commands and works on files on machines that its user chose, their runners. Every tool \
-takes an optional `runner`; without it the user's active one is used, and never another. list_runners says which there are. Paths \
-are relative to the runner's workspace, or absolute beneath it. Commands that take longer than a few minutes, servers and \
-watchers belong in task_start.";
+that works on a machine takes an optional `runner`; without it the user's active one is used, and never another. list_runners says \
+which there are. Paths are relative to the runner's workspace, or absolute beneath it. Commands that take longer than a few \
+minutes, servers and watchers belong in task_start.";
 
-/// The tools, for whoever asks: each request brings its caller along.
-#[derive(Clone, Copy)]
-pub(super) struct Tools;
+/// The tools for any caller: each request brings its caller along.
+#[derive(Clone)]
+pub(super) struct Tools(pub(super) ChatService);
+
+impl Tools {
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let tools = self.0.tools().snapshot();
+        tools.for_programs().find(|(known, _)| *known == name).map(|(_, tool)| Arc::clone(tool))
+    }
+}
 
 impl ServerHandler for Tools {
     fn get_info(&self) -> ServerConfig {
@@ -33,8 +43,8 @@ impl ServerHandler for Tools {
             .with_instructions(INSTRUCTIONS)
     }
 
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::find(name).map(|entry| entry.describe())
+    fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
+        self.find(name).map(|tool| describe(name, tool.as_ref()))
     }
 
     async fn list_tools(
@@ -43,9 +53,11 @@ impl ServerHandler for Tools {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let (_, caller) = asker(&context)?;
-        let may = |entry: &&tools::Entry| entry.only_reads() || caller.scope() != KeyScope::Read;
+        let tools = self.0.tools().snapshot();
+        let may = |tool: &dyn Tool| only_reads(tool) || caller.scope() != KeyScope::Read;
+        let offered = tools.for_programs().filter(|(_, tool)| may(tool.as_ref()));
         Ok(ListToolsResult::with_all_items(
-            tools::all().iter().filter(may).map(tools::Entry::describe).collect(),
+            offered.map(|(name, tool)| describe(name, tool.as_ref())).collect(),
         ))
     }
 
@@ -56,24 +68,15 @@ impl ServerHandler for Tools {
     ) -> Result<CallToolResponse, ErrorData> {
         let (state, caller) = asker(&context)?;
         let unknown = || ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None);
-        let entry = tools::find(&request.name).ok_or_else(unknown)?;
-        let arguments = request.arguments.unwrap_or_default();
+        let tool = self.find(&request.name).ok_or_else(unknown)?;
+        let (name, arguments) = (request.name.into_owned(), request.arguments.unwrap_or_default());
         let progress =
             context.meta.get_progress_token().map(|token| Progress { peer: context.peer.clone(), token });
         let tasks = state.tasks.clone();
-        let desk = Desk { state, caller, cancelled: context.ct.clone(), progress };
+        let call = Call { state, caller, tool, name, cancelled: context.ct.clone(), progress };
         // To its end, even if the session ends meanwhile: what was done must be on record.
-        let called = tasks.spawn(async move {
-            if !entry.only_reads() && desk.caller.scope() == KeyScope::Read {
-                let message =
-                    format!("this key is for reading only; {} needs one with the scope exec", entry.name());
-                return Err(ApiError::new("forbidden", message));
-            }
-            let _counted = desk.state.mcp.sessions.call(desk.caller.user.id)?;
-            entry.run(arguments, &desk).await
-        });
-        match called.await {
-            Ok(outcome) => Ok(tools::result(outcome).into()),
+        match tasks.spawn(call.make(arguments)).await {
+            Ok(outcome) => Ok(result(outcome).into()),
             Err(error) => {
                 let error = ApiError::internal(&error);
                 Err(ErrorData::internal_error(error.message, None))
@@ -82,19 +85,11 @@ impl ServerHandler for Tools {
     }
 }
 
-/// Who asks, as the endpoint found out.
+/// The caller of a request, as the endpoint found out.
 fn asker(context: &RequestContext<RoleServer>) -> Result<(AppState, Caller), ErrorData> {
     let parts = context.extensions.get::<Parts>();
     let known = parts
         .and_then(|parts| Some((parts.extensions.get::<AppState>()?, parts.extensions.get::<Caller>()?)));
     let nobody = || ErrorData::internal_error("the request lost its caller", None);
     known.map(|(state, caller)| (state.clone(), caller.clone())).ok_or_else(nobody)
-}
-
-/// A schema as the protocol carries it.
-pub(super) fn object(schema: serde_json::Value) -> Arc<serde_json::Map<String, serde_json::Value>> {
-    match schema {
-        serde_json::Value::Object(fields) => Arc::new(fields),
-        _ => Arc::default(),
-    }
 }

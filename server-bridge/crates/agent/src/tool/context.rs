@@ -4,8 +4,9 @@ use futures_util::future::BoxFuture;
 use records::{ChatId, TurnId, User};
 use sandbox::{Approval, Sandbox};
 
-use super::{Bound, Failure, Outcome};
 use tokio_util::sync::CancellationToken;
+
+use super::{Bound, Failure, Outcome};
 
 /// What the engine does for a call under way.
 pub trait Host: Send + Sync {
@@ -34,14 +35,10 @@ pub trait Host: Send + Sync {
 pub struct ToolContext<'a> {
     /// What the engine does for it.
     pub host: &'a dyn Host,
-    /// The user whose agent calls it.
+    /// The user whom it is for.
     pub user: &'a User,
-    /// The agent's own chat.
-    pub chat: &'a ChatId,
-    /// The chat that the user talks in: the same one, unless a sub-agent calls.
-    pub root: &'a ChatId,
-    /// The turn of that chat: what is changed in it is taken back with it.
-    pub turn: TurnId,
+    /// Who calls it in their name.
+    pub caller: ToolCaller<'a>,
     /// Its user wants it to stop.
     pub cancelled: &'a CancellationToken,
     /// Whether nothing may be changed.
@@ -50,6 +47,35 @@ pub struct ToolContext<'a> {
     pub approval: Option<Approval>,
     /// What was looked at before its user was asked.
     pub bound: Bound,
+}
+
+/// Who calls a tool.
+#[derive(Clone, Copy, Debug)]
+pub enum ToolCaller<'a> {
+    /// An agent, in a turn of a chat.
+    Agent(AgentTurn<'a>),
+    /// A program of the user's own, which has no chat.
+    Program(Program<'a>),
+}
+
+/// The turn that an agent calls a tool in.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentTurn<'a> {
+    /// The agent's own chat.
+    pub chat: &'a ChatId,
+    /// The chat that the user talks in: the same one, unless a sub-agent calls.
+    pub root: &'a ChatId,
+    /// The turn of that chat: what is changed in it is taken back with it.
+    pub turn: TurnId,
+}
+
+/// A program that calls a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// The place that it names instead of the user's active one.
+    pub on: Option<&'a str>,
+    /// Whether it may do all that its user may: take part in their terminals, too.
+    pub is_trusted: bool,
 }
 
 /// What a model wants of a sub-agent.
@@ -76,6 +102,24 @@ impl ToolContext<'_> {
     /// Fails as [`Host::sandbox`] does.
     pub async fn sandbox(&self) -> Result<Sandbox, Failure> {
         self.host.sandbox().await
+    }
+
+    /// The turn that an agent calls it in.
+    ///
+    /// Fails with words for a program, which has none.
+    pub fn agent(&self) -> Result<AgentTurn<'_>, Failure> {
+        match self.caller {
+            ToolCaller::Agent(turn) => Ok(turn),
+            ToolCaller::Program(_) => Err(Failure::Told("this works in a chat only".to_owned())),
+        }
+    }
+
+    /// The program that calls it, unless an agent does.
+    pub fn program(&self) -> Option<Program<'_>> {
+        match self.caller {
+            ToolCaller::Agent(_) => None,
+            ToolCaller::Program(program) => Some(program),
+        }
     }
 
     /// The SHA-256 that the file had when its change was allowed.

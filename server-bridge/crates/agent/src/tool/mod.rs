@@ -39,13 +39,13 @@ use serde_json::{Map, Value};
 
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
-pub use context::{DelegationRequest, Host, ToolContext};
+pub use context::{AgentTurn, DelegationRequest, Host, Program, ToolCaller, ToolContext};
 pub use gone::gone;
 pub use look::{Bound, Ground, Looked};
-pub use outcome::{Failure, FileSeen, Outcome, SubAgentState, TurnCost};
+pub use outcome::{Failure, FileBytes, FileSeen, ForPrograms, Outcome, SubAgentState, TurnCost};
 pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};
 pub use registry::Registry;
-pub use rules::{Beside, ForSubAgents, Rules};
+pub use rules::{Beside, ForSubAgents, Offered, Rules};
 pub use toolbox::{Toolbox, kept};
 pub use typed::schema_of;
 pub use typed::{Typed, TypedTool};
@@ -66,6 +66,11 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The rules that hold for every call of it.
     fn rules(&self) -> Rules;
+
+    /// The JSON schema of the data that programs get of it, an object; none where they get words alone.
+    fn output_schema(&self) -> Option<Value> {
+        None
+    }
 
     /// Understands the arguments of a call.
     ///
@@ -94,7 +99,7 @@ pub trait Call: Send + Sync {
 
     /// Does it; `live` is told what it writes, as it does.
     ///
-    /// Fails with [`Failure::Told`] where the model is to be told what was wrong, else where the turn cannot go on.
+    /// Fails with [`Failure::Told`] or [`Failure::Refused`] where the model is to be told what was wrong, else where the turn cannot go on.
     fn run<'a>(
         &'a self,
         context: &'a ToolContext<'_>,
@@ -146,7 +151,7 @@ impl Understood {
     /// Fails only where the turn cannot go on.
     pub async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
         match self.call.run(context, live).await {
-            Err(Failure::Told(text)) => Ok(Outcome::failed(&text)),
+            Err(Failure::Told(text) | Failure::Refused { text, .. }) => Ok(Outcome::failed(&text)),
             done => done,
         }
     }

@@ -3,6 +3,7 @@
 use llm::{Content, Usage};
 use records::ChatId;
 use sandbox::{RouteError, SandboxError};
+use serde_json::Value;
 
 use super::CardData;
 use crate::PortError;
@@ -26,6 +27,28 @@ pub struct Outcome {
     pub sub_agent: Option<SubAgentState>,
     /// The file that it is the content of.
     pub file: Option<FileSeen>,
+    /// What programs get beside the text.
+    pub for_programs: Option<Box<ForPrograms>>,
+}
+
+/// What programs get of an outcome beside its text. Models are not shown it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ForPrograms {
+    /// Bytes that stand in the place of the text, which is empty then: they are not UTF-8.
+    pub bytes: Option<FileBytes>,
+    /// A text about the first one, apart from it.
+    pub note: Option<String>,
+    /// The outcome as data, by the tool's output schema where it has one.
+    pub structured: Option<Value>,
+}
+
+/// Bytes of a file that are not text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileBytes {
+    /// Where they are from.
+    pub path: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// A sub-agent that was called, as people see it.
@@ -73,9 +96,22 @@ pub enum Failure {
     /// The model can do something about it.
     #[error("{0}")]
     Told(String),
+    /// The same where there is a name for it, which programs match on.
+    #[error("{text}")]
+    Refused {
+        /// The name of the error.
+        kind: &'static str,
+        /// The words for the model.
+        text: String,
+    },
     /// The place is away: nothing more can be done in this turn.
-    #[error("{0}")]
-    Away(String),
+    #[error("{text}")]
+    Away {
+        /// The name of the error.
+        kind: &'static str,
+        /// The words for the model.
+        text: String,
+    },
     /// The server cannot go on.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -84,22 +120,41 @@ pub enum Failure {
 impl Failure {
     /// No machine can be reached to look at.
     pub fn unreachable() -> Self {
-        Self::Away("no machine can be reached".to_owned())
+        Self::Away { kind: "unavailable", text: "no machine can be reached".to_owned() }
+    }
+
+    /// The name of the error, for programs; `internal` for what only the log may say more of.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Told(_) => "invalid",
+            Self::Refused { kind, .. } | Self::Away { kind, .. } => kind,
+            Self::Port(PortError::Gone(_)) => "not_found",
+            Self::Port(_) => "internal",
+        }
+    }
+
+    /// The words for the model, where it can do something about it.
+    pub fn told(&self) -> Option<&str> {
+        match self {
+            Self::Told(text) | Self::Refused { text, .. } => Some(text),
+            Self::Away { .. } | Self::Port(_) => None,
+        }
     }
 }
 
 impl From<SandboxError> for Failure {
     fn from(error: SandboxError) -> Self {
+        let (kind, text) = (error.kind(), error.to_string());
         match error {
-            SandboxError::Offline { .. } | SandboxError::Lost { .. } => Self::Away(error.to_string()),
-            error => Self::Told(error.to_string()),
+            SandboxError::Offline { .. } | SandboxError::Lost { .. } => Self::Away { kind, text },
+            _ => Self::Refused { kind, text },
         }
     }
 }
 
 impl From<RouteError> for Failure {
     fn from(error: RouteError) -> Self {
-        Self::Away(error.to_string())
+        Self::Away { kind: error.kind(), text: error.to_string() }
     }
 }
 
@@ -115,12 +170,18 @@ impl Outcome {
             data: None,
             sub_agent: None,
             file: None,
+            for_programs: None,
         }
     }
 
     /// One that is a part of something longer already.
     pub fn part(text: impl Into<String>) -> Self {
         Self { may_be_offloaded: false, ..Self::done(text) }
+    }
+
+    /// The same with what programs get beside the text.
+    pub fn with(self, for_programs: ForPrograms) -> Self {
+        Self { for_programs: Some(Box::new(for_programs)), ..self }
     }
 
     /// A tool that was not allowed to do it.

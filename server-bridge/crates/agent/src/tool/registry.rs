@@ -21,6 +21,15 @@ impl Registry {
         });
     }
 
+    /// Adds a tool before all others.
+    pub fn put_first(&self, tool: impl Tool) {
+        self.change(|tools| {
+            let tool: Arc<dyn Tool> = Arc::new(tool);
+            tools.retain(|known| known.name() != tool.name());
+            tools.insert(0, tool);
+        });
+    }
+
     /// Takes a tool away; whether it was there.
     pub fn remove(&self, name: &str) -> bool {
         let mut was_there = false;
@@ -84,13 +93,14 @@ mod tests {
         registry.put(Named("a", "another"));
         assert!(registry.remove("b") && !registry.remove("b"));
         registry.put(Named("c", "third"));
+        registry.put_first(Named("d", "before"));
         let described = |tools: &Toolbox| -> Vec<String> {
             tools.catalogue().into_iter().map(|tool| format!("{} {}", tool.name, tool.description)).collect()
         };
         assert_eq!(described(&begun), ["a first", "b second"]);
         assert_eq!(
             described(&registry.snapshot()),
-            ["a another", "c third"],
+            ["d before", "a another", "c third"],
             "a replaced one keeps its place"
         );
     }

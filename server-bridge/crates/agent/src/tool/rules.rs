@@ -41,6 +41,21 @@ pub struct Rules {
     pub needs_machine: bool,
     /// Whether it edits the conversation, which is loaded again after it.
     pub edits_conversation: bool,
+    /// Whether its arguments name something that has a place of its own: its caller can name no other place for it.
+    pub has_own_place: bool,
+    /// Who is offered it.
+    pub offered: Offered,
+}
+
+/// Who is offered a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// Models, in turns of chats.
+    ToModels,
+    /// Programs of the user's own, by the protocol that they speak.
+    ToPrograms,
+    /// Both; programs know it by this name, which may be another one than models do.
+    ToBoth(&'static str),
 }
 
 impl Rules {
@@ -54,7 +69,24 @@ impl Rules {
             waits_for_its_user: false,
             needs_machine: true,
             edits_conversation: false,
+            has_own_place: false,
+            offered: Offered::ToModels,
         }
+    }
+
+    /// The same for one whose arguments name something that has a place of its own.
+    pub const fn at_its_own_place(self) -> Self {
+        Self { has_own_place: true, ..self }
+    }
+
+    /// The same for one that programs are offered, and no model is.
+    pub const fn for_programs(self) -> Self {
+        Self { offered: Offered::ToPrograms, ..self }
+    }
+
+    /// The same for one that programs are offered as well, by this name.
+    pub const fn for_programs_as(self, name: &'static str) -> Self {
+        Self { offered: Offered::ToBoth(name), ..self }
     }
 
     /// The same beside something else.

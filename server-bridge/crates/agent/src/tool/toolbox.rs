@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use llm::{Assistant, ToolCall};
 
-use super::{ForSubAgents, Tool, Understood};
+use super::{ForSubAgents, Offered, Tool, Understood};
 use crate::limits::ARGUMENTS_BYTES;
 
 /// The tools of a turn, in the order that a model is told of them in. Cheap to clone.
@@ -31,6 +31,20 @@ impl Toolbox {
     /// Whether it holds a tool.
     pub fn holds(&self, name: &str) -> bool {
         self.iter().any(|tool| tool.name() == name)
+    }
+
+    /// The tools that models are offered.
+    pub fn for_models(&self) -> Self {
+        self.those(|tool| tool.rules().offered != Offered::ToPrograms)
+    }
+
+    /// The tools that programs are offered, each with the name that they know it by.
+    pub fn for_programs(&self) -> impl Iterator<Item = (&str, &Arc<dyn Tool>)> {
+        self.iter().filter_map(|tool| match tool.rules().offered {
+            Offered::ToModels => None,
+            Offered::ToPrograms => Some((tool.name(), tool)),
+            Offered::ToBoth(name) => Some((name, tool)),
+        })
     }
 
     /// The same without the tools that call sub-agents.

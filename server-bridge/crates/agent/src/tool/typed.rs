@@ -23,6 +23,11 @@ pub trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'stat
     /// See [`Tool::rules`].
     const RULES: Rules;
 
+    /// See [`Tool::output_schema`].
+    fn output_schema() -> Option<Value> {
+        None
+    }
+
     /// See [`Call::access`].
     fn access(&self) -> Access {
         Self::RULES.access
@@ -77,6 +82,10 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn rules(&self) -> Rules {
         T::RULES
+    }
+
+    fn output_schema(&self) -> Option<Value> {
+        T::output_schema()
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {

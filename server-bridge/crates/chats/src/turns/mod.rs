@@ -87,7 +87,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
 fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> (Ports, TurnAncestry) {
     let ports = Stored::top(service, user, chat, turn).ports();
     let display = Arc::clone(&ports.display);
-    let tools = service.tools.snapshot();
+    let tools = service.tools.snapshot().for_models();
     let tools = if service.settings.context_mode().edits() { tools } else { tools.without_edits() };
     (ports, TurnAncestry::top(chat, turn, tools, display))
 }

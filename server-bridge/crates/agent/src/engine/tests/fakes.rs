@@ -193,7 +193,9 @@ impl FakeCall {
                 Outcome::done(format!("{} of {x}", tool.name))
             }
             Does::Fails => return Err(Failure::Told("it did not work".to_owned())),
-            Does::GoesAway => return Err(Failure::Away("laptop is offline".to_owned())),
+            Does::GoesAway => {
+                return Err(Failure::Away { kind: "offline", text: "laptop is offline".to_owned() });
+            }
             Does::LosesStore => return Err(super::world::gone("chat").into()),
             Does::WaitsForCancel => {
                 context.cancelled.cancelled().await;

@@ -459,7 +459,7 @@ impl ModelPool for Chat {
 
 impl Workplace for Chat {
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>> {
-        Box::pin(async { Err(Failure::Away("there is no machine".to_owned())) })
+        Box::pin(async { Err(Failure::Away { kind: "offline", text: "there is no machine".to_owned() }) })
     }
 
     fn name(&self) -> Asked<'_, Option<String>> {

@@ -16,7 +16,7 @@ use crate::engine::ports::{CallState, CallStatus, Card, Entry};
 use crate::engine::tools_of_reply::{at_once, groups};
 use crate::hooks::{Place, Words};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
-use crate::tool::{Beside, Failure, Live, Looked, Outcome, ToolContext, Understood};
+use crate::tool::{AgentTurn, Beside, Failure, Live, Looked, Outcome, ToolCaller, ToolContext, Understood};
 
 /// A call that is shown, and about to begin.
 pub(super) struct Begun {
@@ -265,10 +265,8 @@ impl Turn<'_> {
         let context = ToolContext {
             host: &host,
             user,
-            chat,
-            root: ancestry.root(),
             // What a sub-agent changes is taken back with the turn that it is a part of.
-            turn: ancestry.turn(),
+            caller: ToolCaller::Agent(AgentTurn { chat, root: ancestry.root(), turn: ancestry.turn() }),
             cancelled,
             is_plan,
             approval,
@@ -293,8 +291,8 @@ impl Turn<'_> {
         };
         match done {
             Ok(outcome) => Ok((outcome, cancelled.is_cancelled().then_some(End::Cancelled))),
-            Err(Failure::Told(why)) => Ok((Outcome::failed(&why), None)),
-            Err(Failure::Away(why)) => {
+            Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Ok((Outcome::failed(&why), None)),
+            Err(Failure::Away { text: why, .. }) => {
                 let end =
                     End::Failed(format!("{why}; the turn ends here. Say anything to go on when it is back."));
                 Ok((Outcome::failed(&why), Some(end)))

@@ -1,25 +1,19 @@
 //! `exec`: a command to its end.
 
-use std::convert::Infallible;
-
-use api::exec::ExecAsk;
-use sandbox::ExecOutcome;
+use agent::approval::Access;
+use agent::tool::{Failure, ForPrograms, Live, Outcome, Rules, ToolContext, TypedTool, schema_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::sleep;
 
-use super::super::output::{Output, Shown};
-use super::{Desk, Outcome, Progress, Tool, schema_of};
-use crate::limits::{MCP_EXEC_TIMEOUT_MAX_S, MCP_EXEC_TIMEOUT_S, MCP_PROGRESS_BYTES, MCP_PROGRESS_INTERVAL};
-use crate::web::error::ApiError;
-use crate::web::exec::program::Program;
+use super::command::{Asked, Command, Finished};
+use crate::limits::{PROGRAM_EXEC_MAX_S, PROGRAM_EXEC_S, PROGRAM_SIDE_BYTES};
+use crate::{Services, Work};
 
 /// What to run: a command line or a program with its arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Exec {
+pub(crate) struct Arguments {
     /// A command line for the runner's shell; or give argv.
     #[serde(default)]
     command: Option<String>,
@@ -32,9 +26,6 @@ pub(super) struct Exec {
     /// After how many seconds it is ended with everything it started: 120 if absent, 600 at most.
     #[serde(default)]
     timeout_s: Option<f64>,
-    /// The runner to use instead of the active one.
-    #[serde(default)]
-    runner: Option<String>,
     /// Its standard input, which is empty if absent.
     #[serde(default)]
     stdin: Option<String>,
@@ -65,72 +56,49 @@ struct Report {
     duration_ms: u64,
 }
 
-impl Tool for Exec {
+impl TypedTool for Arguments {
+    type Services = Services;
+
     const NAME: &'static str = "exec";
     const DESCRIPTION: &'static str = "Runs a command on a runner, waits for its end and answers with its output (standard output and \
 error together) and exit code; a result that is no exit code 0 is marked as an error. Of a long output the beginning and the end \
 are shown; task_read has the rest for 10 minutes. It is ended after timeout_s, and when the call is cancelled. Use task_start for \
 what takes longer, and read_file, write_file, glob and grep instead of cat, tee, find and grep.";
-    const ONLY_READS: bool = false;
+    const RULES: Rules = Rules::of(Access::Run).sees_cancel().for_programs();
 
     fn output_schema() -> Option<Value> {
         Some(schema_of::<Report>())
     }
 
-    async fn run(self, desk: &Desk) -> Result<Outcome, ApiError> {
-        let timeout_s = self.timeout_s.unwrap_or(MCP_EXEC_TIMEOUT_S);
-        if !(timeout_s > 0.0 && timeout_s <= MCP_EXEC_TIMEOUT_MAX_S) {
-            return Err(ApiError::invalid(format!(
-                "timeout_s must be more than 0 and at most {MCP_EXEC_TIMEOUT_MAX_S}; use task_start for what takes longer"
-            )));
-        }
-        let ask = ExecAsk {
-            shell: self.command,
-            argv: self.argv,
-            cwd: self.cwd,
-            on: self.runner,
+    fn hint(&self) -> &str {
+        self.command.as_deref().unwrap_or_default()
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        let timeout_s = self.timeout_s.unwrap_or(PROGRAM_EXEC_S);
+        let asked = Asked {
+            line: self.command.as_deref(),
+            argv: self.argv.as_deref(),
+            cwd: self.cwd.as_deref(),
             timeout_s: Some(timeout_s),
+            timeout_max_s: PROGRAM_EXEC_MAX_S,
             stdin: self.stdin.is_some(),
-            merge_stderr: true,
-            ..ExecAsk::default()
+            goes_on: false,
         };
-        let program = Program::start(&desk.state, &desk.caller, ask).await?;
-        let (id, runner) = (program.id(), program.place().to_owned());
-        let (mut output, wants_progress) = (Output::default(), desk.progress.is_some());
-        let (news, heard) = watch::channel((0, String::new()));
-        let live = |bytes: &[u8], lost_bytes: u64| {
-            output.push(bytes, lost_bytes);
-            if wants_progress {
-                news.send_replace((output.total_bytes(), output.last(MCP_PROGRESS_BYTES)));
-            }
-        };
-        let stdin = self.stdin.unwrap_or_default();
-        // Told beside the command, not in its way: a client may be slow to listen.
-        let finished = tokio::select! {
-            finished = program.finish(stdin.as_bytes(), &desk.cancelled, live) => finished,
-            never = tell(desk.progress.as_ref(), heard) => match never {},
-        };
-        let shown = output.finish();
-        if shown.left_out_bytes == 0 {
-            finished.acknowledge();
-        }
-        Ok(told(id, runner, shown, finished.ended.map_err(ApiError::from)?, timeout_s))
+        let input = self.stdin.as_deref().unwrap_or_default().as_bytes();
+        let command = Command::start(work, asked).await?;
+        Ok(told(command.finish(input, PROGRAM_SIDE_BYTES, live).await?, timeout_s))
     }
 }
 
-/// Tells of the newest output, not too often, for as long as it is polled.
-async fn tell(progress: Option<&Progress>, mut heard: watch::Receiver<(u64, String)>) -> Infallible {
-    if let Some(progress) = progress {
-        while heard.changed().await.is_ok() {
-            let (bytes, text) = heard.borrow_and_update().clone();
-            progress.tell(bytes, text).await;
-            sleep(MCP_PROGRESS_INTERVAL).await;
-        }
-    }
-    std::future::pending().await
-}
-
-fn told(id: String, runner: String, shown: Shown, outcome: ExecOutcome, timeout_s: f64) -> Outcome {
+fn told(finished: Finished, timeout_s: f64) -> Outcome {
+    let Finished { outcome, shown, id, runner } = finished;
     let mut lines = Vec::new();
     if !shown.text.is_empty() {
         lines.push(shown.text.trim_end_matches('\n').to_owned());
@@ -169,15 +137,18 @@ fn told(id: String, runner: String, shown: Shown, outcome: ExecOutcome, timeout_
         left_out_bytes: shown.left_out_bytes,
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
     };
-    let structured = Some(json!(report));
-    Outcome { is_error, structured, ..Outcome::text(lines.join("\n")) }
+    let for_programs = ForPrograms { structured: Some(json!(report)), ..ForPrograms::default() };
+    Outcome { is_error, ..Outcome::done(lines.join("\n")).with(for_programs) }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use sandbox::ExecOutcome;
+
     use super::*;
+    use crate::output::Output;
 
     fn outcome(code: Option<i32>, signal: Option<i32>) -> ExecOutcome {
         ExecOutcome {
@@ -195,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_is_told_as_it_was_and_only_success_is_none() {
+    fn every_end_is_told_as_it_was_and_only_success_is_no_error() {
         let timed_out = ExecOutcome { timed_out: true, ..outcome(None, Some(15)) };
         let cancelled = ExecOutcome { cancelled: true, ..outcome(None, Some(15)) };
         for (outcome, is_error, words) in [
@@ -206,11 +177,11 @@ mod tests {
             (timed_out, true, "it ran for 5 s"),
             (cancelled, true, "(cancelled on laptop)"),
         ] {
-            let shown = Output::default().finish();
-            let told = told("id".to_owned(), "laptop".to_owned(), shown, outcome, 5.0);
+            let shown = Output::new(PROGRAM_SIDE_BYTES).finish();
+            let (id, runner) = ("id".to_owned(), "laptop".to_owned());
+            let told = told(Finished { outcome, shown, id, runner }, 5.0);
             assert_eq!(told.is_error, is_error, "{words}");
-            let text = told.content[0].as_text().unwrap().text.clone();
-            assert!(text.contains(words), "{text}");
+            assert!(told.text.contains(words), "{}", told.text);
         }
     }
 }

@@ -1,0 +1,16 @@
+//! Counting the ends of the commands that clients and programs ask for.
+
+use std::time::Duration;
+
+use metrics::{counter, histogram};
+
+/// The name of the counter of those commands, by outcome.
+pub const EXECS: &str = "sandbridge_execs_total";
+/// The name of the histogram of how long they took, in seconds, as their client saw it.
+pub const EXEC_SECONDS: &str = "sandbridge_exec_duration_seconds";
+
+/// Counts a command that ended with this outcome.
+pub fn count_end(outcome: &'static str, took: Duration) {
+    counter!(EXECS, "outcome" => outcome).increment(1);
+    histogram!(EXEC_SECONDS).record(took);
+}

@@ -1,0 +1,71 @@
+//! Reading a part of an exec's output, while it runs or after its end.
+
+use std::time::Duration;
+
+use sandbox::{AckMode, AttachOptions, ExecEvent};
+use store::{Exec, ExecStatus, User};
+use tokio::time::{Instant, timeout_at};
+
+use crate::follow::sandbox_id;
+use crate::{Ledger, Result};
+
+/// A part of an exec's output.
+#[derive(Debug)]
+pub struct Part {
+    /// Standard output and error, as they came.
+    pub bytes: Vec<u8>,
+    /// Bytes among these that are not there any more.
+    pub lost_bytes: u64,
+    /// Where the output goes on.
+    pub next_offset: u64,
+    /// Whether it has ended, and this is its last part.
+    pub is_last: bool,
+}
+
+impl Ledger {
+    /// At most `limit` bytes of an exec's output from `offset` on: what there is by now, or comes within `patience`. A client that
+    /// reads it elsewhere is told that another one does.
+    ///
+    /// # Errors
+    /// [`crate::Error::Route`]; [`crate::Error::Sandbox`], as `no_such_exec` or `expired` where its output is not kept any more.
+    pub async fn part(
+        &self,
+        user: &User,
+        record: &Exec,
+        offset: u64,
+        limit: usize,
+        patience: Duration,
+    ) -> Result<Part> {
+        let sandbox = self.sandbox_of(user, record).await?;
+        let id = sandbox_id(&record.exec_id);
+        let known_bytes = sandbox.exec_report(id, 0, 0).await?.output_bytes;
+        let options = AttachOptions { output: true, acks: AckMode::Manual };
+        let mut exec = sandbox.attach(id, offset, options).await?;
+        let mut part = Part { bytes: Vec::new(), lost_bytes: 0, next_offset: offset, is_last: false };
+        let deadline = Instant::now() + patience;
+        while part.bytes.len() < limit
+            && (part.next_offset < known_bytes || record.status != ExecStatus::Running)
+        {
+            let Ok(event) = timeout_at(deadline, exec.next()).await else { break };
+            match event {
+                Some(ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes)) => {
+                    let taken = bytes.len().min(limit - part.bytes.len());
+                    part.bytes.extend_from_slice(&bytes[..taken]);
+                    part.next_offset += taken as u64;
+                }
+                Some(ExecEvent::Gap { bytes, .. }) => {
+                    part.lost_bytes += bytes;
+                    part.next_offset += bytes;
+                }
+                Some(ExecEvent::Finished(_)) | None => {
+                    part.is_last = true;
+                    break;
+                }
+                Some(ExecEvent::Failed(error)) => return Err(error.into()),
+                Some(_) => {}
+            }
+        }
+        exec.leave();
+        Ok(part)
+    }
+}

@@ -1,0 +1,40 @@
+//! Words as a shell takes them, and commands as people are shown them.
+
+use sandbox::Command;
+
+/// A command of a client, which gives either a program with its arguments or a line for the shell, and the same as people are
+/// shown it. `None` where it gives neither or both.
+pub fn command_of(argv: Option<Vec<String>>, line: Option<String>) -> Option<(Command, String)> {
+    match (argv, line) {
+        (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => {
+            let shown = argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            Some((Command::Argv(argv.into_iter().map(String::into_bytes).collect()), shown))
+        }
+        (None, Some(line)) => Some((Command::Shell(line.clone().into_bytes()), line)),
+        _ => None,
+    }
+}
+
+/// A word as it is written in a shell's line: quoted only where it has to be.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_shell_would_expand_is_quoted() {
+        assert_eq!(quoted("http://b.example:80/a_b"), "http://b.example:80/a_b");
+        for word in ["", "a b", "$(x)", "`x`", "a;b", "~", "*", "a\nb", "\"", "[::1]"] {
+            assert_eq!(quoted(word), format!("'{word}'"));
+        }
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,110 @@
+//! The beginning and the end of an output of any length.
+
+/// What a command wrote, as much of it as is shown.
+pub(crate) struct Output {
+    /// How much is shown of the beginning and of the end, each.
+    side_bytes: usize,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    /// Bytes between the two that are gone.
+    cut_bytes: u64,
+    /// Bytes that never came.
+    lost_bytes: u64,
+}
+
+/// An output as it is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// All of it, or its beginning and end with a note between them.
+    pub(crate) text: String,
+    /// How much is not in the text.
+    pub(crate) left_out_bytes: u64,
+    /// Where that begins, if anything is left out.
+    pub(crate) rest_offset: u64,
+}
+
+impl Output {
+    /// Nothing yet, of which so much will be shown at either side.
+    pub(crate) fn new(side_bytes: usize) -> Self {
+        Self { side_bytes, head: Vec::new(), tail: Vec::new(), cut_bytes: 0, lost_bytes: 0 }
+    }
+
+    /// Takes the bytes that came next.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let room = self.side_bytes - self.head.len();
+        let (head, rest) = bytes.split_at(bytes.len().min(room));
+        self.head.extend_from_slice(head);
+        self.tail.extend_from_slice(rest);
+        // Twice as much before it is cut, so that little is moved.
+        if self.tail.len() > 2 * self.side_bytes {
+            self.cut_tail();
+        }
+    }
+
+    /// Counts bytes that will never come.
+    pub(crate) fn lost(&mut self, bytes: u64) {
+        self.lost_bytes = self.lost_bytes.saturating_add(bytes);
+    }
+
+    /// The output as it is shown.
+    pub(crate) fn finish(mut self) -> Shown {
+        self.cut_tail();
+        let left_out_bytes = self.cut_bytes.saturating_add(self.lost_bytes);
+        if left_out_bytes == 0 {
+            // A character may stand on both sides.
+            let text = String::from_utf8_lossy(&[self.head, self.tail].concat()).into_owned();
+            return Shown { text, left_out_bytes, rest_offset: 0 };
+        }
+        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
+        let text = format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}");
+        Shown { text, left_out_bytes, rest_offset: self.head.len() as u64 }
+    }
+
+    fn cut_tail(&mut self) {
+        let surplus = self.tail.len().saturating_sub(self.side_bytes);
+        self.tail.drain(..surplus);
+        self.cut_bytes += surplus as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIDE_BYTES: usize = 24 * 1024;
+
+    fn of(pieces: &[&[u8]]) -> Shown {
+        let mut output = Output::new(SIDE_BYTES);
+        pieces.iter().for_each(|piece| output.push(piece));
+        output.finish()
+    }
+
+    #[test]
+    fn an_output_that_fits_is_shown_whole_however_it_came() {
+        let text = "aé".repeat(2 * SIDE_BYTES / 3);
+        for size in [1, 2, 7, text.len()] {
+            let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+            assert_eq!(of(&pieces), Shown { text: text.clone(), left_out_bytes: 0, rest_offset: 0 });
+        }
+    }
+
+    #[test]
+    fn a_long_output_keeps_its_beginning_and_its_end_and_says_where_the_rest_is() {
+        let long = [b"begin".to_vec(), vec![b'x'; 10 * SIDE_BYTES], b"end".to_vec()].concat();
+        let pieces: Vec<&[u8]> = long.chunks(1000).collect();
+        let shown = of(&pieces);
+        let left_out = long.len() - 2 * SIDE_BYTES;
+        assert!(shown.text.starts_with("begin") && shown.text.ends_with("end"));
+        assert!(shown.text.contains(&format!("… {left_out} bytes left out …")));
+        assert_eq!((shown.left_out_bytes, shown.rest_offset), (left_out as u64, SIDE_BYTES as u64));
+    }
+
+    #[test]
+    fn bytes_that_were_lost_on_the_way_are_counted() {
+        let mut output = Output::new(SIDE_BYTES);
+        output.push(b"a");
+        output.lost(7);
+        output.push(b"b");
+        assert_eq!(output.finish().left_out_bytes, 7);
+    }
+}

@@ -9,12 +9,12 @@
 //! |---|---|
 //! | [`config`] | every option of the server, and where its value comes from |
 //! | [`serve`] | start, signals, clean shutdown |
-//! | [`state`] | what every request shares: store, router, chats, event hub, rate limits |
-//! | [`web`] | the HTTP API, the WebSockets, the embedded page |
+//! | [`web`] | the HTTP API, the WebSockets, the embedded page; what every request shares |
 //! | [`tls`] | certificates |
 //! | [`admin`], [`backup`] | `sandbridge user …` and `sandbridge backup`, on the store itself |
 //! | `here/` | `sandbridge here`: server, runner and chat for one directory |
 //! | [`commands`] | what a person types: the commands on this machine, beside those of crate `client` |
+//! | `failure` | a failed command on this machine, in words and with a kind |
 //! | [`limits`] | every limit and timeout |
 //!
 //! A new HTTP route: a handler in the file of its area under [`web`], and a line in the `routes` function there.
@@ -24,9 +24,9 @@ pub mod admin;
 pub mod backup;
 pub mod commands;
 pub mod config;
+mod failure;
 mod here;
 pub mod limits;
 pub mod serve;
-pub mod state;
 pub mod tls;
 pub mod web;

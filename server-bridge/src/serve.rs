@@ -32,7 +32,6 @@ use crate::limits::{
     COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
     REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
-use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
 use crate::web::auth::cookie_name;
@@ -46,6 +45,7 @@ use crate::web::rate::RateLimiter;
 use crate::web::runners::Views;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
+use crate::web::state::{AppState, Shared};
 use crate::web::tickets::Tickets;
 use crate::web::{accept, events, metrics, presence, router};
 

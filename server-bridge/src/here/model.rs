@@ -14,8 +14,8 @@ use tokio::time::timeout;
 use super::limits::{KEY_QUESTIONS, MODEL_PATIENCE};
 use super::place::Place;
 use super::server::OwnServer;
-use crate::commands::failure_of;
 use crate::config::Config;
+use crate::failure::failure_of;
 use crate::serve::open_store;
 
 /// The setting that says that the user was asked.

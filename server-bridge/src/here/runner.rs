@@ -19,8 +19,8 @@ use tokio::time::{sleep, timeout};
 use super::limits::{RUNNER_START_PATIENCE, RUNNER_STOP_PATIENCE, STANDING_INTERVAL};
 use super::place::Place;
 use super::server::OwnServer;
-use crate::commands::failure_of;
 use crate::config::Config;
+use crate::failure::failure_of;
 
 /// What the runner says of itself, for when it does not start.
 const LOG_FILE: &str = "runner.log";

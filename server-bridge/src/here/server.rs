@@ -19,10 +19,10 @@ use super::limits::{HERE_LOG_BYTES, STANDING_INTERVAL, STANDING_PATIENCE};
 use super::model;
 use super::place::Place;
 use super::standing::Standing;
-use crate::commands::failure_of;
 use crate::config::{Config, ServeArgs};
+use crate::failure::failure_of;
 use crate::serve::{Server, StartError};
-use crate::state::AppState;
+use crate::web::state::AppState;
 
 /// Where the server's own words go: the terminal is the chat's.
 const LOG_FILE: &str = "server.log";

@@ -9,12 +9,12 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::limits::AUDIT_PAGE_ROWS;
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of the audit trail.
 pub(in crate::web) fn routes() -> Routes {

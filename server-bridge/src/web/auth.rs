@@ -13,13 +13,13 @@ use chats::Surface;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::limits::SESSION_CHECK_INTERVAL;
-use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::guard::changes_state;
 use crate::web::rate::address_key;
 use crate::web::scope::Access;
 use crate::web::socket::offered_token;
+use crate::web::state::AppState;
 use crate::web::tickets;
 
 /// An authenticated request.

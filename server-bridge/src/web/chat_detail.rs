@@ -7,12 +7,12 @@ use chats::{ContextUse, Detail, chat_view};
 use utoipa_axum::routes;
 
 use crate::limits::USAGE_MAX_DAYS;
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 use crate::web::usage::sum_of;
 
 /// The routes of a chat's details.

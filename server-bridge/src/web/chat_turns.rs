@@ -6,13 +6,13 @@ use axum::extract::{Path, State};
 use chats::{MessageId, RestoredFile, TakeBack, TakenBack, Turns, message_view};
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of taking parts of a chat back.
 pub(in crate::web) fn routes() -> Routes {

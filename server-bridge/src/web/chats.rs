@@ -12,12 +12,12 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of chats and their messages.
 pub(in crate::web) fn routes() -> Routes {

@@ -12,7 +12,6 @@ use axum::http::StatusCode;
 use utoipa_axum::routes;
 
 use crate::limits::CONFIRMATION_LIFETIME;
-use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -20,6 +19,7 @@ use crate::web::extract;
 use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of giving the password once more.
 pub(in crate::web) fn routes() -> Routes {

@@ -14,12 +14,12 @@ use utoipa_axum::routes;
 
 use execs::sandbox_user;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of a user's container.
 pub(in crate::web) fn routes() -> Routes {

@@ -17,7 +17,6 @@ use utoipa_axum::routes;
 use crate::limits::{
     EVENT_BATCH, EVENT_MESSAGE_BYTES, EVENT_PING_INTERVAL, EVENTS_FORGET_INTERVAL, SOCKET_CLOSE_TIMEOUT,
 };
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract::Query;
@@ -25,6 +24,7 @@ use crate::web::hub::{Heard, Listener, Stood};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
+use crate::web::state::AppState;
 
 /// The routes of events.
 pub(in crate::web) fn routes() -> Routes {

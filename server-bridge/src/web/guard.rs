@@ -11,9 +11,9 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::state::AppState;
 use crate::web::error::ApiError;
 use crate::web::framing::AmbiguousLength;
+use crate::web::state::AppState;
 
 /// On every answer.
 const SECURITY_HEADERS: [(HeaderName, &str); 7] = [

@@ -13,11 +13,11 @@ use axum::routing::get;
 use sandbox::{KnownRunner, RunnerFile};
 use tower_http::services::ServeFile;
 
-use crate::state::AppState;
 use crate::web::error::ApiError;
 use crate::web::guard::{host, is_loopback};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 use execs::quoted;
 
 /// The routes of what machines are given.

@@ -11,9 +11,9 @@ use execs::{EXEC_SECONDS, EXECS};
 use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::state::AppState;
 
 /// Registered sockets of runners.
 const RUNNERS: &str = "sandbridge_runners_connected";

@@ -20,6 +20,7 @@
 //! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
 //! | [`install`], [`workspace_option`] | the runner, handed out to machines; the workspace in the line to paste |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
+//! | [`state`] | what every request shares: accounts, router, chats, hub, rate limits |
 //! | [`error`], [`extract`] | the error contract |
 //!
 //! A new route: a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
@@ -75,6 +76,7 @@ pub mod setup;
 pub mod sign_ins;
 pub mod socket;
 pub mod standing;
+pub mod state;
 pub mod stream;
 pub mod tasks;
 pub mod tickets;
@@ -90,10 +92,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use crate::limits::JSON_BODY_BYTES;
-use crate::state::AppState;
 use crate::web::error::ApiError;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The API and the other endpoints: one line for each area, which adds its own routes.
 pub fn routes() -> Routes {

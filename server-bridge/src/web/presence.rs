@@ -8,8 +8,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::limits::RUNNER_CHECK_INTERVAL;
-use crate::state::{AppState, user_of_key};
 use crate::web::runners::publish;
+use crate::web::state::{AppState, user_of_key};
 
 /// Passes events on until the server stops.
 pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {

@@ -6,13 +6,13 @@ use axum::extract::State;
 use chats::subscriptions::{Offered, Trial};
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::models::{new_subscription, trial_view};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of trying a model before it is kept.
 pub(in crate::web) fn routes() -> Routes {

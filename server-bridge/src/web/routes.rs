@@ -6,8 +6,8 @@ use axum::{Extension, Router};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use crate::state::AppState;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// Routes with their descriptions and scopes. There is no way to add one without [`Access`].
 #[derive(Default)]

@@ -7,7 +7,7 @@ use accounts::{Admitted, RunnerId, Secret, Showing, TokenRefused};
 use execs::sandbox_user;
 use sandbox::{Dialect, ENROLMENT_CAPABILITY, Refusal, RefusalReason, Registration};
 
-use crate::state::AppState;
+use crate::web::state::AppState;
 
 /// A runner that is let in.
 pub struct Accepted {

@@ -25,7 +25,6 @@ use crate::limits::{
     HANDSHAKE_FRAMING_BYTES, HANDSHAKE_MAX_BYTES, RUNNER_CHECK_INTERVAL, RUNNER_FIRST_CHECK,
     RUNNER_MESSAGE_BYTES,
 };
-use crate::state::AppState;
 use crate::web::accept::{Connection, ReadBudget};
 use crate::web::metrics::ConnectedRunner;
 use crate::web::rate::address_key;
@@ -33,6 +32,7 @@ use crate::web::routes::Routes;
 use crate::web::runner_admission::admit;
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
+use crate::web::state::AppState;
 
 /// The routes of runners' sockets, whose tokens are asked for on the socket itself.
 pub(in crate::web) fn routes() -> Routes {

@@ -10,12 +10,12 @@ use utoipa_axum::routes;
 use execs::sandbox_user;
 
 use crate::limits::RUNNER_UPDATE_TIMEOUT;
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::install::HandOut;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of updating a runner.
 pub(in crate::web) fn routes() -> Routes {

@@ -14,7 +14,6 @@ use utoipa_axum::routes;
 
 use execs::sandbox_user;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
@@ -23,6 +22,7 @@ use crate::web::install::{self, HandOut};
 use crate::web::routes::Routes;
 use crate::web::runner_updates::offer;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 use crate::web::workspace_option::workspace_option;
 
 /// The routes of a user's runners.

@@ -5,12 +5,12 @@ use axum::Json;
 use axum::extract::State;
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of the server's settings.
 pub(in crate::web) fn routes() -> Routes {

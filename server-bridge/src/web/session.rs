@@ -12,7 +12,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse};
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::{Caller, session_cookie};
 use crate::web::error::ApiError;
@@ -20,6 +19,7 @@ use crate::web::extract;
 use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of logging in and out, and who one is.
 pub(in crate::web) fn routes() -> Routes {

@@ -9,12 +9,12 @@ use execs::sandbox_user;
 use sandbox::{Choice, RouteRequest, Target};
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of a user's settings.
 pub(in crate::web) fn routes() -> Routes {

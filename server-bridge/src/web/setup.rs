@@ -18,7 +18,6 @@ use chats::limits::{ATTACHMENT_BYTES, ATTACHMENTS, MESSAGE_TEXT_MAX_BYTES, TITLE
 use utoipa_axum::routes;
 
 use crate::limits::{EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};
-use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -28,6 +27,7 @@ use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 use crate::web::session::{begin_session, is_page};
+use crate::web::state::AppState;
 
 /// The routes of the first account, and what the server is.
 pub(in crate::web) fn routes() -> Routes {

@@ -13,7 +13,6 @@ use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -22,6 +21,7 @@ use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 use crate::web::session::{begin_session, is_page};
+use crate::web::state::AppState;
 
 /// The routes of signing in without a password.
 pub(in crate::web) fn routes() -> Routes {

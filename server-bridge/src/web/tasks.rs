@@ -10,7 +10,6 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, REPORT_BYTES, REPORT_MAX_BYTES};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
@@ -18,6 +17,7 @@ use crate::web::exec::attach::{end, view};
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of background tasks.
 pub(in crate::web) fn routes() -> Routes {

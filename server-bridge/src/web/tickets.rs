@@ -16,12 +16,12 @@ use sha2::{Digest, Sha256};
 use utoipa_axum::routes;
 
 use crate::limits::{TICKET_BYTES, TICKET_LIFETIME, TICKET_PATH_BYTES, TICKETS, TICKETS_PER_SESSION};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of tickets.
 pub(in crate::web) fn routes() -> Routes {

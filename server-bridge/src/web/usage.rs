@@ -12,13 +12,13 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::limits::{USAGE_DAYS, USAGE_MAX_DAYS};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of usage.
 pub(in crate::web) fn routes() -> Routes {

@@ -4,11 +4,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 /// The routes of the first steps of a user.
 pub(in crate::web) fn routes() -> Routes {

@@ -15,11 +15,11 @@ use utoipa::IntoParams;
 use super::subject::{Subject, is_of_clients};
 use super::{Receiver, Running, Sender, close, put_end_on_record, text};
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract::Query;
 use crate::web::socket::Upgrade;
+use crate::web::state::AppState;
 
 /// How an exec is read on.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -39,7 +39,6 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::routes;
 
 use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::exec::commands::commands;
@@ -49,6 +48,7 @@ use crate::web::exec::subject::Subject;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
+use crate::web::state::AppState;
 
 /// The routes of execs.
 pub(in crate::web) fn routes() -> Routes {

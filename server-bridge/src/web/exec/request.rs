@@ -9,8 +9,8 @@ use sandbox::{AckMode, Approval, ExecId, ExecRequest, Pty};
 
 use super::subject::Subject;
 use crate::limits::{RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
-use crate::state::AppState;
 use crate::web::error::ApiError;
+use crate::web::state::AppState;
 
 /// What runs in a terminal when nothing is named: the user's shell there, as a person gets it.
 const INTERACTIVE_SHELL: &str = r#"exec "$SHELL" -i"#;

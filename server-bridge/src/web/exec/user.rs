@@ -6,10 +6,10 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::state::AppState;
 
 /// Where, and as whom.
 #[derive(Debug, Deserialize, IntoParams)]

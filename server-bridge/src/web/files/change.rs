@@ -2,9 +2,9 @@
 
 use sandbox::Sandbox;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::state::AppState;
 
 /// Something that changes files, and leaves a trace of itself.
 pub(in crate::web) struct Change<'a> {

@@ -9,10 +9,10 @@ use utoipa::IntoParams;
 
 use super::kind_name;
 use crate::limits::{COMPLETE_LISTED, COMPLETE_MAX, COMPLETE_PREFIX_BYTES, COMPLETIONS};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::state::AppState;
 
 /// What was typed so far.
 #[derive(Deserialize, IntoParams)]

@@ -17,7 +17,6 @@ use futures_util::StreamExt;
 use sandbox::{Metadata, Sandbox, WriteOptions};
 use utoipa_axum::routes;
 
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
@@ -26,6 +25,7 @@ use crate::web::files::query::{PathQuery, PlaceQuery, RemoveQuery, WriteQuery};
 use crate::web::files::range::{Wanted, content_range};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 
 use body::kind_name;
 

@@ -13,10 +13,10 @@ use utoipa::IntoParams;
 
 use super::change::Change;
 use super::query::{PathQuery, PlaceQuery, octal_mode};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::state::AppState;
 
 /// The content type of archives.
 const TAR: HeaderValue = HeaderValue::from_static("application/x-tar");

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::describe::{RUNNER, only_reads, takes_runner};
 use crate::limits::{MCP_PROGRESS_BYTES, MCP_PROGRESS_INTERVAL};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::state::AppState;
 
 /// A call of a tool.
 pub(super) struct Call {

@@ -39,13 +39,13 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::routes;
 
 use crate::limits::{JSON_BODY_BYTES, JSON_BODY_TIMEOUT};
-use crate::state::AppState;
 use crate::web::auth::{Caller, bearer_token};
 use crate::web::error::ApiError;
 use crate::web::guard::{host, same_origin};
 use crate::web::routes::Routes;
 use crate::web::runners::Views;
 use crate::web::scope::Access;
+use crate::web::state::AppState;
 use runners::ListRunners;
 use server::Tools;
 use sessions::{Manager, Sessions};

@@ -15,9 +15,9 @@ use rmcp::{RoleServer, ServerHandler};
 
 use super::call::{Call, Progress};
 use super::describe::{describe, only_reads, result};
-use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::state::AppState;
 
 /// What a model reads before it begins.
 const INSTRUCTIONS: &str = "Sandbridge runs commands and works on files on machines that its user chose, their runners. Every tool \

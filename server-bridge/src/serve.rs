@@ -281,6 +281,7 @@ impl Server {
         let Self { listener, acceptor, proxies, store, state, lock, .. } = self;
         state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
+        state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));

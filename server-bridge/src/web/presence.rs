@@ -1,8 +1,10 @@
 //! Runners that come and go, told to their owners and to the audit trail; and those whose owner is gone.
 
+use accounts::AccountEvent;
 use api::event::Event;
 use api::words::Level;
-use sandbox::RunnerEvent;
+use execs::user_key;
+use sandbox::{Disconnect, RunnerEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval};
@@ -11,22 +13,42 @@ use crate::limits::RUNNER_CHECK_INTERVAL;
 use crate::web::runners::publish;
 use crate::web::state::{AppState, user_of_key};
 
-/// Passes events on until the server stops.
+/// Passes the router's events on until the server stops.
 pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
+    while let Some(event) = next(&state, &mut events).await {
+        tell(&state, event).await;
+    }
+}
+
+/// Passes the changes of accounts on until the server stops, and closes the connections of revoked runners.
+pub async fn relay_accounts(state: AppState, mut events: Receiver<AccountEvent>) {
+    while let Some(event) = next(&state, &mut events).await {
+        match event {
+            AccountEvent::Runner { user, name } => publish(&state, user, &name).await,
+            AccountEvent::RunnerRevoked { user, name } => {
+                state.router.disconnect(&user_key(user), &name, Disconnect::Revoked);
+                state.hub.publish(user, &Event::RunnerRemoved { name });
+            }
+            AccountEvent::ActiveRunner { user, choice } => {
+                state.hub.publish(user, &Event::Settings { active_runner: choice });
+            }
+        }
+    }
+}
+
+/// The next event; none once the server stops.
+async fn next<E: Clone>(state: &AppState, events: &mut Receiver<E>) -> Option<E> {
     loop {
         let event = tokio::select! {
             event = events.recv() => event,
-            () = state.shutdown.cancelled() => return,
+            () = state.shutdown.cancelled() => return None,
         };
         match event {
-            Ok(event) => tell(&state, event).await,
+            Ok(event) => return Some(event),
             Err(RecvError::Lagged(missed)) => {
-                tracing::warn!(
-                    missed,
-                    "runners come and go faster than it can be told; open pages may be behind"
-                );
+                tracing::warn!(missed, "more happens to runners than can be told; open pages may be behind");
             }
-            Err(RecvError::Closed) => return,
+            Err(RecvError::Closed) => return None,
         }
     }
 }

@@ -9,7 +9,7 @@ use api::runner::{LayerView, NewRunner, RunAsView, RunnerView, TokenView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use sandbox::{Disconnect, Layer, RunAsNames, RunnerFacts, RunnerState, SandboxRouter};
+use sandbox::{Layer, RunAsNames, RunnerFacts, RunnerState, SandboxRouter};
 use utoipa_axum::routes;
 
 use execs::sandbox_user;
@@ -55,7 +55,6 @@ pub async fn add(
     let ttl_ms = new.ttl_seconds.map(|seconds| i64::from(seconds) * 1_000);
     let new = accounts::NewRunner { name: &new.name, enrol: new.enrol, ttl_ms };
     let token = state.accounts.add_runner(&caller.user, new).await?;
-    publish(&state, caller.user.id, &token.name).await;
     let base = base(&state, &uri, &headers);
     let line = install::line(&state, &base, &token.name, token.token.expose());
     let mut view = token_view(token, &base, line);
@@ -79,7 +78,6 @@ pub async fn rotate(
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
     let view = Views::of(&state).one(runner, &connected, None);
     let token = state.accounts.rotate_token(&caller.user, &name).await?;
-    publish(&state, caller.user.id, &name).await;
     let base = base(&state, &uri, &headers);
     let must_install = view.update.is_some_and(|update| !update.can);
     let line =
@@ -96,8 +94,6 @@ pub async fn revoke(
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     state.accounts.revoke_runner(&caller.user, &name).await?;
-    state.router.disconnect(&sandbox_user(&caller.user).key, &name, Disconnect::Revoked);
-    state.hub.publish(caller.user.id, &Event::RunnerRemoved { name });
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -1,6 +1,5 @@
 //! Where the caller's work goes.
 
-use api::event::Event;
 use api::settings::{ChoiceView, SettingsChange, SettingsChanged, SettingsView};
 use api::words::ChoiceKind;
 use axum::Json;
@@ -67,7 +66,6 @@ pub async fn change(
         .accounts
         .choose_runner(&caller.user, choice.as_deref(), &[Target::Docker.name(), Target::Local.name()])
         .await?;
-    state.hub.publish(caller.user.id, &Event::Settings { active_runner: choice.clone() });
     let registered = registered(&state, &caller).await?;
     let request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
     let warning =

@@ -17,12 +17,14 @@
 //! | `usage` | tokens and cost of a user's models |
 //! | `trail` | the audit trail: writing, searching |
 //! | `error` | [`Error`], and what each means |
+//! | `events` | [`AccountEvent`]: what changes, for those who show it or act on it |
 //! | [`limits`] | every limit and lifetime |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod admission;
 mod error;
+mod events;
 mod first;
 mod keys;
 pub mod limits;
@@ -42,6 +44,7 @@ use store::Store;
 
 pub use admission::{Admitted, Showing, TokenRefused};
 pub use error::{Error, Result};
+pub use events::AccountEvent;
 pub use keys::NewKey;
 pub use runners::NewRunner;
 pub use sessions::{Begun, SignedIn};
@@ -58,6 +61,7 @@ pub use users::{Change, NewUser};
 pub struct Accounts {
     store: Store,
     codes: Arc<Codes>,
+    events: Arc<events::Events>,
 }
 
 /// Secrets that are kept in memory alone.
@@ -70,7 +74,7 @@ struct Codes {
 impl Accounts {
     /// The accounts that this store remembers.
     pub fn new(store: Store) -> Self {
-        Self { store, codes: Arc::default() }
+        Self { store, codes: Arc::default(), events: Arc::default() }
     }
 
     /// The time by the store's clock, in Unix milliseconds.

@@ -3,7 +3,7 @@
 use store::{NewToken, Runner, RunnerId, RunnerName, User, UserId};
 
 use crate::limits::ENROLMENT_TTL_MS;
-use crate::{Accounts, Error, Result};
+use crate::{AccountEvent, Accounts, Error, Result};
 
 /// A runner to be registered.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,7 @@ impl Accounts {
         };
         let action = if new.enrol { "runner.add_to_enrol" } else { "runner.add" };
         self.note(Some(&user.name), action, name.as_str(), "ok").await;
+        self.tell(AccountEvent::Runner { user: user.id, name: name.to_string() });
         Ok(token)
     }
 
@@ -62,15 +63,18 @@ impl Accounts {
     pub async fn rotate_token(&self, user: &User, name: &str) -> Result<NewToken> {
         let token = self.store.rotate_token(user.id, name).await?;
         self.note(Some(&user.name), "runner.rotate", name, "ok").await;
+        self.tell(AccountEvent::Runner { user: user.id, name: name.to_owned() });
         Ok(token)
     }
 
-    /// Revokes a machine: its tokens open nothing any more. Who holds its connection closes that.
+    /// Revokes a machine: its tokens open nothing any more. The holder of its connection hears of it, and closes that.
     ///
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn revoke_runner(&self, user: &User, name: &str) -> Result<()> {
         self.store.revoke_runner(user.id, name).await?;
+        // First of all: nothing of it may go on while the trail is written.
+        self.tell(AccountEvent::RunnerRevoked { user: user.id, name: name.to_owned() });
         self.note(Some(&user.name), "runner.revoke", name, "ok").await;
         Ok(())
     }

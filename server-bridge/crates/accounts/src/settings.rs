@@ -3,7 +3,7 @@
 use store::{User, UserId};
 
 use crate::limits::NAME_MAX_CHARS;
-use crate::{Accounts, Error, Result};
+use crate::{AccountEvent, Accounts, Error, Result};
 
 /// What stands in the trail for no choice.
 const AUTO: &str = "auto";
@@ -34,6 +34,7 @@ impl Accounts {
         }
         self.store.set_active_runner(user.id, choice).await?;
         self.note(Some(&user.name), "settings.active_runner", choice.unwrap_or(AUTO), "ok").await;
+        self.tell(AccountEvent::ActiveRunner { user: user.id, choice: choice.map(str::to_owned) });
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use store::{Store, User};
 
-use crate::{Accounts, Change, Error, NewRunner, NewUser, Showing, TokenRefused, Trail};
+use crate::{AccountEvent, Accounts, Change, Error, NewRunner, NewUser, Showing, TokenRefused, Trail};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const PASSWORD: &str = "correct horse";
@@ -188,4 +188,29 @@ async fn others_than_administrators_read_their_own_trail_page_by_page() {
     assert_eq!((rest.entries.len(), rest.more), (1, false));
     let of_ada = accounts.trail(&ada, Trail { limit: 500, ..wanted }).await.unwrap();
     assert!(of_ada.entries.iter().all(|entry| entry.user.as_deref() == Some("ada")));
+}
+
+#[tokio::test]
+async fn every_listener_hears_of_runners_and_choices_and_of_nothing_that_was_refused() {
+    let (accounts, ada) = accounts().await;
+    let mut listeners = [accounts.subscribe(), accounts.clone().subscribe()];
+    let new = NewRunner { name: "laptop", enrol: false, ttl_ms: None };
+    accounts.add_runner(&ada, new).await.unwrap();
+    assert!(accounts.add_runner(&ada, new).await.is_err());
+    accounts.choose_runner(&ada, Some("laptop"), &[]).await.unwrap();
+    assert!(accounts.choose_runner(&ada, Some("nobody"), &[]).await.is_err());
+    accounts.rotate_token(&ada, "laptop").await.unwrap();
+    accounts.revoke_runner(&ada, "laptop").await.unwrap();
+    assert!(accounts.revoke_runner(&ada, "laptop").await.is_err());
+    let (user, name) = (ada.id, "laptop".to_owned());
+    for listener in &mut listeners {
+        let heard: Vec<AccountEvent> = std::iter::from_fn(|| listener.try_recv().ok()).collect();
+        let expected = [
+            AccountEvent::Runner { user, name: name.clone() },
+            AccountEvent::ActiveRunner { user, choice: Some(name.clone()) },
+            AccountEvent::Runner { user, name: name.clone() },
+            AccountEvent::RunnerRevoked { user, name: name.clone() },
+        ];
+        assert_eq!(heard, expected);
+    }
 }

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { fileUrl } from "../api";
 import { DownloadLink } from "../kit/DownloadLink";
 import { withTicket } from "../lib/download";
-import { useAppState } from "../state/context";
+import { useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
 
 /** A path, and the machine that it is on where the message says so. */
@@ -32,7 +32,7 @@ export function splitAttached(text: string): { text: string; files: AttachedFile
 export function AttachedFiles({ files }: { files: AttachedFile[] }) {
   const { t } = useTranslation("chat");
   // Of messages from before the place was told; the chat may have gone elsewhere since.
-  const bound = openChatOf(useAppState())?.runner ?? null;
+  const bound = useSelected(openChatOf)?.runner ?? null;
   return (
     <ul className="attached" aria-label={t("attach.list")}>
       {files.map(({ path, place }) => (

@@ -1,6 +1,6 @@
 import { ArrowLeft } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { useActions, useAppState } from "../state/context";
+import { useActions, useAppState, useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
 import { placeName } from "../state/where";
 import type { ChatDetails } from "../types";
@@ -15,11 +15,10 @@ interface Props {
 /** What is special about the open chat: whose sub-agent it is, where it is bound to, whom it called. */
 export function ChatHeader({ chatId, details, turn }: Props) {
   const { t } = useTranslation("chat");
-  const state = useAppState();
-  const { chats, parents } = state;
+  const { chats, parents } = useAppState("chats", "parents");
   const { openChat } = useActions();
   const parent = parents[chatId] ?? details?.parent_id ?? null;
-  const runner = openChatOf(state)?.runner ?? null;
+  const runner = useSelected(openChatOf)?.runner ?? null;
   return (
     <div className="chat-header">
       {parent !== null && (

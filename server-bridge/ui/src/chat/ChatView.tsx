@@ -24,7 +24,7 @@ import "./cards/cards.css";
 
 /** The open chat: its messages, what goes on in it, and the composer. */
 export function ChatView() {
-  const { view } = useAppState();
+  const { view } = useAppState("view");
   return (
     <FoldsProvider key={view}>
       <Conversation />
@@ -34,7 +34,7 @@ export function ChatView() {
 
 function Conversation() {
   const { t } = useTranslation("chat");
-  const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox, runners } = useAppState();
+  const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox, runners } = useAppState("open_chat_id", "open_chat_told", "messages", "messages_loaded", "outbox", "runners");
   const list = useRef<ListHandle>(null);
   const pending = useMemo(() => unsent(outbox, chatId, messages), [outbox, chatId, messages]);
   const sent = useMemo(() => messages.filter((message) => message.role === "user").map((message) => message.text), [messages]);

@@ -9,7 +9,7 @@ import { useActions, useAppState } from "../state/context";
 /** A chat in which nothing was said yet: what can be said, and what is missing for it. */
 export function EmptyState() {
   const { t } = useTranslation("chat");
-  const { runners, settings } = useAppState();
+  const { runners, settings } = useAppState("runners", "settings");
   const actions = useActions();
   const { openSettings } = useFrame();
   // Asked again when the settings, where a model is added, are closed.

@@ -4,10 +4,10 @@ import { useTranslation } from "react-i18next";
 import { Virtuoso, type VirtuosoHandle } from "react-virtuoso";
 import { useAction } from "../lib/useAction";
 import { DRAWN_BEYOND_PX, STICK_TO_END_PX } from "../limits";
-import { useActions, useAppState } from "../state/context";
-import type { LiveOutputs } from "../state/messages";
+import { useActions, useAppState, useSelected } from "../state/context";
 import type { Pending } from "../state/outbox";
-import { FIRST_INDEX, type Item, itemsOf, moved, type Position } from "./items";
+import type { Message } from "../types";
+import { FIRST_INDEX, type Item, itemsOf, moved, type Position, speakingOf } from "./items";
 import { MessageItem } from "./MessageItem";
 import { PendingItem } from "./PendingItem";
 import { TurnEnd } from "./TurnEnd";
@@ -26,9 +26,10 @@ interface Props {
 /** The open chat's messages. Only those in view are drawn; the end is followed as long as it is in view. */
 export function MessageList({ pending, handle }: Props) {
   const { t } = useTranslation("chat");
-  const { messages, messages_loaded: loaded, more_messages: more, live } = useAppState();
+  const { messages, messages_loaded: loaded, more_messages: more } = useAppState("messages", "messages_loaded", "more_messages");
+  const speaking = useSelected(speakingOf);
   const older = useAction(useActions().loadOlder);
-  const items = useMemo(() => itemsOf(messages, live, pending), [messages, live, pending]);
+  const items = useMemo(() => itemsOf(messages, speaking, pending), [messages, speaking, pending]);
   const position = usePosition(items);
   const list = useRef<VirtuosoHandle>(null);
   // A list that must find its end first is unseen until it has; one that has just begun is there at once.
@@ -46,39 +47,38 @@ export function MessageList({ pending, handle }: Props) {
       list.current?.scrollIntoView({ index, done: () => focusQuestion(messageId) });
     },
   }));
-  const head = useMemo(() => ({ more, error: older.error, load: () => void older.run() }), [more, older.error]);
+  const { run: loadOlder, error } = older;
+  const head = useMemo(() => ({ more, error, load: () => void loadOlder() }), [more, error, loadOlder]);
   return (
     <div className="messages-frame">
       <Head value={head}>
-        <LiveOf value={live}>
-          <Virtuoso
-            ref={list}
-            className="messages"
-            role="log"
-            // New words are told by the announcer: here, every message that is scrolled into view would be.
-            aria-live="off"
-            aria-label={t("messages")}
-            aria-busy={!loaded}
-            tabIndex={0}
-            data={items}
-            firstItemIndex={position.firstIndex}
-            initialTopMostItemIndex={opensAtEnd ? { index: "LAST", align: "end" } : 0}
-            computeItemKey={keyOf}
-            itemContent={contentOf}
-            components={COMPONENTS}
-            // Few above: their heights are guessed until they are drawn, and what is in view moves by what was wrong.
-            increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
-            atBottomThreshold={STICK_TO_END_PX}
-            atBottomStateChange={(isAtEnd) => {
-              setAtEnd(isAtEnd);
-              setSeen(isAtEnd ? null : (items.at(-1)?.key ?? null));
-            }}
-            followOutput={(isAtEnd) => (isAtEnd ? "auto" : false)}
-            startReached={() => {
-              if (more) void older.run();
-            }}
-          />
-        </LiveOf>
+        <Virtuoso
+          ref={list}
+          className="messages"
+          role="log"
+          // New words are told by the announcer: here, every message that is scrolled into view would be.
+          aria-live="off"
+          aria-label={t("messages")}
+          aria-busy={!loaded}
+          tabIndex={0}
+          data={items}
+          firstItemIndex={position.firstIndex}
+          initialTopMostItemIndex={opensAtEnd ? { index: "LAST", align: "end" } : 0}
+          computeItemKey={keyOf}
+          itemContent={contentOf}
+          components={COMPONENTS}
+          // Few above: their heights are guessed until they are drawn, and what is in view moves by what was wrong.
+          increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
+          atBottomThreshold={STICK_TO_END_PX}
+          atBottomStateChange={(isAtEnd) => {
+            setAtEnd(isAtEnd);
+            setSeen(isAtEnd ? null : (items.at(-1)?.key ?? null));
+          }}
+          followOutput={(isAtEnd) => (isAtEnd ? "auto" : false)}
+          startReached={() => {
+            if (more) void older.run();
+          }}
+        />
       </Head>
       {!atEnd && (
         <button type="button" className="jump" onClick={showEnd}>
@@ -103,7 +103,6 @@ function focusQuestion(messageId: number): void {
 }
 
 const Head = createContext<{ more: boolean; error: string | null; load: () => void }>({ more: false, error: null, load: () => {} });
-const LiveOf = createContext<LiveOutputs>({});
 
 function ListHead() {
   const { t } = useTranslation("chat");
@@ -122,7 +121,6 @@ function ListFoot() {
 }
 
 function Row({ item }: { item: Item }) {
-  const live = useContext(LiveOf);
   return (
     <div className="row-of-list">
       {item.kind === "pending" ? (
@@ -130,10 +128,16 @@ function Row({ item }: { item: Item }) {
       ) : item.kind === "end" ? (
         <TurnEnd message={item.message} />
       ) : (
-        <MessageItem message={item.message} live={live[item.message.id]} />
+        <LiveMessage message={item.message} />
       )}
     </div>
   );
+}
+
+/** A message with what is told of it: a piece of output renders this one message. */
+function LiveMessage({ message }: { message: Message }) {
+  const live = useSelected((state) => state.live[message.id]);
+  return <MessageItem message={message} live={live} />;
 }
 
 /** So many items fit into any view. */

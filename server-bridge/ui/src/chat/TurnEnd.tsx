@@ -20,7 +20,7 @@ export function TurnEnd({ message }: { message: Message }) {
 
 function Failure({ message, error }: { message: Message; error: string }) {
   const { t } = useTranslation("chat");
-  const { messages } = useAppState();
+  const { messages } = useAppState("messages");
   const again = useAction(useActions().sayAgain);
   const asked = askedWith(messages, message);
   return (

@@ -2,21 +2,21 @@ import { expect, test } from "vitest";
 import { execMessage, message, runner } from "../state/fixtures";
 import { addPiece, emptyOutput } from "../state/output";
 import type { Agent, Message } from "../types";
-import { FIRST_INDEX, isUnanswered, itemsOf, moved, newestTodos, underWay } from "./items";
+import { FIRST_INDEX, isUnanswered, itemsOf, moved, newestTodos, speakingOf, underWay } from "./items";
 
 const by = (id: number, agent: Agent, text = ""): Message => ({ ...message(id, text), role: "assistant", agent });
 const tool = (status: "asking" | "running" | "done"): Agent => ({ kind: "tool", tool: "Shell", hint: "ls", place: "laptop", status });
 
 test("an answer that says nothing yet is not shown, until it does", () => {
   const silent = by(2, { kind: "reply", status: "running" });
-  expect(itemsOf([message(1), silent], {}, []).map((item) => item.key)).toEqual(["1"]);
+  expect(itemsOf([message(1), silent], "", []).map((item) => item.key)).toEqual(["1"]);
   const live = { 2: addPiece(emptyOutput("a"), { channel: "text", at: 0, text: "so" }) };
-  expect(itemsOf([message(1), silent], live, []).map((item) => item.key)).toEqual(["1", "2"]);
+  expect(itemsOf([message(1), silent], speakingOf({ messages: [message(1), silent], live }), []).map((item) => item.key)).toEqual(["1", "2"]);
 });
 
 test("an early end stands after all that its answer did, and before what was said next", () => {
   const failed = by(2, { kind: "reply", status: "failed", error: "no" });
-  const keys = (...messages: Message[]) => itemsOf(messages, {}, []).map((item) => item.key);
+  const keys = (...messages: Message[]) => itemsOf(messages, "", []).map((item) => item.key);
   expect(keys(message(1), failed, by(3, tool("done")))).toEqual(["1", "3", "end 2"]);
   expect(keys(message(1), { ...failed, text: "so far" }, by(3, tool("done")), message(4))).toEqual(["1", "2", "3", "end 2", "4"]);
   expect(keys(message(1), by(2, { kind: "reply", status: "cancelled" }), message(3))).toEqual(["1", "end 2", "3"]);
@@ -49,7 +49,7 @@ test("the list of what is to be done goes when all of it is done", () => {
 });
 
 test("earlier messages put before the others leave these where they are", () => {
-  const items = (...ids: number[]) => itemsOf(ids.map((id) => message(id)), {}, []);
+  const items = (...ids: number[]) => itemsOf(ids.map((id) => message(id)), "", []);
   let position = moved({ firstIndex: FIRST_INDEX, firstKey: null }, items(5, 6));
   expect(position).toEqual({ firstIndex: FIRST_INDEX, firstKey: "5" });
   position = moved(position, items(3, 4, 5, 6, 7));

@@ -1,7 +1,8 @@
 /** What the list of messages shows, in its order. Pure. */
-import { isOpen, type LiveOutputs } from "../state/messages";
+import { isOpen } from "../state/messages";
 import type { Pending } from "../state/outbox";
-import { saidOn } from "../state/output";
+import type { LiveOutput } from "../state/output";
+import type { State } from "../state/state";
 import { isAway } from "../state/where";
 import type { Message, Runner } from "../types";
 
@@ -12,8 +13,9 @@ export type Item =
   | { key: string; kind: "pending"; pending: Pending };
 
 /** Messages that have something to show, each early end after all that its answer did, and then what is not sent yet. */
-export function itemsOf(messages: Message[], live: LiveOutputs, pending: Pending[]): Item[] {
+export function itemsOf(messages: Message[], speaking: string, pending: Pending[]): Item[] {
   const items: Item[] = [];
+  const speakers = new Set(speaking.split(" "));
   let ended: Message | null = null;
   const tellEnd = () => {
     if (ended !== null) items.push({ key: `end ${ended.id}`, kind: "end", message: ended });
@@ -21,7 +23,7 @@ export function itemsOf(messages: Message[], live: LiveOutputs, pending: Pending
   };
   for (const message of messages) {
     if (message.role === "user") tellEnd();
-    if (isShown(message, live)) items.push({ key: String(message.id), kind: "message", message });
+    if (isShown(message, speakers)) items.push({ key: String(message.id), kind: "message", message });
     if (endedEarly(message)) ended = message;
   }
   tellEnd();
@@ -29,14 +31,23 @@ export function itemsOf(messages: Message[], live: LiveOutputs, pending: Pending
   return items;
 }
 
-function isShown(message: Message, live: LiveOutputs): boolean {
+/** The ids of replies under way that have said something, apart by spaces: one value, which more words leave as it is. */
+export function speakingOf({ messages, live }: Pick<State, "messages" | "live">): string {
+  const speaking = messages.filter((message) => isOpen(message) && message.agent?.kind === "reply" && saysSomething(live[message.id]));
+  return speaking.map(({ id }) => id).join(" ");
+}
+
+function saysSomething(output: LiveOutput | undefined): boolean {
+  return output?.segments.some(({ channel, text }) => (channel === "text" || channel === "reasoning") && text !== "") ?? false;
+}
+
+function isShown(message: Message, speakers: Set<string>): boolean {
   const { agent, text } = message;
   if (agent?.kind !== "reply") return true;
   const isQuiet = text === "" && !agent.reasoning;
   if (!isQuiet) return true;
   // How a turn under way stands is told elsewhere.
-  const buffer = isOpen(message) ? live[message.id] : undefined;
-  return saidOn(buffer, "text") !== "" || saidOn(buffer, "reasoning") !== "";
+  return speakers.has(String(message.id));
 }
 
 function endedEarly({ agent }: Message): boolean {

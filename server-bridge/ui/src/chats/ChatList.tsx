@@ -18,7 +18,7 @@ interface Props {
 
 export function ChatList({ open, shown, onDone }: Props) {
   const { t } = useTranslation("chats");
-  const { chats: all } = useAppState();
+  const { chats: all } = useAppState("chats");
   const actions = useActions();
   const { focusComposer } = useFrame();
   const [query, setQuery] = useState("");

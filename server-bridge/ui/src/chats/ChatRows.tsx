@@ -19,7 +19,7 @@ interface Props {
 /** The rows of the list, of which only those in view are on the page. One of them is reached by Tab, the others by arrows. */
 export function ChatRows({ chats, grouped, onOpened }: Props) {
   const { t, i18n } = useTranslation("chats");
-  const { open_chat_id: openChatId, activity, more_chats: more } = useAppState();
+  const { open_chat_id: openChatId, activity, more_chats: more } = useAppState("open_chat_id", "activity", "more_chats");
   const actions = useActions();
   const now = useNow();
   const view = useRef<VirtuosoHandle>(null);

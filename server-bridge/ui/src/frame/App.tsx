@@ -23,7 +23,7 @@ export function App() {
 }
 
 function View() {
-  const { session } = useAppState();
+  const { session } = useAppState("session");
   const address = useAddress();
   switch (session) {
     case "unknown":

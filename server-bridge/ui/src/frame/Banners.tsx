@@ -6,7 +6,7 @@ import { useAppState, useSession } from "../state/context";
 /** What the user should know at once: a lost connection, and notices of the server. */
 export function Banners() {
   const { t } = useTranslation("frame");
-  const { connection, banners } = useAppState();
+  const { connection, banners } = useAppState("connection", "banners");
   const { actions, retry } = useSession();
   return (
     <div className="banners" role="status" aria-live="polite">
@@ -35,7 +35,7 @@ export function Banners() {
 /** Seconds to the next attempt; not for screen readers, which would count along. */
 function Countdown() {
   const { t } = useTranslation("frame");
-  const { retry_at: retryAt } = useAppState();
+  const { retry_at: retryAt } = useAppState("retry_at");
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     setNow(Date.now());

@@ -64,7 +64,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 
 /** Chats for what is typed: by title at once, by their text once the server answered. */
 function usePaletteChats(query: string): Chat[] {
-  const { chats } = useAppState();
+  const { chats } = useAppState("chats");
   const { findChats } = useActions();
   const [found, setFound] = useState<Chat[]>([]);
   const wanted = query.trim();

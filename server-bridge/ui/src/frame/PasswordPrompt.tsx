@@ -21,7 +21,7 @@ export function PasswordPrompt() {
 
 function Prompt({ onEnd }: { onEnd: (isGiven: boolean) => void }) {
   const { t } = useTranslation("frame");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const { confirm } = useActions();
   const [password, setPassword] = useState("");
   const give = useAction(() => confirm(password));

@@ -72,7 +72,7 @@ function useActionItems(): Item[] {
 function useRunnerItems(): Item[] {
   const { t } = useTranslation("frame");
   const { t: where } = useTranslation("where");
-  const { settings, runners } = useAppState();
+  const { settings, runners } = useAppState("settings", "runners");
   const actions = useActions();
   if (settings === null) return [];
   const activate = async (value: string) => {
@@ -99,7 +99,7 @@ function usePanelItems(): Item[] {
 
 function useSettingsItems(): Item[] {
   const { t } = useTranslation("settings");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const { openSettings } = useFrame();
   return sectionsFor(me?.admin ?? false).map(({ id, icon }) => ({
     name: t(`sections.${id}`),

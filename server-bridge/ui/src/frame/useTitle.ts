@@ -6,7 +6,7 @@ import { overall } from "../state/activity";
 /** The window's title: the open chat, and before it what waits for the user or runs, so that a tab in the back tells. */
 export function useTitle(): void {
   const { t } = useTranslation("frame");
-  const { chats, open_chat_id: openChatId, activity, session } = useAppState();
+  const { chats, open_chat_id: openChatId, activity, session } = useAppState("chats", "open_chat_id", "activity", "session");
   const chat = chats.find((candidate) => candidate.id === openChatId);
   // Sub-agents' chats are in no list: the chats they work for stand for them.
   const { running, asking } = overall(activity, chats.map((known) => known.id));

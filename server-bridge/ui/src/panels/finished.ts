@@ -1,6 +1,5 @@
 /** Tells the panels that a command or a tool ended, after which files and tasks may have changed. */
-import { useMemo } from "react";
-import { useAppState } from "../state/context";
+import { useSelected } from "../state/context";
 import type { Message } from "../types";
 
 /** A value that changes with every command and tool of the open chat that ends. */
@@ -16,6 +15,5 @@ function hasEnded({ exec, agent }: Message): boolean {
 }
 
 export function useFinishedKey(): string {
-  const { messages } = useAppState();
-  return useMemo(() => finishedKey(messages), [messages]);
+  return useSelected(({ messages }) => finishedKey(messages));
 }

@@ -9,6 +9,6 @@ export function activePlace(settings: Settings | null, runners: Runner[]): strin
 }
 
 export function useActivePlace(): string | null {
-  const { settings, runners } = useAppState();
+  const { settings, runners } = useAppState("settings", "runners");
   return activePlace(settings, runners);
 }

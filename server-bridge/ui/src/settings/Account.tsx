@@ -8,7 +8,7 @@ import { useRequests } from "./requests";
 
 export default function Account() {
   const { t } = useTranslation("settings");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const actions = useActions();
   return (
     <>

@@ -9,7 +9,7 @@ import type { Preferences } from "./types";
 
 export default function Approvals() {
   const { t } = useTranslation("settings");
-  const { open_chat_id: chatId } = useAppState();
+  const { open_chat_id: chatId } = useAppState("open_chat_id");
   const requests = useRequests();
   const loaded = useLoaded(requests.preferences);
   return (
@@ -47,7 +47,7 @@ function DefaultMode({ known, onSaved }: { known: Preferences; onSaved: (prefere
 /** That of the chat behind the settings. */
 function ChatMode({ chatId }: { chatId: string }) {
   const { t } = useTranslation("settings");
-  const { chats } = useAppState();
+  const { chats } = useAppState("chats");
   const { chatDetails, setApproval } = useActions();
   const loaded = useLoaded(() => chatDetails(chatId), chatId);
   const choices = useModeChoices();

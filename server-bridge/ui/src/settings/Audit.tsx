@@ -16,7 +16,7 @@ const FINE = ["ok", "allow"];
 export default function Audit() {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const [filter, setFilter] = useState<AuditFilter>({ user: "", action: "" });
   const { entries, more, busy, error, loadMore } = useAudit(filter);
   return (

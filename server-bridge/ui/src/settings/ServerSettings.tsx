@@ -11,7 +11,7 @@ import { CONTEXT_MODES } from "./types";
 
 /** What administrators change of the whole server; what another one changes meanwhile is shown at once. */
 export default function ServerSettings() {
-  const { server_settings: told } = useAppState();
+  const { server_settings: told } = useAppState("server_settings");
   const requests = useRequests();
   const loaded = useLoaded(requests.serverSettings, told);
   return (

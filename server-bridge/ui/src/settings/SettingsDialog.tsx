@@ -16,7 +16,7 @@ interface Props {
 /** The settings over the page: a list of sections and the open one; on a narrow page one after the other. */
 export default function SettingsDialog({ section, onClose }: Props) {
   const { t } = useTranslation("settings");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const sections = sectionsFor(me?.admin ?? false);
   const named = sections.find((candidate) => candidate.id === section);
   const open = named ?? sections[0];

@@ -12,7 +12,7 @@ const PERIODS_DAYS = [7, 30, 90, 365] as const;
 
 export default function Usage() {
   const { t } = useTranslation("settings");
-  const { chats } = useAppState();
+  const { chats } = useAppState("chats");
   const requests = useRequests();
   const [days, setDays] = useState<number>(30);
   const [chatId, setChatId] = useState<string | null>(null);

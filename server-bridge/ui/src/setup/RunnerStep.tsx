@@ -21,7 +21,7 @@ interface Added {
 /** The first machine: a name, the line to paste there, and the moment it connects. */
 export function RunnerStep() {
   const { t } = useTranslation("setup");
-  const { runners, settings } = useAppState();
+  const { runners, settings } = useAppState("runners", "settings");
   const actions = useActions();
   const [added, setAdded] = useState<Added | null>(null);
   const connected = runners.find((runner) => runner.online);

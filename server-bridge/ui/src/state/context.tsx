@@ -1,38 +1,39 @@
-/** Gives every component the state and the actions. */
-import { createContext, type ReactNode, useContext, useLayoutEffect, useMemo, useReducer, useRef } from "react";
+/** Gives every component the parts of the state that it shows, and the actions. */
+import { createContext, type ReactNode, useContext, useMemo, useState, useSyncExternalStore } from "react";
 import { type Actions, createActions } from "./actions";
-import { reduce } from "./reducer";
-import { INITIAL_STATE, type State } from "./state";
+import type { State } from "./state";
+import { Store } from "./store";
 import { useEvents } from "./useEvents";
 
-interface Session {
+export interface Session {
+  store: Store;
   actions: Actions;
   /** Brings the next attempt to connect forward. */
   retry: () => void;
 }
 
-const StateContext = createContext<State>(INITIAL_STATE);
-const SessionContext = createContext<Session | null>(null);
+/** Provided by hand only in tests of components, which have no server. */
+export const SessionContext = createContext<Session | null>(null);
 
 export function SessionProvider({ children }: { children: ReactNode }) {
-  const [state, dispatch] = useReducer(reduce, INITIAL_STATE);
-  const latest = useRef(state);
-  useLayoutEffect(() => {
-    latest.current = state;
-  }, [state]);
-  const actions = useMemo(() => createActions(dispatch, () => latest.current), []);
-  const retry = useEvents(state.session === "signed_in", dispatch, actions);
-  const session = useMemo(() => ({ actions, retry }), [actions, retry]);
-
-  return (
-    <SessionContext value={session}>
-      <StateContext value={state}>{children}</StateContext>
-    </SessionContext>
-  );
+  const [store] = useState(() => new Store());
+  const [actions] = useState(() => createActions(store.dispatch, store.state));
+  const signedIn = useSyncExternalStore(store.subscribe, () => store.state().session === "signed_in");
+  const retry = useEvents(signedIn, store.dispatch, actions);
+  const session = useMemo(() => ({ store, actions, retry }), [store, actions, retry]);
+  return <SessionContext value={session}>{children}</SessionContext>;
 }
 
-export function useAppState(): State {
-  return useContext(StateContext);
+/** Some parts of the state; the component renders when one of them changes. */
+export function useAppState<Key extends keyof State>(...keys: Key[]): Pick<State, Key> {
+  const { store } = useSession();
+  return useSyncExternalStore(store.subscribe, () => store.parts(keys));
+}
+
+/** A value found in the state; the component renders when it is another, so a selector must not make a new one each time. */
+export function useSelected<T>(select: (state: State) => T): T {
+  const { store } = useSession();
+  return useSyncExternalStore(store.subscribe, () => select(store.state()));
 }
 
 export function useSession(): Session {

@@ -3,7 +3,7 @@ import { ChevronDown, Pin } from "lucide-react";
 import type { ComponentProps } from "react";
 import { useTranslation } from "react-i18next";
 import { useFrame } from "../frame/context";
-import { useActions, useAppState } from "../state/context";
+import { useActions, useAppState, useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
 import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
 import { Places } from "./Places";
@@ -12,12 +12,11 @@ import "./where.css";
 /** Where the next command runs, always in view, and the switch of it. */
 export function WhereMenu() {
   const { t } = useTranslation("where");
-  const state = useAppState();
-  const { settings, runners } = state;
+  const { settings, runners } = useAppState("settings", "runners");
   const actions = useActions();
   const { openSettings } = useFrame();
+  const chat = useSelected(openChatOf);
   if (settings === null) return <div className="where" aria-busy="true" />;
-  const chat = openChatOf(state);
   const bound = chat?.runner ?? null;
   const now = where(settings, runners, bound);
 
@@ -81,7 +80,7 @@ export function WhereMenu() {
 
 function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"button">) {
   const { t } = useTranslation("where");
-  const { runners } = useAppState();
+  const { runners } = useAppState("runners");
   const place = now.place === null ? t("undecided") : placeName(now.place);
   const profile = runners.find((runner) => runner.name === now.place)?.profile;
   return (
@@ -105,7 +104,7 @@ function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"butto
 /** What stands in the way of the next command, if anything does. */
 function Reason({ now }: { now: Where }) {
   const { t } = useTranslation("where");
-  const { runners } = useAppState();
+  const { runners } = useAppState("runners");
   const { openSettings } = useFrame();
   if (now.hint === null) return null;
   if (now.hint === "noRunner") {

@@ -63,7 +63,7 @@ export function ToolCard({ message, tool, live }: Props) {
 /** A call that goes on, or waits for its machine. Only such calls follow the machines. */
 function Running({ place }: { place: string | null }) {
   const { t } = useTranslation("chat");
-  const { runners } = useAppState();
+  const { runners } = useAppState("runners");
   return isAway(runners, place) ? t("tool.away", { place: placeName(place ?? "") }) : t("tool.running");
 }
 

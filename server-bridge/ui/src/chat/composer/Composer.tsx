@@ -34,7 +34,7 @@ interface Props {
 
 /** Where a message is written: its draft, its files, what can be completed, and what it takes the place of. */
 export function Composer(props: Props) {
-  const { input } = useAppState();
+  const { input } = useAppState("input");
   const offered = input?.chat_id === props.chatId ? input : null;
   return <Field {...props} offered={offered} />;
 }

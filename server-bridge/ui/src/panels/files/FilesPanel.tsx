@@ -8,7 +8,7 @@ import "./files.css";
 /** The files of the active runner's workspace. */
 export default function FilesPanel() {
   const { t } = useTranslation("panels");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const place = useActivePlace();
   if (place === null || me === null) {
     return (

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { errorText } from "../../api";
 import { TASKS_REFRESH_MS, TASKS_ROWS_COUNT } from "../../limits";
-import { useAppState } from "../../state/context";
+import { useAppState, useSelected } from "../../state/context";
 import { useFinishedKey } from "../finished";
 import { type ExecView, execs } from "../requests";
 
@@ -20,9 +20,9 @@ export function useTasks(): Tasks {
   const [error, setError] = useState<string | null>(null);
   const [asked, setAsked] = useState(0);
   const finished = useFinishedKey();
-  const { messages, connection } = useAppState();
+  const { connection } = useAppState("connection");
   // A new message may be a new command.
-  const newest = messages.at(-1)?.id;
+  const newest = useSelected(({ messages }) => messages.at(-1)?.id);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | null = null;
     let isWanted = true;

@@ -18,7 +18,7 @@ import "./terminal.css";
 /** Terminals as tabs. They live on when this is closed. */
 export default function TerminalPanel() {
   const { t } = useTranslation("panels");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const actions = useActions();
   const { tabs, active, preferences } = useSyncExternalStore(terminals.subscribe, terminals.snapshot);
   const place = useActivePlace();

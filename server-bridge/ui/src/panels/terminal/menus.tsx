@@ -11,7 +11,7 @@ import { terminals } from "./terminals";
 /** Where a new terminal opens, and those that run elsewhere: in another window, or left running. */
 export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePlace: string | null }) {
   const { t } = useTranslation("panels");
-  const { settings, runners } = useAppState();
+  const { settings, runners } = useAppState("settings", "runners");
   const [running, setRunning] = useState<ExecView[]>([]);
   const look = (isOpen: boolean) => {
     if (!isOpen) return;

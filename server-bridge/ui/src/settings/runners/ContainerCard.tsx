@@ -18,7 +18,7 @@ const EXPORT_ADDRESS = "/api/v1/container/export";
 /** The user's own container on the server. */
 export function ContainerCard({ place }: { place: string }) {
   const { t } = useTranslation("settings");
-  const { settings } = useAppState();
+  const { settings } = useAppState("settings");
   const requests = useRequests();
   const loaded = useLoaded(requests.container);
   const activate = useActivate(place);

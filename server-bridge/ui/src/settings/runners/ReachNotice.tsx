@@ -7,7 +7,7 @@ import { useRequests } from "../requests";
 /** Says where other machines cannot reach this server, and how its administrator changes that. */
 export function ReachNotice() {
   const { t } = useTranslation("settings");
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const requests = useRequests();
   const about = useLoaded(requests.about);
   const reach = about.value?.reach ?? "network";

@@ -6,7 +6,7 @@ import { RunnerCard } from "./RunnerCard";
 
 export default function Runners() {
   const { t } = useTranslation("settings");
-  const { runners, settings } = useAppState();
+  const { runners, settings } = useAppState("runners", "settings");
   const docker = settings?.choices.find((choice) => choice.kind === "docker");
   return (
     <>

@@ -56,7 +56,7 @@ export function TokenCommand({ result, workspace }: { result: RunnerToken; works
 /** Says when a machine comes online. */
 export function WaitingFor({ name }: { name: string }) {
   const { t } = useTranslation("settings");
-  const { runners } = useAppState();
+  const { runners } = useAppState("runners");
   const online = runners.some((runner) => runner.name === name && runner.online);
   return (
     <span role="status" className={online ? "waiting-for online" : "waiting-for"}>

@@ -12,7 +12,7 @@ import type { User } from "../types";
 export function UserCard({ user, onChanged }: { user: User; onChanged: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
-  const { me } = useAppState();
+  const { me } = useAppState("me");
   const requests = useRequests();
   const [resetting, setResetting] = useState(false);
   const work = useAction(async (change: () => Promise<unknown>) => {

@@ -1,0 +1,16 @@
+/** The rules of React's hooks over the whole page; types are checked by `tsc`. No rule is off, and no line can be excepted. */
+import parser from "@babel/eslint-parser";
+import hooks from "eslint-plugin-react-hooks";
+
+const TYPESCRIPT = {
+  requireConfigFile: false,
+  babelOptions: { configFile: false, babelrc: false, parserOpts: { plugins: ["typescript", "jsx"] } },
+};
+
+export default [
+  { ignores: ["dist", "src/api/schema.d.ts"] },
+  { linterOptions: { noInlineConfig: true } },
+  { files: ["**/*.ts"], languageOptions: { parser, parserOptions: { ...TYPESCRIPT, babelOptions: { ...TYPESCRIPT.babelOptions, parserOpts: { plugins: ["typescript"] } } } } },
+  { files: ["**/*.tsx"], languageOptions: { parser, parserOptions: TYPESCRIPT } },
+  { files: ["**/*.{ts,tsx}"], ...hooks.configs.flat["recommended-latest"] },
+];

@@ -1,7 +1,8 @@
 import { Bot, ChevronRight } from "lucide-react";
 import { Popover } from "radix-ui";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useLoaded } from "../lib/useLoaded";
 import { useActions } from "../state/context";
 import type { AgentOfChat } from "../types";
 
@@ -27,22 +28,12 @@ export function AgentTree({ chatId, turn }: { chatId: string; turn: string }) {
   );
 }
 
+const NONE: AgentOfChat[] = [];
+
 function useAgents(chatId: string, turn: string): AgentOfChat[] {
   const actions = useActions();
-  const [agents, setAgents] = useState<AgentOfChat[]>([]);
-  useEffect(() => {
-    let isWanted = true;
-    actions.agents(chatId).then(
-      (found) => {
-        if (isWanted) setAgents(found);
-      },
-      () => {},
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [actions, chatId, turn]);
-  return agents;
+  const { value } = useLoaded(["sub-agents", chatId, turn], () => actions.agents(chatId));
+  return value ?? NONE;
 }
 
 interface BranchProps {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { ANNOUNCED_CHARS } from "../limits";
 import { isOpen } from "../state/messages";
@@ -8,28 +8,28 @@ import { execSummary } from "./cards/execSummary";
 /** Tells a screen reader what came, once and in a sentence; the words themselves are in the list. */
 export function Announcer({ messages }: { messages: Message[] }) {
   const { t } = useTranslation("chat");
-  const [said, setSaid] = useState("");
+  const place = useRef<HTMLParagraphElement>(null);
   // What was open when it was looked at last, and what has been asked; only what changes after that is news.
   const open = useRef(new Set<number>());
   const asked = useRef(new Set<number>());
   useEffect(() => {
+    const say = (text: string) => {
+      if (place.current !== null) place.current.textContent = text;
+    };
     for (const message of messages) {
       const { id, agent, exec } = message;
       if (isOpen(message)) {
         open.current.add(id);
         if (agent?.kind !== "tool" || agent.status !== "asking" || asked.current.has(id)) continue;
         asked.current.add(id);
-        if (agent.data?.kind === "question") setSaid(t("said.question", { text: agent.detail ?? agent.hint }));
-        else setSaid(t("said.asks", { tool: agent.tool }));
+        if (agent.data?.kind === "question") say(t("said.question", { text: agent.detail ?? agent.hint }));
+        else say(t("said.asks", { tool: agent.tool }));
       } else if (open.current.delete(id)) {
-        if (exec !== null) setSaid(t("said.ended", { outcome: execSummary(exec, t).text }));
-        else if (agent?.kind === "reply") setSaid(t("said.answered", { text: message.text.slice(0, ANNOUNCED_CHARS) }));
+        if (exec !== null) say(t("said.ended", { outcome: execSummary(exec, t).text }));
+        else if (agent?.kind === "reply" && agent.error !== undefined) say(t("said.failed", { error: agent.error }));
+        else if (agent?.kind === "reply" && message.text !== "") say(t("said.answered", { text: message.text.slice(0, ANNOUNCED_CHARS) }));
       }
     }
   }, [messages, t]);
-  return (
-    <p className="unseen" role="status">
-      {said}
-    </p>
-  );
+  return <p ref={place} className="unseen" role="status" />;
 }

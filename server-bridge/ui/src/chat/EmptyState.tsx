@@ -13,7 +13,7 @@ export function EmptyState() {
   const actions = useActions();
   const { openSettings } = useFrame();
   // Asked again when the settings, where a model is added, are closed.
-  const models = useLoaded(() => actions.models(null), useAddress());
+  const models = useLoaded(["models of a chat", useAddress()], () => actions.models(null));
   const code = [<code key="code" />];
   const help = <Trans t={t} i18nKey="empty.help" components={code} />;
   const hasRunner = settings === null || runners.length > 0;

@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { QueryClientProvider } from "@tanstack/react-query";
 import { act, cleanup, render } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, expect, test, vi } from "vitest";
@@ -6,6 +7,7 @@ import type { Actions } from "../state/actions";
 import { SessionContext } from "../state/context";
 import { execMessage, message, openState } from "../state/fixtures";
 import type { LiveOutput } from "../state/output";
+import { createQueries } from "../state/queries";
 import { Store } from "../state/store";
 import type { Message, ServerEvent } from "../types";
 import { ChatView } from "./ChatView";
@@ -46,9 +48,11 @@ test("a piece of output renders only what shows it", async () => {
   const actions = { chatDetails: () => new Promise(() => {}), loadOlder: async () => {} } as unknown as Actions;
   const session = { store, actions, retry: () => {} };
   const page = render(
-    <SessionContext value={session}>
-      <ChatView />
-    </SessionContext>,
+    <QueryClientProvider client={createQueries()}>
+      <SessionContext value={session}>
+        <ChatView />
+      </SessionContext>
+    </QueryClientProvider>,
   );
   await act(async () => {});
   const before = new Map(renders);

@@ -6,14 +6,14 @@ import { useAppState, useSession } from "../state/context";
 /** What the user should know at once: a lost connection, and notices of the server. */
 export function Banners() {
   const { t } = useTranslation("frame");
-  const { connection, banners } = useAppState("connection", "banners");
+  const { connection, banners, retry_at: retryAt } = useAppState("connection", "banners", "retry_at");
   const { actions, retry } = useSession();
   return (
     <div className="banners" role="status" aria-live="polite">
       {connection === "offline" && (
         <div className="banner warning" data-testid="offline-banner">
           <span>
-            {t("offline")} <Countdown />
+            {t("offline")} <Countdown key={retryAt} retryAt={retryAt} />
           </span>
           <button type="button" className="quiet" onClick={retry}>
             {t("tryNow")}
@@ -33,15 +33,13 @@ export function Banners() {
 }
 
 /** Seconds to the next attempt; not for screen readers, which would count along. */
-function Countdown() {
+function Countdown({ retryAt }: { retryAt: number | null }) {
   const { t } = useTranslation("frame");
-  const { retry_at: retryAt } = useAppState("retry_at");
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    setNow(Date.now());
     const timer = setInterval(() => setNow(Date.now()), COUNTDOWN_TICK_MS);
     return () => clearInterval(timer);
-  }, [retryAt]);
+  }, []);
   const seconds = retryAt === null ? 0 : Math.ceil((retryAt - now) / 1_000);
   return (
     <span className="countdown" aria-hidden="true">

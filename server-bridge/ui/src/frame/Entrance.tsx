@@ -9,7 +9,7 @@ const FirstAccount = lazy(() => import("../setup/FirstAccount"));
 /** For who is not signed in: the login, or on a new server the first account. */
 export function Entrance() {
   const { client } = useActions();
-  const status = useLoaded(() => taken(client.GET("/api/v1/status")));
+  const status = useLoaded(["status"], () => taken(client.GET("/api/v1/status")));
   if (status.value === null && status.error === null) return null;
   return status.value?.setup_due ? <FirstAccount onTaken={status.reload} /> : <LoginForm />;
 }

@@ -66,15 +66,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 function usePaletteChats(query: string): Chat[] {
   const { chats } = useAppState("chats");
   const { findChats } = useActions();
-  const [found, setFound] = useState<Chat[]>([]);
+  const [answer, setAnswer] = useState<{ query: string; chats: Chat[] } | null>(null);
   const wanted = query.trim();
   useEffect(() => {
-    setFound([]);
     if (wanted === "") return;
     let current = true;
     const timer = setTimeout(() => {
       // Without an answer the titles stand alone.
-      findChats(wanted).then((answer) => current && setFound(answer), () => undefined);
+      findChats(wanted).then((chats) => current && setAnswer({ query: wanted, chats }), () => undefined);
     }, SEARCH_PAUSE_MS);
     return () => {
       current = false;
@@ -85,6 +84,7 @@ function usePaletteChats(query: string): Chat[] {
   const words = wanted.toLowerCase().split(/\s+/);
   const titled = chats.filter((chat) => words.every((word) => chat.title.toLowerCase().includes(word)));
   const known = new Set(titled.map((chat) => chat.id));
+  const found = answer?.query === wanted ? answer.chats : [];
   const told = found.filter((chat) => chat.found && !known.has(chat.id));
   return [...titled, ...told].slice(0, PALETTE_CHATS_COUNT);
 }

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
@@ -8,10 +8,14 @@ export function Splash() {
   const { t } = useTranslation("frame");
   const actions = useActions();
   const resume = useAction(actions.resume);
+  const { run } = resume;
+  const arrived = useRef(false);
   useEffect(() => {
-    void resume.run();
     // Once on arrival; afterwards the button decides.
-  }, []);
+    if (arrived.current) return;
+    arrived.current = true;
+    void run();
+  }, [run]);
   return (
     <main className="centered" aria-busy={resume.busy}>
       <p role="status">{resume.error ?? t("connecting")}</p>

@@ -1,10 +1,9 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useEffectEvent } from "react";
 import { type Shortcut, shortcutOf } from "./shortcuts";
 
 /** Does what a shortcut says, unless a dialog is open: there the page behind is out of reach. */
 export function useShortcuts(run: (shortcut: Shortcut) => void): void {
-  const latest = useRef(run);
-  latest.current = run;
+  const onShortcut = useEffectEvent(run);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing) return;
@@ -15,7 +14,7 @@ export function useShortcuts(run: (shortcut: Shortcut) => void): void {
       if (shortcut === null) return;
       if (shortcut !== "palette" && document.querySelector("[role=dialog], [role=alertdialog], [role=menu]") !== null) return;
       event.preventDefault();
-      latest.current(shortcut);
+      onShortcut(shortcut);
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);

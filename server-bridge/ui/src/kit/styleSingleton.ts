@@ -2,7 +2,7 @@
  * Stands in for the package `react-style-singleton`, with which Radix stops the page behind a dialog from scrolling: that
  * one makes `<style>` elements, which the content security policy refuses. Constructed style sheets it allows.
  */
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 
 interface Sheet {
   add: (rules: string) => void;
@@ -29,11 +29,13 @@ export function stylesheetSingleton(): Sheet {
 
 export function styleHookSingleton(): (rules: string, isDynamic?: boolean) => void {
   const sheet = stylesheetSingleton();
-  return (rules, isDynamic) => {
+  return (rules, isDynamic = false) => {
+    const [first] = useState(rules);
+    const wanted = isDynamic ? rules : first;
     useEffect(() => {
-      sheet.add(rules);
+      sheet.add(wanted);
       return sheet.remove;
-    }, [isDynamic && rules]);
+    }, [wanted]);
   };
 }
 

@@ -1,5 +1,6 @@
 /** Runs an asynchronous action for a form or a button: busy while it runs, its error afterwards. */
-import { useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { useCallback } from "react";
 import { errorText } from "../api";
 
 export interface Runnable<Arguments extends unknown[]> {
@@ -7,24 +8,18 @@ export interface Runnable<Arguments extends unknown[]> {
   run: (...values: Arguments) => Promise<boolean>;
   busy: boolean;
   error: string | null;
+  /** What went wrong, for a caller that looks at it closer. */
+  problem: Error | null;
 }
 
 export function useAction<Arguments extends unknown[]>(work: (...values: Arguments) => Promise<void>): Runnable<Arguments> {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const run = async (...values: Arguments) => {
-    if (busy) return false;
-    setBusy(true);
-    setError(null);
-    try {
-      await work(...values);
-      return true;
-    } catch (problem) {
-      setError(errorText(problem));
-      return false;
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { run, busy, error };
+  const { mutateAsync, isPending: busy, error: problem } = useMutation({ mutationFn: (values: Arguments) => work(...values) });
+  const run = useCallback(
+    async (...values: Arguments) => {
+      if (busy) return false;
+      return mutateAsync(values).then(() => true, () => false);
+    },
+    [mutateAsync, busy],
+  );
+  return { run, busy, error: problem === null ? null : errorText(problem), problem };
 }

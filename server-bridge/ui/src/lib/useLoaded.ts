@@ -1,5 +1,6 @@
-/** What a view asks the server for when it is shown. */
-import { useCallback, useEffect, useRef, useState } from "react";
+/** A document that a view asks the server for when it is shown. */
+import { type QueryKey, keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback } from "react";
 import { errorText } from "../api";
 
 export interface Loaded<T> {
@@ -11,30 +12,11 @@ export interface Loaded<T> {
   replace: (value: T) => void;
 }
 
-/** Asks at once, and again whenever `key` is another; of answers that overtake each other the last question's wins. */
-export function useLoaded<T>(load: () => Promise<T>, key: unknown = null): Loaded<T> {
-  const [value, setValue] = useState<T | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const latest = useRef(load);
-  const asked = useRef(0);
-  latest.current = load;
-  const reload = useCallback(async () => {
-    const mine = ++asked.current;
-    try {
-      const answer = await latest.current();
-      if (mine !== asked.current) return;
-      setValue(() => answer);
-      setError(null);
-    } catch (problem) {
-      if (mine === asked.current) setError(errorText(problem));
-    }
-  }, []);
-  useEffect(() => {
-    void reload();
-    return () => {
-      asked.current += 1;
-    };
-  }, [reload, key]);
-  const replace = useCallback((known: T) => setValue(() => known), []);
-  return { value, error, reload, replace };
+/** Asks at once, and again whenever `key` is another; views that ask for the same at the same time ask once. */
+export function useLoaded<T>(key: QueryKey, load: () => Promise<T>): Loaded<T> {
+  const queries = useQueryClient();
+  const { data, error, refetch } = useQuery({ queryKey: key, queryFn: load, placeholderData: keepPreviousData });
+  const reload = useCallback(async () => void (await refetch()), [refetch]);
+  const replace = (value: T) => queries.setQueryData<T>(key, () => value);
+  return { value: data ?? null, error: error === null ? null : errorText(error), reload, replace };
 }

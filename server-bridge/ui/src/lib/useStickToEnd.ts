@@ -2,7 +2,7 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { STICK_TO_END_PX } from "../limits";
 
-export function useStickToEnd<T extends HTMLElement>(...content: unknown[]): { ref: RefObject<T | null>; onScroll: () => void } {
+export function useStickToEnd<T extends HTMLElement>(content: unknown): [ref: RefObject<T | null>, onScroll: () => void] {
   const ref = useRef<T>(null);
   const following = useRef(true);
   const onScroll = useCallback(() => {
@@ -13,12 +13,12 @@ export function useStickToEnd<T extends HTMLElement>(...content: unknown[]): { r
     const view = ref.current;
     if (view && following.current) view.scrollTop = view.scrollHeight;
   }, []);
-  useLayoutEffect(follow, content);
+  useLayoutEffect(follow, [follow, content]);
   useEffect(() => {
     if (ref.current === null) return;
     const observer = new ResizeObserver(follow);
     observer.observe(ref.current);
     return () => observer.disconnect();
   }, [follow]);
-  return { ref, onScroll };
+  return [ref, onScroll];
 }

@@ -18,7 +18,7 @@ export default function About() {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
   const requests = useRequests();
-  const loaded = useLoaded(requests.about);
+  const loaded = useLoaded(["about"], requests.about);
   const word = (yes: boolean) => t(yes ? "server.yes" : "server.no");
   return (
     <>

@@ -11,7 +11,7 @@ export default function Approvals() {
   const { t } = useTranslation("settings");
   const { open_chat_id: chatId } = useAppState("open_chat_id");
   const requests = useRequests();
-  const loaded = useLoaded(requests.preferences);
+  const loaded = useLoaded(["preferences"], requests.preferences);
   return (
     <>
       <Ready loaded={loaded}>
@@ -49,7 +49,7 @@ function ChatMode({ chatId }: { chatId: string }) {
   const { t } = useTranslation("settings");
   const { chats } = useAppState("chats");
   const { chatDetails, setApproval } = useActions();
-  const loaded = useLoaded(() => chatDetails(chatId), chatId);
+  const loaded = useLoaded(["chat", chatId], () => chatDetails(chatId));
   const choices = useModeChoices();
   const title = chats.find((chat) => chat.id === chatId)?.title || t("approvals.untitled");
   const save = useAction(async (wanted: ApprovalMode) => {

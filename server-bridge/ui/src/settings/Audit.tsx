@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from "react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { errorText } from "../api";
 import { SEARCH_PAUSE_MS } from "../limits";
@@ -98,34 +99,32 @@ function Row({ entry, at }: { entry: AuditEntry; at: string }) {
   );
 }
 
-/** The trail in pages, begun anew whenever the filter is another. */
+/** The trail in pages, from its newest entries on whenever the filter is another. */
 function useAudit(filter: AuditFilter) {
   const requests = useRequests();
-  const [entries, setEntries] = useState<AuditEntry[] | null>(null);
-  const [more, setMore] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const asked = useRef(0);
-  const load = async (before: number | null) => {
-    const mine = ++asked.current;
-    setBusy(true);
-    try {
-      const page = await requests.audit(filter, before);
-      if (mine !== asked.current) return;
-      setEntries((known) => [...(before === null ? [] : (known ?? [])), ...page.entries]);
-      setMore(page.more);
-      setError(null);
-    } catch (problem) {
-      if (mine === asked.current) setError(errorText(problem));
-    } finally {
-      if (mine === asked.current) setBusy(false);
-    }
+  const wanted = useRested(filter);
+  const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: ["audit", wanted],
+    queryFn: ({ pageParam }) => requests.audit(wanted, pageParam),
+    initialPageParam: null as number | null,
+    getNextPageParam: (page) => (page.more ? (page.entries.at(-1)?.id ?? null) : null),
+    placeholderData: keepPreviousData,
+  });
+  return {
+    entries: data?.pages.flatMap((page) => page.entries) ?? null,
+    more: hasNextPage,
+    busy: isFetching,
+    error: error === null ? null : errorText(error),
+    loadMore: () => void fetchNextPage(),
   };
+}
+
+/** A value once it has rested for a moment: not each key of a word asks the server. */
+function useRested<T>(value: T): T {
+  const [rested, setRested] = useState(value);
   useEffect(() => {
-    const first = asked.current === 0;
-    const timer = setTimeout(() => void load(null), first ? 0 : SEARCH_PAUSE_MS);
+    const timer = setTimeout(() => setRested(value), SEARCH_PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [filter]);
-  const last = entries?.at(-1);
-  return { entries, more, busy, error, loadMore: () => void load(last?.id ?? null) };
+  }, [value]);
+  return rested;
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { LANGUAGES } from "../i18n";
 import { useAction } from "../lib/useAction";
@@ -10,7 +10,7 @@ import type { Preferences } from "./types";
 
 export default function General() {
   const requests = useRequests();
-  const loaded = useLoaded(requests.preferences);
+  const loaded = useLoaded(["preferences"], requests.preferences);
   return (
     <>
       <LanguageField />
@@ -25,12 +25,12 @@ function AgentForm({ known, onSaved }: { known: Preferences; onSaved: (preferenc
   const requests = useRequests();
   const [instructions, setInstructions] = useState(known.instructions ?? "");
   const [language, setLanguage] = useState(known.language ?? "");
-  const [saved, setSaved] = useState(false);
-  useEffect(() => setSaved(false), [instructions, language]);
+  const [saved, setSaved] = useState<string | null>(null);
+  const written = JSON.stringify([instructions, language]);
   const save = useAction(async () => {
     const wanted = { ...known, instructions: instructions.trim() || null, language: language.trim() || null };
     onSaved(await requests.setPreferences(wanted));
-    setSaved(true);
+    setSaved(written);
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -75,7 +75,7 @@ function AgentForm({ known, onSaved }: { known: Preferences; onSaved: (preferenc
           {t("save")}
         </button>
         <span role="status" className="hint">
-          {saved && t("saved")}
+          {saved === written && t("saved")}
         </span>
       </div>
     </form>

@@ -17,7 +17,7 @@ const TERMS_DAYS = [7, 30, 90, 365, 0] as const;
 export default function Keys() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
-  const loaded = useLoaded(requests.keys);
+  const loaded = useLoaded(["keys"], requests.keys);
   const remove = useAction(async (name: string) => {
     await requests.removeKey(name);
     await loaded.reload();

@@ -12,7 +12,7 @@ export default function Memories() {
   const { relative, absolute } = useTimeWords();
   const now = useNow();
   const requests = useRequests();
-  const loaded = useLoaded(requests.memories);
+  const loaded = useLoaded(["memories"], requests.memories);
   const forget = useAction(async (name: string) => {
     await requests.forget(name);
     await loaded.reload();

@@ -1,4 +1,4 @@
-import { type ChangeEvent, type FormEvent, useEffect, useState } from "react";
+import { type ChangeEvent, type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
@@ -13,7 +13,7 @@ import { CONTEXT_MODES } from "./types";
 export default function ServerSettings() {
   const { server_settings: told } = useAppState("server_settings");
   const requests = useRequests();
-  const loaded = useLoaded(requests.serverSettings, told);
+  const loaded = useLoaded(["server settings", told], requests.serverSettings);
   return (
     <Ready loaded={loaded}>
       {(known) => (
@@ -63,8 +63,12 @@ function Values({ known, onSaved }: Props) {
   const [file, setFile] = useState(known.base_prompt ?? "");
   const [saved, setSaved] = useState(false);
   // What holds now, be it by this form, by the chosen default, or by another administrator.
-  useEffect(() => setTurns(String(known.turns_at_once)), [known.turns_at_once]);
-  useEffect(() => setFile(known.base_prompt ?? ""), [known.base_prompt]);
+  const [shown, setShown] = useState(known);
+  if (shown !== known) {
+    setShown(known);
+    if (shown.turns_at_once !== known.turns_at_once) setTurns(String(known.turns_at_once));
+    if (shown.base_prompt !== known.base_prompt) setFile(known.base_prompt ?? "");
+  }
   const edit = (set: (value: string) => void) => (event: ChangeEvent<HTMLInputElement>) => {
     set(event.target.value);
     setSaved(false);

@@ -16,7 +16,7 @@ export default function Usage() {
   const requests = useRequests();
   const [days, setDays] = useState<number>(30);
   const [chatId, setChatId] = useState<string | null>(null);
-  const loaded = useLoaded(() => requests.usage(days, chatId), `${days} ${chatId}`);
+  const loaded = useLoaded(["usage", days, chatId], () => requests.usage(days, chatId));
   return (
     <>
       <div className="fields">

@@ -10,7 +10,7 @@ import type { Subscription, Trial } from "../settings/types";
 /** A model of one's own, tried before it is kept; or none. */
 export function ModelStep({ onDone }: { onDone: () => void }) {
   const requests = useRequests();
-  const loaded = useLoaded(requests.models);
+  const loaded = useLoaded(["models"], requests.models);
   const [saved, setSaved] = useState<{ subscription: Subscription; trial: Trial | null } | null>(null);
   const save = async (subscription: Subscription, trial: Trial | null) => setSaved({ subscription, trial });
   if (saved !== null) return <Chosen {...saved} onDone={onDone} />;

@@ -1,6 +1,8 @@
 /** Gives every component the parts of the state that it shows, and the actions. */
+import { QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useMemo, useState, useSyncExternalStore } from "react";
 import { type Actions, createActions } from "./actions";
+import { createQueries } from "./queries";
 import type { State } from "./state";
 import { Store } from "./store";
 import { useEvents } from "./useEvents";
@@ -17,11 +19,16 @@ export const SessionContext = createContext<Session | null>(null);
 
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [store] = useState(() => new Store());
+  const [queries] = useState(createQueries);
   const [actions] = useState(() => createActions(store.dispatch, store.state));
   const signedIn = useSyncExternalStore(store.subscribe, () => store.state().session === "signed_in");
   const retry = useEvents(signedIn, store.dispatch, actions);
   const session = useMemo(() => ({ store, actions, retry }), [store, actions, retry]);
-  return <SessionContext value={session}>{children}</SessionContext>;
+  return (
+    <QueryClientProvider client={queries}>
+      <SessionContext value={session}>{children}</SessionContext>
+    </QueryClientProvider>
+  );
 }
 
 /** Some parts of the state; the component renders when one of them changes. */

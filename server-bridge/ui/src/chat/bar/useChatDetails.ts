@@ -1,28 +1,22 @@
-/** How the open chat's agent stands, asked for anew whenever something has ended in it. */
-import { useEffect, useState } from "react";
+/** How the open chat's agent stands, asked for again whenever something has ended in it. */
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useActions } from "../../state/context";
 import type { ChatDetails } from "../../types";
 
 type Change = (change: Partial<ChatDetails>) => void;
 
-/** `turn` is whatever differs when it is to be asked for anew. */
+/** `turn` is whatever differs when it is to be asked for again. */
 export function useChatDetails(chatId: string | null, turn: string): [ChatDetails | null, Change] {
   const actions = useActions();
-  const [details, setDetails] = useState<ChatDetails | null>(null);
-  useEffect(() => {
-    if (chatId === null) return setDetails(null);
-    let isWanted = true;
-    actions.chatDetails(chatId).then(
-      (found) => {
-        if (isWanted) setDetails(found);
-      },
-      // The conversation itself says what is wrong.
-      () => {},
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [actions, chatId, turn]);
-  const change: Change = (changed) => setDetails((known) => known && { ...known, ...changed });
-  return [details?.id === chatId ? details : null, change];
+  const queries = useQueryClient();
+  const key = ["chat's agent", chatId, turn];
+  // Without an answer nothing is shown: the conversation itself says what is wrong.
+  const { data } = useQuery({
+    queryKey: key,
+    queryFn: () => actions.chatDetails(chatId ?? ""),
+    enabled: chatId !== null,
+    placeholderData: keepPreviousData,
+  });
+  const change: Change = (changed) => queries.setQueryData<ChatDetails>(key, (known) => ({ ...(known ?? data), ...changed }) as ChatDetails);
+  return [data !== undefined && data.id === chatId ? data : null, change];
 }

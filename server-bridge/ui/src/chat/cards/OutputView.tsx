@@ -40,10 +40,10 @@ function Stored({ text, lines }: { text: string; lines: number | undefined }) {
 
 function Live({ live }: { live: LiveOutput }) {
   const { t } = useTranslation("chat");
-  const view = useStickToEnd<HTMLPreElement>(live);
+  const [view, onScroll] = useStickToEnd<HTMLPreElement>(live);
   const blocks = useMemo(() => blocksOf(live.segments), [live.segments]);
   return (
-    <pre className="output" role="group" ref={view.ref} onScroll={view.onScroll} tabIndex={0} aria-label={t("output")}>
+    <pre className="output" role="group" ref={view} onScroll={onScroll} tabIndex={0} aria-label={t("output")}>
       {live.dropped && <span className="gap">{`${t("earlierNotShown")}\n`}</span>}
       {blocks.map((block) => (
         <Block key={block.id} runs={block.runs} last={block.runs.at(-1)} />

@@ -1,5 +1,5 @@
 import { ChevronRight } from "lucide-react";
-import { useId } from "react";
+import { createElement, useId } from "react";
 import { useTranslation } from "react-i18next";
 import { duration } from "../../lib/format";
 import { useActions, useAppState } from "../../state/context";
@@ -31,13 +31,12 @@ export function ToolCard({ message, tool, live }: Props) {
   const isOpen = tool.status === "asking" || tool.status === "running";
   const [open, toggle] = useFold(String(message.id), isOpen);
   const shown = open || tool.status === "asking";
-  const Icon = iconOf(tool.tool);
   const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;
   return (
     <div className={`exec-card tool ${TONE[tool.status]}`}>
       <button type="button" className="head" data-testid="tool" aria-expanded={shown} aria-controls={body} onClick={toggle}>
         <ChevronRight className="chevron" aria-hidden="true" />
-        <Icon aria-hidden="true" />
+        {createElement(iconOf(tool.tool), { "aria-hidden": true })}
         <strong>{tool.tool}</strong>
         <code>{tool.hint.split("\n")[0]}</code>
         {edit && <EditCount edit={edit} />}

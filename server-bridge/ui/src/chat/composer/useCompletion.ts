@@ -17,24 +17,23 @@ export interface Completions {
 export function useCompletion(text: string, caret: number): Completions {
   const actions = useActions();
   const [commands, setCommands] = useState<CommandLine[] | null>(null);
-  const [found, setFound] = useState<Completion[]>([]);
-  const [marked, mark] = useState(0);
+  const [answer, setAnswer] = useState<{ asked: string; found: Completion[] } | null>(null);
+  const [chosen, setMark] = useState({ asked: "", at: 0 });
   const [dismissed, setDismissed] = useState<string | null>(null);
   const wanted = wantedAt(text, caret);
   const word = wanted && `${wanted.kind} ${wanted.start}`;
   const [kind, prefix] = [wanted?.kind, wanted?.prefix ?? ""];
   const isDismissed = word !== null && word === dismissed;
 
-  useEffect(() => {
-    if (word === null) setDismissed(null);
-  }, [word]);
+  // A word that is left may be completed when it is written again.
+  if (word === null && dismissed !== null) setDismissed(null);
+  const asked = `${kind} ${prefix}`;
 
   useEffect(() => {
-    mark(0);
-    if (kind === undefined || isDismissed) return setFound([]);
+    if (kind === undefined || isDismissed) return;
     let isWanted = true;
     const show = (completions: Completion[]) => {
-      if (isWanted) setFound(completions.slice(0, COMPLETIONS_COUNT));
+      if (isWanted) setAnswer({ asked: `${kind} ${prefix}`, found: completions.slice(0, COMPLETIONS_COUNT) });
     };
     // Who types is not told that nothing can be completed: they type on.
     const nothing = () => show([]);
@@ -52,5 +51,8 @@ export function useCompletion(text: string, caret: number): Completions {
     };
   }, [actions, commands, kind, prefix, isDismissed]);
 
-  return { wanted, found: wanted === null || isDismissed ? [] : found, marked, mark, dismiss: () => setDismissed(word) };
+  // The last answer stays until the next one, of the same kind, is there.
+  const found = wanted === null || isDismissed || !answer?.asked.startsWith(`${kind} `) ? [] : answer.found;
+  const marked = chosen.asked === asked ? chosen.at : 0;
+  return { wanted, found, marked, mark: (at) => setMark({ asked, at }), dismiss: () => setDismissed(word) };
 }

@@ -192,6 +192,7 @@ export const chat = {
   },
   said: {
     answered: "Sandbridge answered: {{text}}",
+    failed: "The answer failed: {{error}}",
     asks: "Sandbridge asks whether it may use {{tool}}.",
     question: "Sandbridge asks: {{text}}",
     ended: "Command {{outcome}}",

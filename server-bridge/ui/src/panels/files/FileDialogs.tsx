@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "../../kit/Dialog";
 import { useAction } from "../../lib/useAction";
@@ -123,19 +123,23 @@ function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { 
 function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "upload" }>>) {
   const { t } = useTranslation("panels");
   const [replaced, setReplaced] = useState<string[] | null>(null);
+  const begin = (chosen: DroppedFile[]) => {
+    uploads.add(place, chosen.map(({ name, content }) => ({ path: child(asked.into, { name }), content })));
+    onClose();
+  };
   const look = useAction(async () => {
     const found = await existing(place, asked.into, asked.files);
     if (found.length > 0) return setReplaced(found);
     begin(asked.files);
   });
-  const begin = (chosen: DroppedFile[]) => {
-    uploads.add(place, chosen.map(({ name, content }) => ({ path: child(asked.into, { name }), content })));
-    onClose();
-  };
+  const { run } = look;
+  const begun = useRef(false);
   useEffect(() => {
-    void look.run();
     // Once: what is asked does not change while it is.
-  }, []);
+    if (begun.current) return;
+    begun.current = true;
+    void run();
+  }, [run]);
   if (replaced === null && look.error === null) return null;
   const others = asked.files.filter(({ name }) => !replaced?.includes(name));
   const bytes = asked.files.reduce((sum, { content }) => sum + content.size, 0);

@@ -29,7 +29,7 @@ export function Files({ place, owner }: Props) {
   const { t } = useTranslation("panels");
   const actions = useActions();
   const handle = useTree(place);
-  const { tree, refresh, reveal } = handle;
+  const { tree, refresh, reveal, open: openDirectory } = handle;
   const [showHidden, setShowHidden] = useState(() => window.localStorage.getItem(HIDDEN_KEY) === "true");
   const [selected, setSelected] = useState<Selected | null>(null);
   const [opened, setOpened] = useState<Path | null>(null);
@@ -47,13 +47,13 @@ export function Files({ place, owner }: Props) {
         reveal(path);
         if (stat === null) return refresh();
         setSelected({ path, kind: stat.kind });
-        if (stat.kind === "directory") handle.open(path);
+        if (stat.kind === "directory") openDirectory(path);
         else setOpened(path);
       } catch (problem) {
         setError(errorText(problem));
       }
     },
-    [place, reveal, refresh, handle.open],
+    [place, reveal, refresh, openDirectory],
   );
   useEffect(() => onTarget("files", ({ path }) => path !== undefined && void goTo(typedPath(path))), [goTo]);
 

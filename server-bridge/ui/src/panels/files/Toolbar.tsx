@@ -1,5 +1,5 @@
 import { Download, EllipsisVertical, FilePlus, FolderPlus, RefreshCw, Upload } from "lucide-react";
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { DownloadLink } from "../../kit/DownloadLink";
 import { Menu, type MenuItem } from "../../kit/Menu";
@@ -82,7 +82,7 @@ export function Toolbar({ place, selected, directory, showHidden, onShowHidden, 
           }}
         />
       </div>
-      <PathField path={selected?.path.text ?? ""} onGoTo={onGoTo} />
+      <PathField key={selected?.path.text ?? ""} path={selected?.path.text ?? ""} onGoTo={onGoTo} />
     </div>
   );
 }
@@ -98,7 +98,6 @@ function Tool({ label, onClick, children }: { label: string; onClick: () => void
 function PathField({ path, onGoTo }: { path: string; onGoTo: (text: string) => void }) {
   const { t } = useTranslation("panels");
   const [text, setText] = useState(path);
-  useEffect(() => setText(path), [path]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onGoTo(text);

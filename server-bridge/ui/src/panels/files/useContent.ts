@@ -35,28 +35,34 @@ export function useContent(place: string, path: Path): ContentHandle {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(true);
   const running = useRef<AbortController | null>(null);
-  const load = useCallback(
-    async (offset = 0) => {
+  // A path is a new object each time, and the same file.
+  const { text, base64 } = path;
+  const ask = useCallback(
+    (offset: number) => {
       running.current?.abort();
       const own = new AbortController();
       running.current = own;
+      return read(place, { text, base64 }, offset, own.signal)
+        .then(
+          (found) => own.signal.aborted || setLoaded(found),
+          (problem: unknown) => own.signal.aborted || setError(problem),
+        )
+        .then(() => own.signal.aborted || setBusy(false));
+    },
+    [place, text, base64],
+  );
+  const load = useCallback(
+    async (offset = 0) => {
       setBusy(true);
       setError(null);
-      try {
-        const found = await read(place, path, offset, own.signal);
-        if (!own.signal.aborted) setLoaded(found);
-      } catch (problem) {
-        if (!own.signal.aborted) setError(problem);
-      }
-      if (!own.signal.aborted) setBusy(false);
+      await ask(offset);
     },
-    // A path is a new object each time, and the same file.
-    [place, path.text, path.base64],
+    [ask],
   );
   useEffect(() => {
-    void load();
+    void ask(0);
     return () => running.current?.abort();
-  }, [load]);
+  }, [ask]);
   return { loaded, error, busy, load };
 }
 

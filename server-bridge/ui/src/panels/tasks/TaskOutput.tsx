@@ -34,13 +34,13 @@ export function TaskOutput({ task }: { task: ExecView }) {
     };
   }, [task.exec_id, isRunning]);
 
-  const view = useStickToEnd<HTMLPreElement>(report?.output_bytes);
+  const [view, onScroll] = useStickToEnd<HTMLPreElement>(report?.output_bytes);
   if (error !== null) return <p className="problem task-output">{error}</p>;
   if (report === null) return <p className="hint task-output">{t("task.loading")}</p>;
   if (report.output_bytes === 0) return <p className="hint task-output">{isRunning ? t("task.noOutput") : t("task.noOutputAtAll")}</p>;
   const leftOut = report.output_bytes - TASK_HEAD_BYTES - TASK_TAIL_BYTES;
   return (
-    <pre className="task-output" ref={view.ref} onScroll={view.onScroll} tabIndex={0} aria-label={t("task.output", { command: task.command })}>
+    <pre className="task-output" ref={view} onScroll={onScroll} tabIndex={0} aria-label={t("task.output", { command: task.command })}>
       {plainText(report.head)}
       {leftOut > 0 && <span className="hint">{`\n${t("task.leftOut", { size: bytesText(leftOut) })}\n`}</span>}
       {plainText(report.tail)}

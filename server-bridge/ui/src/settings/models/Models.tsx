@@ -11,7 +11,7 @@ import { SubscriptionCard } from "./SubscriptionCard";
 export default function Models() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
-  const loaded = useLoaded(requests.models);
+  const loaded = useLoaded(["models"], requests.models);
   const [adding, setAdding] = useState(false);
   const saved = async () => {
     setAdding(false);

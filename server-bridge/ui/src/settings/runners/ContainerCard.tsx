@@ -20,7 +20,7 @@ export function ContainerCard({ place }: { place: string }) {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
-  const loaded = useLoaded(requests.container);
+  const loaded = useLoaded(["container"], requests.container);
   const activate = useActivate(place);
   const active = settings?.active_runner === place;
   return (

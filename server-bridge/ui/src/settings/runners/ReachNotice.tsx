@@ -9,7 +9,7 @@ export function ReachNotice() {
   const { t } = useTranslation("settings");
   const { me } = useAppState("me");
   const requests = useRequests();
-  const about = useLoaded(requests.about);
+  const about = useLoaded(["about"], requests.about);
   const reach = about.value?.reach ?? "network";
   if (reach === "network") return null;
   const { host, port } = window.location;

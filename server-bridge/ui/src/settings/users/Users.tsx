@@ -9,7 +9,7 @@ import { UserCard } from "./UserCard";
 
 export default function Users() {
   const requests = useRequests();
-  const loaded = useLoaded(requests.users);
+  const loaded = useLoaded(["users"], requests.users);
   return (
     <>
       <AddUser onAdded={loaded.reload} />

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, expectAccessible, PASSWORD, signedIn, test } from "../house/test";
+import { expect, expectAccessible, PASSWORD, say, signedIn, test } from "../house/test";
 
 const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
 /** Between them they have every colour of the settings. */
@@ -215,4 +215,26 @@ test("the password is asked for once more before a key, a user and a machine are
   agePasswords(server.home);
   await page.getByTestId("user").filter({ hasText: "carol" }).getByRole("button", { name: "Make administrator" }).click();
   await expect(dialog).toBeVisible();
+});
+
+test("the chat looks the same before and after the settings were open", async ({ page }) => {
+  await say(page, "!true");
+  await expect(page.getByTestId("exec-status")).toContainText("exit 0");
+  const looks = () =>
+    page.evaluate(() =>
+      Array.from(document.querySelectorAll("main.chat *, aside *"), (element) => {
+        const style = getComputedStyle(element);
+        const shown = ["color", "backgroundColor", "fontSize", "fontFamily", "fontWeight", "display", "margin", "padding", "gap", "border", "overflowWrap", "whiteSpace"] as const;
+        return `${element.tagName} ${element.getAttribute("class") ?? ""} ${shown.map((name) => style[name]).join("|")}`;
+      }),
+    );
+  // The card at rest: its menu shows while the pointer or the focus is on it.
+  await page.mouse.move(0, 0);
+  const before = await looks();
+  expect(before.some((line) => line.includes("exec-card good"))).toBe(true);
+  for (const section of COLOURFUL) await open(page, section);
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.mouse.move(0, 0);
+  expect(await looks()).toEqual(before);
 });

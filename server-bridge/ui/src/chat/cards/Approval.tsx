@@ -4,6 +4,7 @@ import { useAction } from "../../lib/useAction";
 import { useActions } from "../../state/context";
 import { placeName } from "../../state/where";
 import type { Agent, Message } from "../../types";
+import { AnswerProblem, isTooLate } from "./AnswerProblem";
 import { ApprovalFacts } from "./ApprovalFacts";
 import { LazyDiff } from "./LazyDiff";
 
@@ -17,8 +18,11 @@ export function Approval({ message, tool }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();
   const answer = useAction(actions.approve);
+  const isClosed = answer.busy || isTooLate(answer.problem);
   const mayBeKept = tool.data?.kind !== "once";
-  const say = (allow: boolean, always: boolean) => void answer.run(message.chat_id, message.id, allow, always);
+  const say = (allow: boolean, always: boolean) => {
+    if (!isClosed) void answer.run(message.chat_id, message.id, allow, always);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "a") say(true, false);
@@ -50,24 +54,20 @@ export function Approval({ message, tool }: Props) {
       {approval?.always !== undefined && <p className="hint">{t("approval.holds", { what: approval.always })}</p>}
       {approval?.only_once !== undefined && <p className="hint">{t("approval.onlyOnce", { why: approval.only_once })}</p>}
       <div className="answers">
-        <button type="button" className="primary" aria-keyshortcuts="a" disabled={answer.busy} onClick={() => say(true, false)}>
+        <button type="button" className="primary" aria-keyshortcuts="a" disabled={isClosed} onClick={() => say(true, false)}>
           {t("approval.allow")}
         </button>
         {mayBeKept && (
-          <button type="button" aria-keyshortcuts="Shift+A" disabled={answer.busy} onClick={() => say(true, true)}>
+          <button type="button" aria-keyshortcuts="Shift+A" disabled={isClosed} onClick={() => say(true, true)}>
             {t("approval.always")}
           </button>
         )}
-        <button type="button" className="danger" aria-keyshortcuts="d" disabled={answer.busy} onClick={() => say(false, false)}>
+        <button type="button" className="danger" aria-keyshortcuts="d" disabled={isClosed} onClick={() => say(false, false)}>
           {t("approval.deny")}
         </button>
         <span className="hint keys">{t("approval.keys")}</span>
       </div>
-      {answer.error !== null && (
-        <p className="problem" role="alert">
-          {answer.error}
-        </p>
-      )}
+      <AnswerProblem problem={answer.problem} />
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { useActions } from "../../state/context";
 import type { Message } from "../../types";
 import { useAnswer } from "../composer/useDraft";
 import { Markdown } from "../markdown/Markdown";
+import { AnswerProblem, isTooLate } from "./AnswerProblem";
 
 interface Props {
   message: Message;
@@ -18,13 +19,14 @@ export function Question({ message, question, options }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();
   const answer = useAction(actions.answer);
+  const isClosed = answer.busy || isTooLate(answer.problem);
   const [words, setWords] = useAnswer(message.id);
   const say = async (text: string | null) => {
     if (await answer.run(message.chat_id, message.id, text)) setWords("");
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (words.trim() !== "") void say(words);
+    if (words.trim() !== "" && !isClosed) void say(words);
   };
   return (
     <form className="approval" aria-label={t("question.label")} data-asking={message.id} tabIndex={-1} onSubmit={submit}>
@@ -32,7 +34,7 @@ export function Question({ message, question, options }: Props) {
       {options.length > 0 && (
         <div className="options">
           {options.map((option, at) => (
-            <button key={at} type="button" disabled={answer.busy} onClick={() => void say(option)}>
+            <button key={at} type="button" disabled={isClosed} onClick={() => void say(option)}>
               {option}
             </button>
           ))}
@@ -46,18 +48,14 @@ export function Question({ message, question, options }: Props) {
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />
-        <button type="submit" className="primary" disabled={answer.busy || words.trim() === ""}>
+        <button type="submit" className="primary" disabled={isClosed || words.trim() === ""}>
           {t("question.answer")}
         </button>
-        <button type="button" className="quiet" disabled={answer.busy} onClick={() => void say(null)}>
+        <button type="button" className="quiet" disabled={isClosed} onClick={() => void say(null)}>
           {t("question.none")}
         </button>
       </div>
-      {answer.error !== null && (
-        <p className="problem" role="alert">
-          {answer.error}
-        </p>
-      )}
+      <AnswerProblem problem={answer.problem} />
     </form>
   );
 }

@@ -28,7 +28,7 @@ const TONE = { asking: "asking", running: "running", done: "good", failed: "bad"
 export function ToolCard({ message, tool, live }: Props) {
   const { t } = useTranslation("chat");
   const body = useId();
-  const isOpen = tool.status === "asking" || tool.status === "running";
+  const isOpen = tool.status === "asking" || tool.status === "running" || tool.status === "failed";
   const [open, toggle] = useFold(String(message.id), isOpen);
   const shown = open || tool.status === "asking";
   const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;

@@ -90,6 +90,7 @@ export const chat = {
     cut: "The change is longer than what is shown here.",
     label: "Change of {{path}}",
   },
+  answeredElsewhere: "This was answered elsewhere, or is not asked any more.",
   approval: {
     title: "Allow {{tool}} on {{place}}?",
     titleNoPlace: "Allow {{tool}}?",

@@ -92,6 +92,7 @@ export const chat: Room<"chat"> = {
     cut: "更改内容较长，此处未全部显示。",
     label: "{{path}} 的更改",
   },
+  answeredElsewhere: "这个问题已在别处回答，或不再需要回答。",
   approval: {
     title: "允许在 {{place}} 上使用 {{tool}} 吗？",
     titleNoPlace: "允许使用 {{tool}} 吗？",

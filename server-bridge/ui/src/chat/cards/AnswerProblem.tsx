@@ -1,0 +1,28 @@
+import { useTranslation } from "react-i18next";
+import { ApiError, errorText } from "../../api";
+
+/** The statuses of an answer that came second, or after its question had ended. */
+const TOO_LATE = [404, 409];
+
+/** Why an answer was not taken. One that another window gave first is no error: the card shows that answer when it arrives. */
+export function AnswerProblem({ problem }: { problem: Error | null }) {
+  const { t } = useTranslation("chat");
+  if (problem === null) return null;
+  if (isTooLate(problem)) {
+    return (
+      <p className="hint" role="status">
+        {t("answeredElsewhere")}
+      </p>
+    );
+  }
+  return (
+    <p className="problem" role="alert">
+      {errorText(problem)}
+    </p>
+  );
+}
+
+/** Whether nothing is asked any more. */
+export function isTooLate(problem: Error | null): boolean {
+  return problem instanceof ApiError && TOO_LATE.includes(problem.status);
+}

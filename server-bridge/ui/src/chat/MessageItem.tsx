@@ -40,6 +40,7 @@ function Body({ message, live }: Props) {
   if (message.exec) return <ExecCard message={message} exec={message.exec} live={live} />;
   if (message.agent?.kind === "tool") return <ToolCard message={message} tool={message.agent} live={live} />;
   if (message.agent?.kind === "reply") return <Reply message={message} reply={message.agent} live={live} />;
+  if (message.role === "notice" && isAligned(message.text)) return <Aligned text={message.text} />;
   if (message.role !== "user") return <p className="text">{message.text}</p>;
   const { text, files } = splitAttached(message.text);
   return (
@@ -48,4 +49,19 @@ function Body({ message, live }: Props) {
       {files.length > 0 && <AttachedFiles files={files} />}
     </div>
   );
+}
+
+/** A table of the server's own, in columns as a terminal shows it; wide ones are scrolled. */
+function Aligned({ text }: { text: string }) {
+  const { t } = useTranslation("chat");
+  return (
+    <pre className="text aligned" role="group" tabIndex={0} aria-label={t("notice")}>
+      {text}
+    </pre>
+  );
+}
+
+/** Whether at least two lines have columns, which only letters of one width keep apart. */
+export function isAligned(text: string): boolean {
+  return text.split("\n").filter((line) => /\S {2,}\S/.test(line)).length >= 2;
 }

@@ -10,6 +10,10 @@ const UNFINISHED = /^\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -
 // Control characters that no page shows; tab, newline and carriage return stay.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
+const COLOUR = /^\u001b\[[\d;:]*m$/;
+const COLOURS = /(\u001b\[[\d;:]*m)/;
+const RETURNED = /\r((?:\u001b\[[\d;:]*m)*)$/;
+
 /** Strips escape sequences; `rest` is a sequence cut off by the end of the chunk, to be put before the next. */
 export function stripEscapes(text: string): { clean: string; rest: string } {
   const stripped = text.replace(SEQUENCE, "");
@@ -26,6 +30,15 @@ function unfinishedAt(text: string): number {
   return -1;
 }
 
+/** The same, but leaves the sequences of colours, `ESC [ … m`; `colours.ts` reads them. */
+export function keepColours(text: string): { clean: string; rest: string } {
+  const kept = text.replace(SEQUENCE, (sequence) => (COLOUR.test(sequence) ? sequence : ""));
+  const last = unfinishedAt(kept);
+  const whole = last === -1 ? kept : kept.slice(0, last);
+  const clean = whole.split(COLOURS).map((part) => (COLOUR.test(part) ? part : part.replace(CONTROLS, ""))).join("");
+  return { clean, rest: last === -1 ? "" : kept.slice(last) };
+}
+
 /** Shows what a terminal would after carriage returns: a progress bar is one line, not a thousand. */
 export function collapseReturns(text: string): string {
   if (!text.includes("\r")) return text;
@@ -35,12 +48,17 @@ export function collapseReturns(text: string): string {
 
 // A return at the very end of a line has not yet been overwritten by anything.
 function lastOverwrite(line: string): string {
-  const returned = line.endsWith("\r");
-  const body = returned ? line.slice(0, -1) : line;
-  return body.slice(body.lastIndexOf("\r") + 1) + (returned ? "\r" : "");
+  const end = RETURNED.exec(line);
+  const body = end === null ? line : line.slice(0, end.index);
+  return body.slice(body.lastIndexOf("\r") + 1) + (end === null ? "" : `${end[1]}\r`);
 }
 
 /** A whole output at once. */
 export function plainText(text: string): string {
   return collapseReturns(stripEscapes(text).clean);
+}
+
+/** A whole output at once, with its colours. */
+export function colouredText(text: string): string {
+  return collapseReturns(keepColours(text).clean);
 }

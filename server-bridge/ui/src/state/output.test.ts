@@ -14,11 +14,20 @@ test("runs of one channel join, another channel starts a new run", () => {
   ]);
 });
 
-test("an escape cut between chunks is stripped, though the other channel speaks between", () => {
+test("a colour cut between chunks holds for its channel, though the other channel speaks between", () => {
   let output = appendOutput(emptyOutput("a"), "stdout", "x\u001b[3");
   output = appendOutput(output, "stderr", "e");
   output = appendOutput(output, "stdout", "1my");
-  expect(shown(output)).toBe("xey");
+  output = appendOutput(output, "stderr", "e");
+  output = appendOutput(output, "stdout", "z\u001b[2K");
+  expect(output.segments.map(({ channel, text, style }) => [channel, text, style])).toEqual([
+    ["stdout", "x", undefined],
+    ["stderr", "e", undefined],
+    ["stdout", "\u001b[31my", undefined],
+    ["stderr", "e", undefined],
+    ["stdout", "z", "red"],
+  ]);
+  expect(saysAllOf(output, "xeyez")).toBe(true);
 });
 
 test("a large output keeps its end within the bound and says that it dropped", () => {

@@ -5,7 +5,8 @@
  * Each piece says how much was told before it (`at`), so that one that comes twice is shown once, a missing one is noticed,
  * and a page of messages that was read while pieces came joins on to them exactly.
  */
-import { collapseReturns, plainText, stripEscapes } from "../lib/terminal";
+import { styleAfter, withoutColours } from "../lib/colours";
+import { collapseReturns, keepColours, plainText, stripEscapes } from "../lib/terminal";
 import { LIVE_OUTPUT_CHARS, LIVE_SEGMENT_CHARS, LIVE_SEGMENTS_COUNT, LIVE_TAIL_CHARS } from "../limits";
 import type { Channel, Piece } from "../types";
 
@@ -13,7 +14,10 @@ import type { Channel, Piece } from "../types";
 export interface Segment {
   id: number;
   channel: Channel | "gap";
+  /** With its colours, where a command wrote it. */
   text: string;
+  /** The colours that hold at its beginning. */
+  style?: string;
 }
 
 export interface LiveOutput {
@@ -80,7 +84,8 @@ export function restart(output: LiveOutput | undefined, chatId: string, channel:
 }
 
 export function appendOutput(output: LiveOutput, channel: Channel, text: string): LiveOutput {
-  const { clean, rest } = stripEscapes(output.open_escape[channel] + text);
+  const isWords = channel === "text" || channel === "reasoning";
+  const { clean, rest } = (isWords ? stripEscapes : keepColours)(output.open_escape[channel] + text);
   const next: LiveOutput = {
     ...output,
     segments: [...output.segments],
@@ -108,7 +113,7 @@ export function markStale(output: LiveOutput): LiveOutput {
 /** Whether the buffer says all of `text`, the final output, and tells its channels apart besides. */
 export function saysAllOf(output: LiveOutput, text: string): boolean {
   if (output.dropped || output.segments.some((segment) => segment.channel === "gap")) return false;
-  return output.segments.map((segment) => segment.text).join("") === plainText(text);
+  return withoutColours(output.segments.map((segment) => segment.text).join("")) === plainText(text);
 }
 
 /** All that was told on one channel. */
@@ -128,6 +133,7 @@ function newest(pieces: Piece[]): Piece[] {
 
 function push(output: LiveOutput, channel: Channel, text: string): void {
   const last = output.segments.at(-1);
+  const before = output.segments.findLast((segment) => segment.channel === channel);
   const merges = last !== undefined && last.channel === channel && last.text.length < LIVE_SEGMENT_CHARS;
   let rest = collapseReturns(merges ? last.text + text : text);
   if (merges) {
@@ -135,10 +141,13 @@ function push(output: LiveOutput, channel: Channel, text: string): void {
     output.kept_chars -= last.text.length;
   }
   let id = merges ? last.id : output.next_id;
+  let style = merges ? (last.style ?? "") : before === undefined ? "" : styleAfter(before.text, before.style ?? "");
   // Long runs go on in new elements, from a line's beginning where there is one, so that old ones need no new layout.
   for (;;) {
     const length = rest.length <= LIVE_SEGMENT_CHARS ? rest.length : lineEnd(rest);
-    output.segments.push({ id, channel, text: rest.slice(0, length) });
+    const piece = rest.slice(0, length);
+    output.segments.push({ id, channel, text: piece, ...(style !== "" && { style }) });
+    style = styleAfter(piece, style);
     output.kept_chars += length;
     output.next_id = Math.max(output.next_id, id + 1);
     rest = rest.slice(length);
@@ -150,7 +159,11 @@ function push(output: LiveOutput, channel: Channel, text: string): void {
 /** The end of the last whole line within a segment's size. */
 function lineEnd(text: string): number {
   const newline = text.lastIndexOf("\n", LIVE_SEGMENT_CHARS - 1);
-  return newline > 0 ? newline + 1 : LIVE_SEGMENT_CHARS;
+  if (newline > 0) return newline + 1;
+  // Not within a sequence of colours.
+  const escape = text.lastIndexOf("\u001b", LIVE_SEGMENT_CHARS - 1);
+  const isCut = escape > 0 && !text.slice(escape, LIVE_SEGMENT_CHARS).includes("m");
+  return isCut ? escape : LIVE_SEGMENT_CHARS;
 }
 
 // Whole segments go, so that none is laid out again for it.

@@ -1,8 +1,9 @@
 import { memo, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { plainText } from "../../lib/terminal";
+import { colouredText } from "../../lib/terminal";
 import { useStickToEnd } from "../../lib/useStickToEnd";
 import type { LiveOutput, Segment } from "../../state/output";
+import { Coloured } from "./Coloured";
 
 interface Props {
   /** The stored output, shown where nothing better is known. */
@@ -20,14 +21,14 @@ export function OutputView({ text, live, lines }: Props) {
 function Stored({ text, lines }: { text: string; lines: number | undefined }) {
   const { t } = useTranslation("chat");
   const [whole, setWhole] = useState(false);
-  const all = useMemo(() => plainText(text), [text]);
+  const all = useMemo(() => colouredText(text), [text]);
   const split = useMemo(() => all.trimEnd().split("\n"), [all]);
   if (all === "") return null;
   const isLong = lines !== undefined && split.length > lines + 1;
   return (
     <>
       <pre className="output" role="group" tabIndex={0} aria-label={t("output")}>
-        {isLong && !whole ? split.slice(0, lines).join("\n") : all}
+        <Coloured text={isLong && !whole ? split.slice(0, lines).join("\n") : all} />
       </pre>
       {isLong && (
         <button type="button" className="quiet more" onClick={() => setWhole(!whole)}>
@@ -87,5 +88,9 @@ const Block = memo(
 const Run = memo(function Run({ segment }: { segment: Segment }) {
   const { t } = useTranslation("chat");
   if (segment.channel === "gap") return <span className="gap">{`\n${t("gap")}\n`}</span>;
-  return <span className={segment.channel}>{segment.text}</span>;
+  return (
+    <span className={segment.channel}>
+      <Coloured text={segment.text} style={segment.style} />
+    </span>
+  );
 });

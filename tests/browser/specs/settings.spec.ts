@@ -228,6 +228,8 @@ test("the chat looks the same before and after the settings were open", async ({
         return `${element.tagName} ${element.getAttribute("class") ?? ""} ${shown.map((name) => style[name]).join("|")}`;
       }),
     );
+  await expect(page.getByRole("button", { name: /^Model:/ })).toBeVisible();
+  await expect(page.getByTestId("turn-status")).toHaveCount(0);
   // The card at rest: its menu shows while the pointer or the focus is on it.
   await page.mouse.move(0, 0);
   const before = await looks();

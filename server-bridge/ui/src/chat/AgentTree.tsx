@@ -32,7 +32,7 @@ const NONE: AgentOfChat[] = [];
 
 function useAgents(chatId: string, turn: string): AgentOfChat[] {
   const actions = useActions();
-  const { value } = useLoaded(["sub-agents", chatId, turn], () => actions.agents(chatId));
+  const { value } = useLoaded(["sub-agents", chatId], () => actions.agents(chatId), turn);
   return value ?? NONE;
 }
 

@@ -13,7 +13,7 @@ export function EmptyState() {
   const actions = useActions();
   const { openSettings } = useFrame();
   // Asked again when the settings, where a model is added, are closed.
-  const models = useLoaded(["models of a chat", useAddress()], () => actions.models(null));
+  const models = useLoaded(["models of a chat"], () => actions.models(null), useAddress());
   const code = [<code key="code" />];
   const help = <Trans t={t} i18nKey="empty.help" components={code} />;
   const hasRunner = settings === null || runners.length > 0;

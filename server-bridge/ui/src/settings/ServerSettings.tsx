@@ -13,7 +13,7 @@ import { CONTEXT_MODES } from "./types";
 export default function ServerSettings() {
   const { server_settings: told } = useAppState("server_settings");
   const requests = useRequests();
-  const loaded = useLoaded(["server settings", told], requests.serverSettings);
+  const loaded = useLoaded(["server settings"], requests.serverSettings, told);
   return (
     <Ready loaded={loaded}>
       {(known) => (

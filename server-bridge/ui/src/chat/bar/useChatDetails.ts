@@ -1,5 +1,6 @@
 /** How the open chat's agent stands, asked for again whenever something has ended in it. */
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { useActions } from "../../state/context";
 import type { ChatDetails } from "../../types";
 
@@ -9,14 +10,19 @@ type Change = (change: Partial<ChatDetails>) => void;
 export function useChatDetails(chatId: string | null, turn: string): [ChatDetails | null, Change] {
   const actions = useActions();
   const queries = useQueryClient();
-  const key = ["chat's agent", chatId, turn];
+  const key = ["chat's agent", chatId];
   // Without an answer nothing is shown: the conversation itself says what is wrong.
-  const { data } = useQuery({
+  const { data, refetch } = useQuery({
     queryKey: key,
     queryFn: () => actions.chatDetails(chatId ?? ""),
     enabled: chatId !== null,
-    placeholderData: keepPreviousData,
   });
-  const change: Change = (changed) => queries.setQueryData<ChatDetails>(key, (known) => ({ ...(known ?? data), ...changed }) as ChatDetails);
-  return [data !== undefined && data.id === chatId ? data : null, change];
+  const seen = useRef(turn);
+  useEffect(() => {
+    if (seen.current === turn) return;
+    seen.current = turn;
+    if (chatId !== null) void refetch();
+  }, [turn, chatId, refetch]);
+  const change: Change = (changed) => queries.setQueryData<ChatDetails>(key, (known) => known && { ...known, ...changed });
+  return [data ?? null, change];
 }

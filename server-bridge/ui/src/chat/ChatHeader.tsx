@@ -22,7 +22,7 @@ export function ChatHeader({ chatId, details, turn }: Props) {
   return (
     <div className="chat-header">
       {parent !== null && (
-        <nav className="breadcrumb" aria-label={t("agent.tree")}>
+        <nav className="breadcrumb" aria-label={t("agent.wayBack")}>
           <button type="button" className="quiet" onClick={() => openChat(parent)}>
             <ArrowLeft aria-hidden="true" />
             {t("back", { title: chats.find((chat) => chat.id === parent)?.title || t("backToChat") })}

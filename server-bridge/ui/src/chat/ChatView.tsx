@@ -2,9 +2,10 @@ import { useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { isCovered } from "../lib/location";
 import { useAddress } from "../lib/useAddress";
-import { useAppState } from "../state/context";
+import { useAppState, useSelected } from "../state/context";
 import { isOpen } from "../state/messages";
 import { unsent } from "../state/outbox";
+import { openChatOf } from "../state/state";
 import type { Message } from "../types";
 import { AddModelButton, NoModelBar } from "./AddModel";
 import { Announcer } from "./Announcer";
@@ -35,6 +36,7 @@ export function ChatView() {
 function Conversation() {
   const { t } = useTranslation("chat");
   const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox, runners } = useAppState("open_chat_id", "open_chat_told", "messages", "messages_loaded", "outbox", "runners");
+  const title = useSelected((state) => openChatOf(state)?.title);
   const list = useRef<ListHandle>(null);
   const pending = useMemo(() => unsent(outbox, chatId, messages), [outbox, chatId, messages]);
   const sent = useMemo(() => messages.filter((message) => message.role === "user").map((message) => message.text), [messages]);
@@ -49,6 +51,7 @@ function Conversation() {
   return (
     <main className="chat">
       {chatId !== null && <ChatHeader chatId={chatId} details={details} turn={turn} />}
+      {!(isEmpty && !isLoading) && <h1 className="unseen">{title || t("untitled")}</h1>}
       {isEmpty && !isLoading && <EmptyState />}
       {isLoading && <p className="messages-loading hint">{t("loading")}</p>}
       {!isEmpty && !isLoading && <MessageList pending={pending} handle={list} />}

@@ -82,7 +82,7 @@ function Report({ report, days }: { report: UsageReport; days: number }) {
                   <td>{figure(model.input_tokens)}</td>
                   <td>{figure(model.cache_read_tokens)}</td>
                   <td>{figure(model.output_tokens)}</td>
-                  <td>{cost(model.cost_micros)}</td>
+                  <td>{isPriced(model) ? cost(model.cost_micros) : t("usage.unknownCost")}</td>
                 </tr>
               ))}
             </tbody>
@@ -94,13 +94,18 @@ function Report({ report, days }: { report: UsageReport; days: number }) {
   );
 }
 
+/** Whether the cost says something: tokens that cost nothing are those of a model whose price is not known. */
+function isPriced({ cost_micros, calls }: Pick<UsageSum, "cost_micros" | "calls">): boolean {
+  return cost_micros > 0 || calls === 0;
+}
+
 function Figures({ title, sum }: { title: string; sum: UsageSum }) {
   const { t } = useTranslation("settings");
   const { figure, cost } = useTimeWords();
   return (
     <div className="card figure">
       <p className="hint">{title}</p>
-      <p className="large">{cost(sum.cost_micros)}</p>
+      <p className="large">{isPriced(sum) ? cost(sum.cost_micros) : t("usage.unknownCost")}</p>
       <p className="hint">
         {t("usage.sum", {
           calls: figure(sum.calls, true),

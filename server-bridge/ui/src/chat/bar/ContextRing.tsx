@@ -45,7 +45,7 @@ export function ContextRing({ details }: { details: ChatDetails }) {
             <dt>{t("context.output")}</dt>
             <dd>{t("context.tokens", { count: usage.output_tokens })}</dd>
             <dt>{t("context.cost")}</dt>
-            <dd>{cost(usage.cost_micros)}</dd>
+            <dd>{usage.cost_micros > 0 || usage.calls === 0 ? cost(usage.cost_micros) : t("context.unknownCost")}</dd>
           </dl>
         </Popover.Content>
       </Popover.Portal>

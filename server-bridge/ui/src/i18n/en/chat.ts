@@ -11,6 +11,7 @@ export const chat = {
   jump: "Jump to newest",
   jumpNew: "Jump to newest, {{count}} new",
   bound: "This chat is bound to {{place}}, whatever runner is active.",
+  untitled: "Untitled chat",
   subAgentChat: "A sub-agent works here; only its own agent talks to it.",
   back: "Back to {{title}}",
   backToChat: "the chat that called it",
@@ -121,6 +122,7 @@ export const chat = {
     steps_other: "{{count}} steps",
     open: "Open its chat",
     tree: "Agents",
+    wayBack: "Way back",
     treeCount: "Agents ({{count}})",
     show: "Show the agents that {{name}} called",
     unnamed: "agent",
@@ -174,6 +176,7 @@ export const chat = {
     output: "Written",
     tokens: "{{count}} tokens",
     cost: "Cost",
+    unknownCost: "unknown price",
     calls: "Requests",
   },
   attach: {

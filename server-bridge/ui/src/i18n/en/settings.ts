@@ -261,6 +261,7 @@ export const settings = {
     read: "Read",
     cached: "of it cached",
     written: "Written",
+    unknownCost: "unknown price",
     cost: "Cost",
     note: "Cost is counted as far as prices are known; set them with a subscription's models.",
   },

@@ -13,6 +13,7 @@ export const chat: Room<"chat"> = {
   jump: "跳到最新消息",
   jumpNew: "跳到最新消息，{{count}} 条新消息",
   bound: "此会话固定使用 {{place}}，不受当前运行器影响。",
+  untitled: "未命名会话",
   subAgentChat: "这是子代理的会话，只有调用它的代理能与它对话。",
   back: "返回 {{title}}",
   backToChat: "调用它的会话",
@@ -123,6 +124,7 @@ export const chat: Room<"chat"> = {
     steps_other: "{{count}} 步",
     open: "打开它的会话",
     tree: "代理",
+    wayBack: "返回路径",
     treeCount: "代理（{{count}}）",
     show: "显示 {{name}} 调用的代理",
     unnamed: "代理",
@@ -176,6 +178,7 @@ export const chat: Room<"chat"> = {
     output: "生成",
     tokens: "{{count}} 词元",
     cost: "费用",
+    unknownCost: "价格未知",
     calls: "请求数",
   },
   attach: {

@@ -263,6 +263,7 @@ export const settings: Room<"settings"> = {
     read: "读取",
     cached: "其中来自缓存",
     written: "写出",
+    unknownCost: "价格未知",
     cost: "费用",
     note: "费用只在已知价格时计算；可在订阅的模型中设置价格。",
   },

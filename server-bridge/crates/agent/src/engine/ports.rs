@@ -115,7 +115,7 @@ pub trait Display: Send + Sync {
     /// Tells of a card that was added.
     fn tell(&self, message: MessageId);
 
-    /// Changes the card of a call.
+    /// Changes the card of a call, and tells of it unless nobody was told of the card yet.
     fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()>;
 
     /// Says of every card and answer after the turn's first message that still looks as if it went on that it does not.
@@ -215,7 +215,7 @@ pub trait Permissions: Send + Sync {
     /// now, and is asked for again.
     fn files_change(&self) -> Asked<'_, ()>;
 
-    /// Asks the user with a message, which is shown afterwards: no answer comes too soon.
+    /// Asks the user with a message, which shows the question afterwards: no answer comes too soon.
     fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking>;
 
     /// Whether the user wants the conversation compressed; asked for once, it is not wanted any more.

@@ -64,7 +64,15 @@ impl Display for Stored {
             CallState::Ended(_, outcome, _) => shortened(&outcome.text),
             _ => String::new(),
         };
-        asked(async move { self.screen().change(message, &text, &document(card)).await })
+        asked(async move {
+            let is_told = !self.untold().contains_key(&message);
+            let changed = self.screen().rewrite(message, &text, &document(card)).await?;
+            match is_told {
+                true => self.screen().tell(&changed),
+                false => drop(self.untold().insert(message, changed)),
+            }
+            Ok(())
+        })
     }
 
     fn settle(&self, first: MessageId) -> Asked<'_, ()> {

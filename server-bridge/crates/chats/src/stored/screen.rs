@@ -93,11 +93,21 @@ impl Screen<'_> {
         text: &str,
         document: &AgentDocument,
     ) -> store::Result<()> {
+        let message = self.rewrite(id, text, document).await?;
+        self.tell(&message);
+        Ok(())
+    }
+
+    /// Changes a message, and tells nobody.
+    pub(super) async fn rewrite(
+        &self,
+        id: MessageId,
+        text: &str,
+        document: &AgentDocument,
+    ) -> store::Result<Message> {
         let store = &self.service.store;
         let updated = store.update_message(self.user.id, id, &cut(text), Some(&to_json(document))).await;
-        let message = updated.inspect_err(|_| self.service.bus.forget(id))?;
-        self.service.tell(self.user.id, ChatEvent::Message(message));
-        Ok(())
+        updated.inspect_err(|_| self.service.bus.forget(id))
     }
 
     /// Says of what still looks as if it went on behind a turn's first message that it does not.

@@ -69,8 +69,8 @@ impl Turn<'_> {
         Ok(access.may_be_remembered() && self.ports.permissions.is_allowed(tool, subject).await?)
     }
 
-    /// Asks the user, with the card that shows the call; a sub-agent asks in the user's own chat, with a card that says who
-    /// asks.
+    /// Asks the user with the card of the call, which shows the question afterwards; a sub-agent asks in the user's own chat,
+    /// with a card that says who asks.
     pub(super) async fn ask_user(&self, begun: &Begun, message: MessageId) -> Result<Question, End> {
         let permissions = &self.ports.permissions;
         let ask = Ask { kind: Kind::Approval, patience: APPROVAL_PATIENCE };
@@ -80,9 +80,10 @@ impl Turn<'_> {
         };
         let display = Arc::clone(self.ancestry.users_display());
         let name = delegation.name();
-        let asks = CallState::Asks(begun.looked(), begun.access());
-        let shown = display.keep_call(Card { asked_by: Some(&name), ..begun.card(asks) }).await?;
+        let card = |state| Card { asked_by: Some(&name), ..begun.card(state) };
+        let shown = display.keep_call(card(CallState::Runs)).await?;
         let asking = permissions.ask(shown, ask).await?;
+        display.call(shown, card(CallState::Asks(begun.looked(), begun.access()))).await?;
         display.tell(shown);
         Ok(Question { asking, elsewhere: Some((shown, display)) })
     }

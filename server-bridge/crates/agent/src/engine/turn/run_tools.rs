@@ -175,16 +175,18 @@ impl Turn<'_> {
         let begun = Begun { call, name, hint, understood, place, access, mode, looked, verdict, denied };
         // What a sub-agent asks is asked elsewhere.
         let asks_here = verdict == Verdict::Asks && self.ancestry.delegation().is_none();
-        let state = if asks_here { CallState::Asks(&begun.looked, access) } else { CallState::Runs };
-        let message = self.display().keep_call(begun.card(state)).await?;
+        let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
         if let Some(delegation) = self.ancestry.delegation() {
             delegation.does(&begun.name, &begun.hint).await?;
         }
-        // Before anybody is told, so that no answer comes too soon.
+        // Before it can be seen, on record too, so that no answer comes too soon.
         let question = match verdict {
             Verdict::Asks => Some(self.ask_user(&begun, message).await?),
             Verdict::Allowed | Verdict::Denied => None,
         };
+        if asks_here {
+            self.display().call(message, begun.card(CallState::Asks(&begun.looked, access))).await?;
+        }
         self.display().tell(message);
         Ok((begun, message, question))
     }

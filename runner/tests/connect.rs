@@ -13,13 +13,12 @@ use runner::kill::KillTier;
 use runner::layers::Profile;
 use runner::link::websocket::Endpoint;
 use runner::llm::{LlmConfig, Provider, base_url};
+use testkit::proxied::many_header_lines;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::handshake::server;
-use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 
 type Socket = WebSocketStream<TcpStream>;
@@ -245,19 +244,6 @@ fn a_given_token_in_exchange_is_shown_from_then_on() {
         close(socket, CloseCode::Revoked).await;
     });
     assert_eq!(code, EXIT_REVOKED);
-}
-
-/// Answers as a server does behind a proxy that adds a hundred header lines.
-#[expect(clippy::result_large_err, reason = "as the library has it")]
-fn many_header_lines(
-    _: &server::Request,
-    mut answer: server::Response,
-) -> Result<server::Response, server::ErrorResponse> {
-    for number in 0..100 {
-        let name: HeaderName = format!("x-added-{number}").parse().unwrap();
-        answer.headers_mut().insert(name, HeaderValue::from_static("by a proxy on the way"));
-    }
-    Ok(answer)
 }
 
 #[test]

@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio_tungstenite::tungstenite::handshake::server;
-use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use testkit::proxied::many_header_lines;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
 /// How long anything in these tests may take.
@@ -253,19 +252,6 @@ fn ctrl_c_while_a_message_is_posted_cancels_what_it_began() {
         r#"{"type":"message","message":{"id":1,"role":"exec","text":"","exec":{"status":"cancelled"}}}"#;
     test.events.send(Message::text(ended)).unwrap();
     assert_eq!(test.chat.wait().unwrap().code(), Some(130));
-}
-
-/// Answers as a server does behind a proxy that adds a hundred header lines.
-#[expect(clippy::result_large_err, reason = "as the library has it")]
-fn many_header_lines(
-    _: &server::Request,
-    mut answer: server::Response,
-) -> Result<server::Response, server::ErrorResponse> {
-    for number in 0..100 {
-        let name: HeaderName = format!("x-added-{number}").parse().unwrap();
-        answer.headers_mut().insert(name, HeaderValue::from_static("by a proxy on the way"));
-    }
-    Ok(answer)
 }
 
 #[test]

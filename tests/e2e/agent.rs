@@ -204,34 +204,21 @@ fn messages_are_answered_one_after_the_other() {
 }
 
 #[test]
-fn what_a_provider_does_wrong_is_told_and_the_chat_goes_on() {
+fn a_provider_that_refuses_the_key_is_told_and_the_chat_goes_on() {
     let mut replies = vec![
         Reply::Refuse(401, json!({"error": {"message": "no such key"}}).to_string()),
-        Reply::Refuse(400, json!({"error": {"code": "context_length_exceeded", "message": "x"}}).to_string()),
         Reply::Break("half an answer".to_owned()),
         Reply::Say("whole".to_owned()),
-        Reply::Call(vec![("Fly", json!({})), ("Read", json!({"file": "x"}))]),
-        Reply::Say("I cannot fly".to_owned()),
     ]
     .into_iter();
     let model = ScriptedModel::start(move |_| replies.next().unwrap());
     let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    let ask = || alice.run(&["chat", "--approval", "full", "hello"]);
-    let key = ask();
-    assert_eq!(key.code, 1);
-    assert!(key.stderr.contains("refused the key"), "{key:?}");
-    let long = ask();
-    assert!(long.stderr.contains("too long"), "{long:?}");
-    let again = ask();
+    let key = alice.run(&["chat", "hello"]);
+    assert!(key.code == 1 && key.stderr.contains("refused the key"), "{key:?}");
+    let again = alice.run(&["chat", "hello"]);
     assert_eq!(again.code, 0, "{again:?}");
     assert!(again.stdout.contains("trying again") && again.stdout.ends_with("whole\n"), "{again:?}");
-    let tools = ask();
-    assert!(tools.stdout.contains("I cannot fly"), "{tools:?}");
-    let results = model.asked().pop().unwrap().results();
-    assert!(results[0].contains("there is no tool \"Fly\""), "{results:?}");
-    assert!(results[1].contains("the arguments do not fit"), "{results:?}");
 }
 
 #[test]
@@ -260,18 +247,6 @@ fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
     say(&client, &chat, "go on");
     assert_eq!(ended(&client, &chat, 2)["agent"]["status"], "done");
     assert!(!other.workspace().join("ready").exists(), "nothing ran elsewhere");
-}
-
-#[test]
-fn a_model_that_never_ends_is_ended_after_100_rounds_and_may_go_on() {
-    let model = ScriptedModel::start(|_| Reply::Call(vec![("task_status", json!({}))]));
-    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    let output = alice.run(&["chat", "--new", "round and round"]);
-    assert_eq!(output.code, 1, "{output:?}");
-    assert!(output.stderr.contains("stopped after 100 rounds; say anything"), "{output:?}");
-    assert_eq!(model.asked().len(), 100);
 }
 
 #[test]

@@ -391,30 +391,3 @@ fn a_model_that_stands_in_writes_the_summary_too() {
         after.raw
     );
 }
-
-#[test]
-fn a_provider_that_says_it_is_too_long_is_asked_again_with_less() {
-    let is_full = |asked: &Asked| {
-        let summaries = asked.raw.contains("a summary of it all");
-        asked.raw.contains("turn 3") && !summaries && !asked.last_of_user().starts_with(SUMMARY)
-    };
-    let model = ScriptedModel::start(move |asked| match asked.last_of_user() {
-        last if last.starts_with(SUMMARY) => Reply::Say("a summary of it all".to_owned()),
-        _ if is_full(asked) => Reply::Refuse(
-            400,
-            json!({"error": {"code": "context_length_exceeded", "message": "x"}}).to_string(),
-        ),
-        last => Reply::Say(format!("{last} {}", "is done ".repeat(1_000))),
-    });
-    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    for number in 0..4 {
-        let text = format!("turn {number}");
-        let chat = if number == 0 { vec!["chat", "--new", &text] } else { vec!["chat", &text] };
-        let output = alice.run(&chat);
-        assert_eq!(output.code, 0, "{output:?}");
-        assert!(output.stdout.contains(&format!("turn {number} is done")), "{output:?}");
-    }
-    let last = model.asked().pop().unwrap();
-    assert!(last.raw.contains("a summary of it all") && !last.raw.contains("turn 0"), "{}", last.raw);
-}

@@ -3,32 +3,6 @@
 use super::*;
 
 #[test]
-fn others_are_answered_while_a_sub_agent_waits_for_its_user_and_whoever_waits_is_told() {
-    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
-        (false, "begin") if asked.results().is_empty() => Reply::Call(vec![agent("write")]),
-        (true, _) if asked.results().is_empty() => {
-            Reply::Call(vec![("Shell", json!({"command": "echo ran"}))])
-        }
-        _ => Reply::Say("all done".to_owned()),
-    });
-    let one = ["--docker", "off", "--turns-at-once", "1"];
-    let server = Server::start_with(&[&one, &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    let client = Client::login(&server, "alice");
-    let (chat, other) = (new_chat(&client, "ask"), new_chat(&client, "ask"));
-    say(&client, &chat, "begin");
-    let asking =
-        || messages(&client, &chat).into_iter().find(|message| message["agent"]["status"] == "asking");
-    let question = eventually("the sub-agent asks", PATIENCE, asking);
-    say(&client, &other, "hello");
-    assert_eq!(ended(&client, &other)["agent"]["status"], "done", "the place is free meanwhile");
-    let body = json!({"message_id": question["id"], "allow": true, "always": false}).to_string();
-    assert_eq!(client.send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes()).status, 204);
-    assert_eq!(ended(&client, &chat)["agent"]["status"], "done");
-}
-
-#[test]
 fn a_person_is_told_why_an_answer_does_not_begin_yet() {
     let (go, gate) = mpsc::channel::<()>();
     let model = ScriptedModel::start(move |asked| {

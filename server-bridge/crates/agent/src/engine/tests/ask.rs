@@ -167,6 +167,24 @@ async fn what_the_user_has_to_mend_is_told_and_no_other_model_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_what_a_provider_does_wrong_the_chat_goes_on_with_what_was_said() {
+    let world = World::by(|request, _| match words(request.messages.last().unwrap()).as_str() {
+        last if last.ends_with("first") => fails(Error::Key("no such key".to_owned())),
+        last if last.ends_with("third") => says("whole"),
+        // The second one, and the summary that would make room.
+        _ => fails(Error::InputTooLong("too many tokens".to_owned())),
+    });
+    for (said, why) in [("first", "refused the key"), ("second", "too long")] {
+        let end = world.run(said).await;
+        assert_eq!(end.status, TurnStatus::Failed);
+        assert!(end.error.as_ref().unwrap().contains(why), "{end:?}");
+    }
+    assert_eq!(world.run("third").await.words.as_deref(), Some("whole"));
+    let told = world.told().join("\n");
+    assert!(["first", "second", "third"].iter().all(|said| told.contains(said)), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_model_the_turn_ends_and_says_why() {
     let world = World::new(vec![]);
     world.set(|settings| settings.chain = Err("no model is set up".to_owned()));
@@ -187,14 +205,18 @@ async fn a_refusal_and_an_answer_that_is_too_long_end_the_turn_with_what_was_sai
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_never_ends_is_stopped_after_its_rounds() {
-    let world = World::by(|_, _| calls(&[("Look", "{}")]));
+async fn a_model_that_never_ends_is_stopped_after_its_rounds_and_may_go_on() {
+    let world = World::by(|_, number| match number < TURN_ITERATIONS {
+        true => calls(&[("Look", "{}")]),
+        false => says("there"),
+    });
     let log = world.log.clone();
     let world = world.with(Fake::reads(&log, "Look", Does::Echo(1)));
     let end = world.run("go").await;
     assert_eq!(end.status, TurnStatus::Failed);
-    assert!(end.error.unwrap().contains("it stopped after 100 rounds"));
+    assert!(end.error.unwrap().contains("it stopped after 100 rounds; say anything"));
     assert_eq!((world.asked().len(), world.log.count("result of Look")), (TURN_ITERATIONS, TURN_ITERATIONS));
+    assert_eq!(world.run("on").await.words.as_deref(), Some("there"));
 }
 
 #[tokio::test(start_paused = true)]

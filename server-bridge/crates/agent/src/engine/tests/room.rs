@@ -84,6 +84,8 @@ async fn a_conversation_that_the_provider_finds_too_long_is_compressed_and_asked
     assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("fits")));
     assert_eq!(world.log.count("compacted"), 1);
     assert_eq!(world.chat.shown(1), "Done: fits", "the answer is shown where the first one would have been");
+    let told = world.told().join("\n");
+    assert!(told.contains("SHORT") && told.ends_with("go on") && !told.contains("question 0"), "{told}");
 }
 
 #[tokio::test(start_paused = true)]

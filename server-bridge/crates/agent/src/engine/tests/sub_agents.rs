@@ -7,7 +7,7 @@ use super::model::{Step, calls, says, text, took};
 use super::world::{World, words};
 use crate::approval::{Access, Answer, Mode};
 use crate::limits::SUB_AGENT_DEPTH;
-use crate::tool::Rules;
+use crate::tool::{ForSubAgents, Rules};
 
 /// What stands before a sub-agent's task: nothing changes from turn to turn in these tests.
 const NO_NOTE: &str = "<context>\n\n</context>\n\n";
@@ -163,6 +163,66 @@ async fn a_sub_agent_has_what_it_was_given_and_no_other_tool() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn tools_only_get_fewer_from_sub_agent_to_sub_agent() {
+    let world = World::by(|request, _| {
+        let first = words(&request.messages[0]);
+        let task = first.strip_prefix(NO_NOTE);
+        match (task, request.messages.len()) {
+            (None, 1) => calls(&[
+                ("SubAgent", r#"{"task":"one","tools":["SubAgent","Look","Write"]}"#),
+                ("SubAgent", r#"{"task":"x","tools":["Keep"]}"#),
+            ]),
+            (Some("one"), 1) => calls(&[
+                ("SubAgent", r#"{"task":"x","tools":["Write","Find"]}"#),
+                ("SubAgent", r#"{"task":"two","tools":["SubAgent","Look"]}"#),
+            ]),
+            _ => says(&request.messages.iter().map(|message| words(message)).collect::<Vec<_>>().join(" / ")),
+        }
+    });
+    let log = world.log.clone();
+    let keep = Rules::of(Access::Remember).for_sub_agents(ForSubAgents::Never);
+    let world = world.with(Fake::delegates(&log)).with(Fake::new(&log, "Keep", keep, Does::Echo(1)));
+    let world =
+        world.with(Fake::reads(&log, "Look", Does::Echo(1))).with(Fake::reads(&log, "Find", Does::Echo(1)));
+    let world = world.with(Fake::new(&log, "Write", Rules::of(Access::Web), Does::Echo(1)));
+    world.run("go").await;
+    let tools = |task: &str| {
+        let asked = world.asked();
+        let is_told = |request: &&llm::Request| words(&request.messages[0]) == format!("{NO_NOTE}{task}");
+        let request = asked.iter().find(is_told).unwrap();
+        let mut names: Vec<String> = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        (tools("one"), tools("two")),
+        (vec!["Look".into(), "SubAgent".into(), "Write".into()], vec!["Look".into(), "SubAgent".into()])
+    );
+    let results = world.chat.results();
+    assert!(results[0].contains("can have no tool \"Find\" here; it can have"), "{results:?}");
+    assert!(results[1].contains("no tool \"Keep\""), "{results:?}");
+    assert_eq!(world.log.count(">sub-agent with"), 1, "one was made where the tools fit");
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_are_answered_while_a_sub_agent_waits_for_its_user() {
+    let world = world(&[("SubAgent", r#"{"task":"x"}"#)], |_, said| match said {
+        1 => calls(&[("Write", r#"{"x":"a"}"#)]),
+        _ => says("written"),
+    })
+    .mode(Mode::Ask);
+    let turn = world.begin("go");
+    world.wait(100).await;
+    let place = world.take_place();
+    world.allow(Answer::Allow).await;
+    world.wait(1_000).await;
+    assert!(!turn.is_finished() && world.log.count("Write begins") == 0, "the place is another's");
+    drop(place);
+    assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done);
+    assert_eq!(world.chat.results(), ["written"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn sub_agents_go_so_deep_and_the_last_one_cannot_call_another() {
     let world = World::by(|request, _| {
         let can_call = request.tools.iter().any(|tool| tool.name == "SubAgent");
@@ -197,8 +257,8 @@ async fn a_sub_agent_asks_in_its_users_chat_and_says_who_it_is() {
     let card = format!("card {asked_with} Write a by scribe");
     world.log.came(&[
         ">card 4 Write a runs",
-        &format!("{card} asks"),
         &format!(">ask with {asked_with}"),
+        &format!("{card} asks"),
         &format!("tell {asked_with}"),
         ">tell 4",
         &format!("{card} settled Done"),

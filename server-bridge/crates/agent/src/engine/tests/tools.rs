@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::fakes::{Does, Fake};
 use super::model::{calls, ended, says, text, written};
 use super::world::World;
-use crate::approval::Access;
+use crate::approval::{Access, Mode};
 use crate::ask::Reply;
 use crate::limits::{ARGUMENTS_BYTES, QUESTION_PATIENCE, TOOLS_AT_ONCE};
 use crate::tool::Rules;
@@ -155,14 +155,20 @@ async fn without_a_machine_tools_run_that_need_none_and_the_others_say_why_they_
         Fake::reads(log, "Local", Does::Echo(1))
     });
     let log = world.log.clone();
-    let world = world.with(Fake::reads(&log, "Remote", Does::Echo(1)).on_a_machine());
+    let remote = Fake::new(&log, "Remote", Rules::of(Access::Run), Does::Echo(1)).on_a_machine();
+    let world = world.mode(Mode::Ask).with(remote);
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     let results = world.chat.results();
     assert_eq!(results[0], "Local of a");
     assert!(
         results[1].contains("no machine can be reached (there is no machine), so this tool does not run")
     );
-    assert_eq!(world.log.count("Remote begins"), 0);
+    assert_eq!((world.log.count("Remote begins"), world.log.count("ask with")), (0, 0));
+    // What was said calls them, and a provider refuses calls of tools that it is not told of.
+    for asked in world.asked() {
+        let declared: Vec<&str> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(declared, ["Local", "Remote"]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

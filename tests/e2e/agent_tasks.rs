@@ -1,5 +1,7 @@
 //! How a model's commands end, and what is read of those that go on by themselves.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -120,8 +122,10 @@ fn a_command_whose_machine_went_away_within_the_turn_leaves_an_entry_in_the_audi
 #[test]
 fn a_viewer_that_leaves_does_not_end_a_models_command() {
     // Longer than a client's own command goes on without its client.
-    let model = ScriptedModel::start(|asked| match asked.results().len() {
-        0 => Reply::Call(vec![("Shell", json!({"command": "touch begun; sleep 12; echo whole"}))]),
+    let command =
+        "touch begun; for s in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do echo $s; sleep 1; done; echo whole";
+    let model = ScriptedModel::start(move |asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": command}))]),
         _ => Reply::Say("done".to_owned()),
     });
     let server = server(&model);
@@ -133,8 +137,10 @@ fn a_viewer_that_leaves_does_not_end_a_models_command() {
     eventually("it runs", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
     let execs = client.call("GET", "/execs").json();
     let id = execs[0]["exec_id"].as_str().unwrap().to_owned();
-    let mut viewer = alice.command(&["attach", &id]).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    let mut viewer = alice.command(&["attach", &id]).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut output, mut line) = (BufReader::new(viewer.stdout.take().unwrap()), String::new());
+    output.read_line(&mut line).unwrap();
+    assert!(line.trim().parse::<u8>().is_ok(), "it sees the command's output: {line:?}");
     viewer.kill().unwrap();
     viewer.wait().unwrap();
     ended(&client, &chat, 1);

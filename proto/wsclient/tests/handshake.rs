@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use wsclient::{Ask, Error, HEAD_BYTES, Resumed};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads a request; returns it with the accept that belongs to its key.
 async fn asked(server: &mut DuplexStream) -> (String, String) {

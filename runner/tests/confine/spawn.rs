@@ -161,7 +161,7 @@ fn a_background_child_does_not_hold_up_the_status() {
     let mut spawned = bench.start("sleep 60 & echo x");
     assert_eq!(read_line(&spawned.stdout), "x");
     assert_eq!(wait(&mut spawned.child), Exit::Code(0));
-    assert!(started.elapsed() < Duration::from_secs(2));
+    assert!(started.elapsed() < Duration::from_secs(30), "it waited for the sleeper");
     assert_eq!(kill::kill_tree(spawned.child.mark()).survivors, 0);
 }
 

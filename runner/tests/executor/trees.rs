@@ -21,7 +21,11 @@ fn a_sleeper_in_the_background_neither_hangs_the_exec_nor_is_hurt() {
         let request = shell("sleep 60 & echo $!; echo x");
         let exec_id = request.exec_id;
         let outcome = world.peer.exec(request).await;
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "it waited for the sleeper: {:?}",
+            begun.elapsed()
+        );
         let mut lines = outcome.text().lines();
         let sleeper: u32 = lines.next().unwrap().parse().unwrap();
         assert_eq!((lines.next(), outcome.closed().still_open), (Some("x"), true));
@@ -80,7 +84,7 @@ fn a_command_that_ignores_term_is_killed_after_the_grace() {
         let line = "trap '' TERM; echo $$; while :; do sleep 0.1; done";
         let outcome = world.peer.exec(Exec { timeout_ms: Some(300), ..shell(line) }).await;
         assert_eq!(outcome.status(), ExitStatus::Signal(9));
-        assert!(outcome.exited().timed_out && begun.elapsed() < Duration::from_secs(8));
+        assert!(outcome.exited().timed_out && begun.elapsed() < Duration::from_secs(30));
     });
 }
 

@@ -1,5 +1,6 @@
-//! Rebuilds the crate when a migration is added: `sqlx::migrate!` embeds the folder at compile time.
+//! Rebuilds the crate when a migration is added: `sqlx::migrate!` embeds the folders at compile time.
 
 fn main() {
     println!("cargo:rerun-if-changed=migrations");
+    println!("cargo:rerun-if-changed=migrations-postgres");
 }

@@ -8,10 +8,11 @@
 //! | `arena` | a temporary root with secrets beside it, and snapshots of both |
 //! | `corpus` | the cases: ways out of a root that worked somewhere, as data |
 //! | `judge` | compares an attempt's answer and its traces with what the case expects |
+//! | `postgres` | a PostgreSQL server, and a database of it for each test |
 //! | `proxied` | answers to a WebSocket's request with the header lines that a proxy adds |
 //! | `tar` | archives that no sound tar program would write |
 //!
-//! Used by the tests of `pathguard`, `runner` and `server-bridge` and by the end-to-end tests; no program depends on it.
+//! Used by the tests of `pathguard`, `runner`, `store` and `server-bridge` and by the end-to-end tests; no program depends on it.
 #![expect(
     clippy::unwrap_used,
     missing_docs,
@@ -21,5 +22,6 @@
 pub mod arena;
 pub mod corpus;
 pub mod judge;
+pub mod postgres;
 pub mod proxied;
 pub mod tar;

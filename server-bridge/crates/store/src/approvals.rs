@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_COMMAND_MAX_BYTES, SETTING_KEY_MAX_BYTES};
+use crate::sql::{Scope, query, query_scalar};
 use crate::{ChatId, Store, UserId};
 
 impl Store {
@@ -10,7 +11,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn approval(&self, user: UserId, chat: &ChatId) -> Result<String> {
-        sqlx::query_scalar("SELECT approval FROM chats WHERE id = $1 AND user_id = $2")
+        query_scalar("SELECT approval FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
             .bind(user)
             .fetch_optional(self.database.reader())
@@ -24,11 +25,11 @@ impl Store {
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than a word.
     pub async fn set_approval(&self, user: UserId, chat: &ChatId, mode: &str) -> Result<()> {
         check_length("mode", mode, SETTING_KEY_MAX_BYTES)?;
-        let set = sqlx::query("UPDATE chats SET approval = $1 WHERE id = $2 AND user_id = $3")
+        let set = query("UPDATE chats SET approval = $1 WHERE id = $2 AND user_id = $3")
             .bind(mode)
             .bind(chat)
             .bind(user)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
@@ -42,13 +43,13 @@ impl Store {
         if subject.len() > EXEC_COMMAND_MAX_BYTES {
             return Ok(());
         }
-        sqlx::query(
+        query(
             "INSERT INTO approval_rules (chat_id, tool, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
         )
         .bind(chat)
         .bind(tool)
         .bind(subject)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::User(user)))
         .await?;
         Ok(())
     }
@@ -59,10 +60,10 @@ impl Store {
     /// [`Error::NotFound`] as above.
     pub async fn forget_allowed(&self, user: UserId, chat: &ChatId, tool: &str) -> Result<()> {
         self.chat(user, chat).await?;
-        sqlx::query("DELETE FROM approval_rules WHERE chat_id = $1 AND tool = $2")
+        query("DELETE FROM approval_rules WHERE chat_id = $1 AND tool = $2")
             .bind(chat)
             .bind(tool)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         Ok(())
     }
@@ -73,15 +74,14 @@ impl Store {
     /// [`Error::NotFound`] as above.
     pub async fn is_allowed(&self, user: UserId, chat: &ChatId, tool: &str, subject: &str) -> Result<bool> {
         self.chat(user, chat).await?;
-        let known: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM approval_rules WHERE chat_id = $1 AND tool = $2 AND subject = $3",
+        Ok(query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM approval_rules WHERE chat_id = $1 AND tool = $2 AND subject = $3)",
         )
         .bind(chat)
         .bind(tool)
         .bind(subject)
-        .fetch_optional(self.database.reader())
-        .await?;
-        Ok(known.is_some())
+        .fetch_one(self.database.reader())
+        .await?)
     }
 }
 
@@ -89,10 +89,11 @@ impl Store {
 mod tests {
     use super::*;
     use crate::Name;
+    use crate::testing;
 
     #[tokio::test]
     async fn what_was_allowed_holds_for_that_chat_and_that_subject() {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let add =
             |name| store.add_user(Box::leak(Box::new(Name::parse(name).unwrap())), "correct horse", false);
         let (ada, eve) = (add("ada").await.unwrap().id, add("eve").await.unwrap().id);
@@ -123,7 +124,7 @@ mod tests {
 
     #[tokio::test]
     async fn new_chat_begins_in_the_mode_that_its_user_set_and_an_old_one_keeps_its_own() {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let add =
             |name| store.add_user(Box::leak(Box::new(Name::parse(name).unwrap())), "correct horse", false);
         let (ada, eve) = (add("ada").await.unwrap().id, add("eve").await.unwrap().id);

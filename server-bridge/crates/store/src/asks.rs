@@ -1,10 +1,11 @@
 //! Questions to people: each is asked with a message, and answered once, with its audit entry in the same step.
 
-use sqlx::{FromRow, SqliteExecutor};
+use sqlx::FromRow;
 
 use crate::audit::append_entry;
 use crate::error::{Result, check_length};
 use crate::limits::{ASK_ANSWER_MAX_BYTES, SETTING_KEY_MAX_BYTES};
+use crate::sql::{On, Scope, query, query_as};
 use crate::{AuditEntry, MessageId, Store, TurnId, UserId};
 
 /// What [`Store::answer_ask`] did.
@@ -42,16 +43,16 @@ impl Store {
     ) -> Result<()> {
         check_length("kind", kind, SETTING_KEY_MAX_BYTES)?;
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write().await?;
-        sqlx::query(
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        query(
             "UPDATE asks SET withdrawn_at_ms = $1
              WHERE message_id = $2 AND answered_at_ms IS NULL AND withdrawn_at_ms IS NULL",
         )
         .bind(now_ms)
         .bind(message)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
-        let put = sqlx::query(
+        let put = query(
             "INSERT INTO asks (message_id, user_id, kind, asked_at_ms, expires_at_ms)
              SELECT m.id, c.user_id, $1, $2, $3 FROM messages m JOIN chats c ON c.id = m.chat_id
              WHERE m.id = $4 AND c.user_id = $5",
@@ -61,7 +62,7 @@ impl Store {
         .bind(now_ms.saturating_add(patience_ms))
         .bind(message)
         .bind(user)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         if put.rows_affected() == 0 {
             return Err(crate::Error::not_found("message", message.0));
@@ -86,8 +87,8 @@ impl Store {
         check_length("answer", &given.answer_json, ASK_ANSWER_MAX_BYTES)?;
         check_length("surface", &given.surface, SETTING_KEY_MAX_BYTES)?;
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write().await?;
-        let answered = sqlx::query(
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let answered = query(
             "UPDATE asks SET answer_json = $1, surface = $2, answered_at_ms = $3
              WHERE message_id = $4 AND user_id = $5 AND kind = $6
                 AND answered_at_ms IS NULL AND withdrawn_at_ms IS NULL AND expires_at_ms > $3",
@@ -98,14 +99,14 @@ impl Store {
         .bind(message)
         .bind(user)
         .bind(kind)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         if answered.rows_affected() > 0 {
-            append_entry(&mut *transaction, now_ms, audit).await?;
+            append_entry(&mut transaction, now_ms, audit).await?;
             transaction.commit().await?;
             return Ok(AskAnswered::Now);
         }
-        let before = first_given(user, message, kind, &mut *transaction).await?;
+        let before = first_given(user, message, kind, &mut transaction).await?;
         Ok(before.map_or(AskAnswered::Gone, AskAnswered::Before))
     }
 
@@ -127,14 +128,14 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn withdraw_asks(&self, turn: TurnId) -> Result<()> {
-        sqlx::query(
+        query(
             "UPDATE asks SET withdrawn_at_ms = $1
              WHERE answered_at_ms IS NULL AND withdrawn_at_ms IS NULL
                 AND message_id IN (SELECT id FROM messages WHERE turn_id = $2)",
         )
         .bind(self.now_ms())
         .bind(turn)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::Turn(turn)))
         .await?;
         Ok(())
     }
@@ -144,9 +145,9 @@ async fn first_given(
     user: UserId,
     message: MessageId,
     kind: &str,
-    executor: impl SqliteExecutor<'_>,
+    executor: impl On<'_>,
 ) -> Result<Option<GivenAnswer>> {
-    Ok(sqlx::query_as(
+    Ok(query_as(
         "SELECT answer_json, surface FROM asks
          WHERE message_id = $1 AND user_id = $2 AND kind = $3 AND answered_at_ms IS NOT NULL ORDER BY id DESC LIMIT 1",
     )

@@ -1,9 +1,10 @@
 //! Who did what, where, and how it ended. Entries are only ever added.
 
-use sqlx::{Executor, FromRow, Sqlite};
+use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::limits::{AUDIT_TEXT_MAX_BYTES, beginning, rows};
+use crate::sql::{On, Scope, query_as, query_scalar};
 use crate::{AuditId, Store};
 
 /// Something worth a trace. Each text is cut beyond 4 KiB; none may hold a secret.
@@ -68,7 +69,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn append_audit(&self, entry: &AuditEntry) -> Result<AuditId> {
-        append_entry(self.database.writer(), self.now_ms(), entry).await
+        append_entry(self.database.writer(Scope::Alone), self.now_ms(), entry).await
     }
 
     /// The last `limit` (at most 1,000) entries before the entry `before`, or the last of all; the newest first.
@@ -76,7 +77,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn audit(&self, limit: u32, before: Option<AuditId>) -> Result<Vec<AuditRecord>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit WHERE id < $1
              ORDER BY id DESC LIMIT $2",
         )
@@ -92,9 +93,9 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn search_audit(&self, search: &AuditSearch<'_>) -> Result<Vec<AuditRecord>> {
-        let query = sqlx::query_as(if search.user.is_some() { SEARCH_OF_USER } else { SEARCH_OF_ALL })
+        let query = query_as(if search.user.is_some() { SEARCH_OF_USER } else { SEARCH_OF_ALL })
             .bind(search.before.unwrap_or(AuditId(i64::MAX)))
-            .bind(i64::try_from(search.action.chars().count()).unwrap_or(i64::MAX))
+            .bind(i32::try_from(search.action.chars().count()).unwrap_or(i32::MAX))
             .bind(search.action)
             .bind(search.from_ms)
             .bind(rows(search.limit));
@@ -104,13 +105,9 @@ impl Store {
 }
 
 /// Adds an entry, by itself or as a part of a transaction.
-pub(crate) async fn append_entry<'e>(
-    executor: impl Executor<'e, Database = Sqlite>,
-    now_ms: i64,
-    entry: &AuditEntry,
-) -> Result<AuditId> {
+pub(crate) async fn append_entry(executor: impl On<'_>, now_ms: i64, entry: &AuditEntry) -> Result<AuditId> {
     let cut = |text| beginning(text, AUDIT_TEXT_MAX_BYTES);
-    Ok(sqlx::query_scalar(
+    Ok(query_scalar(
         "INSERT INTO audit (at_ms, user_name, action, location, target, outcome) VALUES ($1, $2, $3, $4, $5, $6)
          RETURNING id",
     )
@@ -132,7 +129,7 @@ mod tests {
     async fn what_one_user_did_is_found_by_its_index() {
         let store = Store::open_in_memory().await.unwrap();
         let plan: Vec<(i64, i64, i64, String)> =
-            sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {SEARCH_OF_USER}")))
+            query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {SEARCH_OF_USER}")))
                 .fetch_all(store.database.reader())
                 .await
                 .unwrap();

@@ -9,6 +9,7 @@ use sqlx::{ConnectOptions, Connection};
 use crate::Store;
 use crate::database::newest_step;
 use crate::error::{Error, Result};
+use crate::sql::{query, query_scalar};
 
 /// Looks at a copy, which nobody may have open: whether it is one, whole, and of a schema that this version knows.
 ///
@@ -52,19 +53,20 @@ impl Store {
     /// part of a copy.
     ///
     /// # Errors
-    /// [`Error::Invalid`] while keys of models lie here plain; [`Error::Database`] where the file cannot be written.
+    /// [`Error::Invalid`] while keys of models lie here plain, and for a database of PostgreSQL, which has programs for that; [`Error::Database`] where the file cannot be written.
     pub async fn back_up(&self, file: &Path) -> Result<()> {
+        if self.database.is_postgres() {
+            let rule = "is PostgreSQL's; copy it with pg_dump".to_owned();
+            return Err(Error::Invalid { what: "database", rule });
+        }
         let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";
-        if sqlx::query_scalar(is_plain).fetch_one(self.database.writer()).await? {
+        if query_scalar(is_plain).fetch_one(self.database.latest()).await? {
             let rule =
                 "still holds keys of models that are not sealed; start this version's server once before"
                     .to_owned();
             return Err(Error::Invalid { what: "database", rule });
         }
-        sqlx::query("VACUUM INTO $1")
-            .bind(file.to_string_lossy().as_ref())
-            .execute(self.database.writer())
-            .await?;
+        query("VACUUM INTO $1").bind(file.to_string_lossy().as_ref()).execute(self.database.latest()).await?;
         Ok(())
     }
 }

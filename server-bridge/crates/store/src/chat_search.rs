@@ -9,6 +9,7 @@ use crate::limits::{
     rows,
 };
 use crate::search::{check_words, pattern};
+use crate::sql::{query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId};
 
 /// Which conversations are wanted.
@@ -36,16 +37,16 @@ pub struct FoundChat {
 /// Every word has a place of its own, so that the text of the query never changes.
 const SEARCH: &str = r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
        SELECT c.id, c.user_id, c.title, c.runner, c.created_at_ms, c.updated_at_ms,
-         (lower(c.title) LIKE lower($5) ESCAPE '\' AND lower(c.title) LIKE lower($6) ESCAPE '\'
-          AND lower(c.title) LIKE lower($7) ESCAPE '\' AND lower(c.title) LIKE lower($8) ESCAPE '\'
-          AND lower(c.title) LIKE lower($9) ESCAPE '\' AND lower(c.title) LIKE lower($10) ESCAPE '\'
-          AND lower(c.title) LIKE lower($11) ESCAPE '\' AND lower(c.title) LIKE lower($12) ESCAPE '\') AS in_title,
+         (lower(c.title) LIKE $5 ESCAPE '\' AND lower(c.title) LIKE $6 ESCAPE '\'
+          AND lower(c.title) LIKE $7 ESCAPE '\' AND lower(c.title) LIKE $8 ESCAPE '\'
+          AND lower(c.title) LIKE $9 ESCAPE '\' AND lower(c.title) LIKE $10 ESCAPE '\'
+          AND lower(c.title) LIKE $11 ESCAPE '\' AND lower(c.title) LIKE $12 ESCAPE '\') AS in_title,
          (SELECT m.id FROM messages m
           WHERE m.chat_id = c.id AND m.id >= $15 AND NOT m.undone AND $13
-            AND ($5 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($5) ESCAPE '\') AND ($6 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($6) ESCAPE '\')
-            AND ($7 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($7) ESCAPE '\') AND ($8 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($8) ESCAPE '\')
-            AND ($9 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($9) ESCAPE '\') AND ($10 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($10) ESCAPE '\')
-            AND ($11 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($11) ESCAPE '\') AND ($12 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($12) ESCAPE '\')
+            AND ($5 = '%' OR lower(substr(m.text, 1, $16)) LIKE $5 ESCAPE '\') AND ($6 = '%' OR lower(substr(m.text, 1, $16)) LIKE $6 ESCAPE '\')
+            AND ($7 = '%' OR lower(substr(m.text, 1, $16)) LIKE $7 ESCAPE '\') AND ($8 = '%' OR lower(substr(m.text, 1, $16)) LIKE $8 ESCAPE '\')
+            AND ($9 = '%' OR lower(substr(m.text, 1, $16)) LIKE $9 ESCAPE '\') AND ($10 = '%' OR lower(substr(m.text, 1, $16)) LIKE $10 ESCAPE '\')
+            AND ($11 = '%' OR lower(substr(m.text, 1, $16)) LIKE $11 ESCAPE '\') AND ($12 = '%' OR lower(substr(m.text, 1, $16)) LIKE $12 ESCAPE '\')
           ORDER BY m.id DESC LIMIT 1) AS message
        FROM chats c
        WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying
@@ -90,30 +91,32 @@ impl Store {
         let mut connection = if has_words {
             self.database.search(SEARCH_TIMEOUT).await?
         } else {
-            self.database.reader().acquire().await?
+            self.database.reading().await?
         };
         let first: i64 = if has_words {
-            let first = sqlx::query_scalar(FIRST).bind(user).bind(CHAT_SEARCH_MESSAGES);
-            first.fetch_one(&mut *connection).await.map_err(Error::or_slow)?
+            let first = query_scalar(FIRST).bind(user).bind(CHAT_SEARCH_MESSAGES);
+            first.fetch_one(&mut connection).await.map_err(Error::or_slow)?
         } else {
             0
         };
-        let mut query = sqlx::query_as(SEARCH).bind(user).bind(updated_at_ms).bind(created_at_ms).bind(id);
+        let mut query = query_as(SEARCH).bind(user).bind(updated_at_ms).bind(created_at_ms).bind(id);
         for at in 0..SEARCH_WORDS {
             query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
         }
         let query = query.bind(has_words).bind(rows(search.limit)).bind(first).bind(CHAT_SEARCH_TEXT_CHARS);
-        query.fetch_all(&mut *connection).await.map_err(Error::or_slow)
+        query.fetch_all(&mut connection).await.map_err(Error::or_slow)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::{Scope, query};
+    use crate::testing;
     use crate::{MessageRole, Name};
 
     async fn world() -> (Store, UserId) {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let alice = store.add_user(&Name::parse("alice").unwrap(), "correct horse", false).await.unwrap();
         (store, alice.id)
     }
@@ -175,10 +178,10 @@ mod tests {
     async fn only_the_newest_messages_are_looked_at() {
         let (store, alice) = world().await;
         let first = chat(&store, alice, "first", &["needle", "straw"]).await;
-        let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT $1)
+        let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
             INSERT INTO messages (chat_id, role, text, created_at_ms) SELECT $2, 'notice', 'hay', 0 FROM n";
-        let fill = sqlx::query(fill).bind(CHAT_SEARCH_MESSAGES - 1).bind(&first);
-        fill.execute(store.database.writer()).await.unwrap();
+        let fill = query(fill).bind(CHAT_SEARCH_MESSAGES - 1).bind(&first);
+        fill.execute(store.database.writer(Scope::System)).await.unwrap();
         assert_eq!(found(&store, alice, &["straw"]).await.len(), 1);
         assert_eq!(found(&store, alice, &["needle"]).await, []);
     }
@@ -188,7 +191,10 @@ mod tests {
         let (store, alice) = world().await;
         let copy = chat(&store, alice, "copy", &["hello"]).await;
         let message = store.messages(alice, &copy, None, 1).await.unwrap().0[0].id;
-        sqlx::query("UPDATE chats SET is_copying = TRUE").execute(store.database.writer()).await.unwrap();
+        query("UPDATE chats SET is_copying = TRUE")
+            .execute(store.database.writer(Scope::System))
+            .await
+            .unwrap();
         assert_eq!(found(&store, alice, &["hello"]).await, []);
         assert_eq!(found(&store, alice, &[]).await, []);
         assert!(store.rename_chat(alice, &copy, "mine").await.is_err());

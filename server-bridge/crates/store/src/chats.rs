@@ -4,6 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS};
+use crate::sql::{Scope, query, query_as};
 use crate::{APPROVAL, ChatId, Store, UserId};
 
 /// A conversation.
@@ -30,7 +31,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`], also if the user was removed meanwhile.
     pub async fn create_chat(&self, user: UserId) -> Result<Chat> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,
                 COALESCE((SELECT value FROM settings WHERE user_id = $2 AND name = $4), 'ask'))
              RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
@@ -39,7 +40,7 @@ impl Store {
         .bind(user)
         .bind(self.now_ms())
         .bind(APPROVAL)
-        .fetch_one(self.database.writer())
+        .fetch_one(self.database.writer(Scope::User(user)))
         .await?)
     }
 
@@ -48,7 +49,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's, and for a fork that is not whole yet.
     pub async fn chat(&self, user: UserId, id: &ChatId) -> Result<Chat> {
-        sqlx::query_as(
+        query_as(
             "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
              WHERE id = $1 AND user_id = $2 AND NOT is_copying",
         )
@@ -70,7 +71,7 @@ impl Store {
                 rule: format!("is longer than {TITLE_MAX_CHARS} characters; shorten it"),
             });
         }
-        sqlx::query_as(
+        query_as(
             "UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4 AND NOT is_copying
              RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
         )
@@ -78,7 +79,7 @@ impl Store {
         .bind(self.now_ms())
         .bind(id)
         .bind(user)
-        .fetch_optional(self.database.writer())
+        .fetch_optional(self.database.writer(Scope::User(user)))
         .await?
         .ok_or_else(|| Error::not_found("chat", id))
     }
@@ -90,7 +91,7 @@ impl Store {
     /// [`Error::NotFound`], also for another user's.
     pub async fn bind_chat_runner(&self, user: UserId, id: &ChatId, runner: Option<&str>) -> Result<Chat> {
         check_length("runner's name", runner.unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
-        sqlx::query_as(
+        query_as(
             "UPDATE chats SET runner = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4 AND NOT is_copying
              RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
         )
@@ -98,7 +99,7 @@ impl Store {
         .bind(self.now_ms())
         .bind(id)
         .bind(user)
-        .fetch_optional(self.database.writer())
+        .fetch_optional(self.database.writer(Scope::User(user)))
         .await?
         .ok_or_else(|| Error::not_found("chat", id))
     }
@@ -108,14 +109,13 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn touch_chat(&self, user: UserId, id: &ChatId) -> Result<()> {
-        let touched = sqlx::query(
-            "UPDATE chats SET updated_at_ms = $1 WHERE id = $2 AND user_id = $3 AND NOT is_copying",
-        )
-        .bind(self.now_ms())
-        .bind(id)
-        .bind(user)
-        .execute(self.database.writer())
-        .await?;
+        let touched =
+            query("UPDATE chats SET updated_at_ms = $1 WHERE id = $2 AND user_id = $3 AND NOT is_copying")
+                .bind(self.now_ms())
+                .bind(id)
+                .bind(user)
+                .execute(self.database.writer(Scope::User(user)))
+                .await?;
         if touched.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }
 
@@ -124,10 +124,10 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn delete_chat(&self, user: UserId, id: &ChatId) -> Result<()> {
-        let deleted = sqlx::query("DELETE FROM chats WHERE id = $1 AND user_id = $2 AND NOT is_copying")
+        let deleted = query("DELETE FROM chats WHERE id = $1 AND user_id = $2 AND NOT is_copying")
             .bind(id)
             .bind(user)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         if deleted.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }

@@ -4,10 +4,11 @@
 //! oldest are dropped, and say so.
 
 use sha2::{Digest, Sha256};
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{CHECKPOINT_FILE_MAX_BYTES, CHECKPOINTS_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId, UserId};
 use records::hex;
 
@@ -44,6 +45,20 @@ pub enum Kept {
     /// Nothing any more: there was too much of it, or it was too long ago.
     Dropped,
 }
+
+impl Kept {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Content => "content",
+            Self::TooLarge => "too_large",
+            Self::Unreadable => "unreadable",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(Kept);
 
 /// What a turn left of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +110,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn checkpoint(&self, turn: TurnId, place: &str, path: &str) -> Result<Option<Left>> {
-        let row: Option<Checkpoint> = sqlx::query_as(
+        let row: Option<Checkpoint> = query_as(
             "SELECT turn_id, place, path, before, mode, sha256, left_sha256 FROM checkpoints
              WHERE turn_id = $1 AND place = $2 AND path = $3",
         )
@@ -133,8 +148,8 @@ impl Store {
             Before::Unreadable => (Kept::Unreadable, None, None),
         };
         let sha256 = content.map(|content| hex(&Sha256::digest(content)));
-        let mut transaction = self.database.write().await?;
-        sqlx::query(
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        query(
             "INSERT INTO checkpoints (turn_id, place, path, before, mode, sha256) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT DO NOTHING",
         )
@@ -144,10 +159,10 @@ impl Store {
         .bind(kept)
         .bind(mode)
         .bind(&sha256)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         if let (Some(content), Some(sha256)) = (content, sha256) {
-            sqlx::query(
+            query(
                 "INSERT INTO checkpoint_contents (chat_id, sha256, size_bytes, content) VALUES ($1, $2, $3, $4)
                  ON CONFLICT DO NOTHING",
             )
@@ -155,7 +170,7 @@ impl Store {
             .bind(sha256)
             .bind(i64::try_from(content.len()).unwrap_or(i64::MAX))
             .bind(content)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
             drop_oldest(&mut transaction, chat).await?;
         }
@@ -173,15 +188,13 @@ impl Store {
             Left::Content(sha256) => Some(sha256.as_str()),
             Left::Unknown => Some(UNKNOWN),
         };
-        sqlx::query(
-            "UPDATE checkpoints SET left_sha256 = $1 WHERE turn_id = $2 AND place = $3 AND path = $4",
-        )
-        .bind(left)
-        .bind(turn)
-        .bind(place)
-        .bind(path)
-        .execute(self.database.writer())
-        .await?;
+        query("UPDATE checkpoints SET left_sha256 = $1 WHERE turn_id = $2 AND place = $3 AND path = $4")
+            .bind(left)
+            .bind(turn)
+            .bind(place)
+            .bind(path)
+            .execute(self.database.writer(Scope::Turn(turn)))
+            .await?;
         Ok(())
     }
 
@@ -192,7 +205,7 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn checkpoints(&self, user: UserId, chat: &ChatId, from: TurnId) -> Result<Vec<Checkpoint>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT p.turn_id, p.place, p.path, p.before, p.mode, p.sha256, p.left_sha256
              FROM checkpoints p JOIN turns t ON t.id = p.turn_id
              WHERE t.chat_id = $1 AND t.id >= $2 AND t.undone_at_ms IS NULL ORDER BY p.turn_id DESC, p.id DESC",
@@ -214,7 +227,7 @@ impl Store {
         sha256: &str,
     ) -> Result<Option<Vec<u8>>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar("SELECT content FROM checkpoint_contents WHERE chat_id = $1 AND sha256 = $2")
+        Ok(query_scalar("SELECT content FROM checkpoint_contents WHERE chat_id = $1 AND sha256 = $2")
             .bind(chat)
             .bind(sha256)
             .fetch_optional(self.database.reader())
@@ -223,65 +236,65 @@ impl Store {
 }
 
 /// Drops the contents that were kept first until the rest is not too much.
-async fn drop_oldest(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatId) -> Result<()> {
+async fn drop_oldest(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
     loop {
-        let kept_bytes: i64 = sqlx::query_scalar(
+        let kept_bytes: i64 = query_scalar(
             "SELECT CAST(COALESCE(SUM(size_bytes), 0) AS BIGINT) FROM checkpoint_contents WHERE chat_id = $1",
         )
         .bind(chat)
-        .fetch_one(&mut **transaction)
+        .fetch_one(&mut *transaction)
         .await?;
         if kept_bytes <= CHECKPOINTS_MAX_BYTES {
             return Ok(());
         }
-        let oldest: Option<TurnId> = sqlx::query_scalar(
+        let oldest: Option<TurnId> = query_scalar(
             "SELECT MIN(t.id) FROM checkpoints p JOIN turns t ON t.id = p.turn_id
              WHERE t.chat_id = $1 AND p.before = 'content'",
         )
         .bind(chat)
-        .fetch_one(&mut **transaction)
+        .fetch_one(&mut *transaction)
         .await?;
         let Some(oldest) = oldest else { return Ok(()) };
-        sqlx::query(
+        query(
             "UPDATE checkpoints SET before = 'dropped', sha256 = NULL
              WHERE id = (SELECT MIN(id) FROM checkpoints WHERE turn_id = $1 AND before = 'content')",
         )
         .bind(oldest)
-        .execute(&mut **transaction)
+        .execute(&mut *transaction)
         .await?;
         drop_unused(transaction, chat).await?;
     }
 }
 
 /// Drops the contents of a conversation that no file of it was.
-pub(crate) async fn drop_unused(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatId) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn drop_unused(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
+    query(
         "DELETE FROM checkpoint_contents WHERE chat_id = $1 AND sha256 NOT IN
             (SELECT p.sha256 FROM checkpoints p JOIN turns t ON t.id = p.turn_id
              WHERE t.chat_id = $1 AND p.sha256 IS NOT NULL)",
     )
     .bind(chat)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(())
 }
 
 /// Drops what was kept for turns before that time, in Unix milliseconds.
-pub(crate) async fn drop_before(transaction: &mut Transaction<'static, Sqlite>, at_ms: i64) -> Result<()> {
-    let dropped = sqlx::query(
+pub(crate) async fn drop_before(transaction: &mut Transaction, at_ms: i64) -> Result<()> {
+    let dropped = query(
         "UPDATE checkpoints SET before = 'dropped', sha256 = NULL WHERE before = 'content'
             AND turn_id IN (SELECT id FROM turns WHERE created_at_ms <= $1)",
     )
     .bind(at_ms)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     if dropped.rows_affected() > 0 {
-        sqlx::query(
+        query(
             "DELETE FROM checkpoint_contents WHERE NOT EXISTS
                 (SELECT 1 FROM checkpoints p JOIN turns t ON t.id = p.turn_id
                  WHERE t.chat_id = checkpoint_contents.chat_id AND p.sha256 = checkpoint_contents.sha256)",
         )
-        .execute(&mut **transaction)
+        .execute(&mut *transaction)
         .await?;
     }
     Ok(())

@@ -14,10 +14,11 @@
 //! The one loss: what [`Store::add_compaction`] forgets (results that were put aside, and that its summary does not name) stays
 //! forgotten.
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Result, check_length};
 use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::turns::live_turns;
 use crate::{
     ChatId, Compaction, ContextEdit, ItemId, Mask, NewCompaction, PromptCount, Spent, Store, StoredContext,
@@ -40,7 +41,7 @@ impl Store {
     /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
     pub async fn stored_context(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<StoredContext> {
         self.chat(user, chat).await?;
-        let compaction: Option<Compaction> = sqlx::query_as(concat!(
+        let compaction: Option<Compaction> = query_as(concat!(
             "SELECT c.up_to_item, c.last_item, c.summary FROM compactions c
              JOIN turn_items i ON i.id = c.up_to_item JOIN turns t ON t.id = i.turn_id
              WHERE c.chat_id = $1 AND ",
@@ -52,7 +53,7 @@ impl Store {
         .fetch_optional(self.database.reader())
         .await?;
         let cut = compaction.as_ref().map_or(ItemId(0), |compaction| compaction.up_to_item);
-        let items = sqlx::query_as(concat!(
+        let items = query_as(concat!(
             "SELECT i.id, i.turn_id, i.item_json, t.is_journaled FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
             live_turns!(),
             " AND i.id > $3 ORDER BY t.id, i.id"
@@ -62,7 +63,7 @@ impl Store {
         .bind(cut)
         .fetch_all(self.database.reader())
         .await?;
-        let tried: Option<ItemId> = sqlx::query_scalar(concat!(
+        let tried: Option<ItemId> = query_scalar(concat!(
             "SELECT MAX(c.last_item) FROM compactions c JOIN turn_items i ON i.id = c.last_item
              JOIN turns t ON t.id = i.turn_id WHERE c.chat_id = $1 AND ",
             live_turns!(),
@@ -74,7 +75,7 @@ impl Store {
         let (masks, edits) = (self.masks(chat, cut).await?, self.edits(chat, up_to, cut).await?);
         let (compaction_tried_at, count) =
             (tried.unwrap_or(ItemId(0)), self.prompt_count(chat, up_to).await?);
-        let begun = sqlx::query_as(concat!(
+        let begun = query_as(concat!(
             "SELECT b.turn_id, b.call_id FROM begun_calls b JOIN turns t ON t.id = b.turn_id WHERE ",
             live_turns!(),
             " ORDER BY b.turn_id, b.call_id"
@@ -87,7 +88,7 @@ impl Store {
     }
 
     async fn masks(&self, chat: &ChatId, cut: ItemId) -> Result<Vec<Mask>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT id, item_id, placeholder, size_chars FROM masks
              WHERE chat_id = $1 AND item_id > $2 ORDER BY number",
         )
@@ -98,7 +99,7 @@ impl Store {
     }
 
     async fn edits(&self, chat: &ChatId, up_to: TurnId, cut: ItemId) -> Result<Vec<ContextEdit>> {
-        let mut edits: Vec<ContextEdit> = sqlx::query_as(concat!(
+        let mut edits: Vec<ContextEdit> = query_as(concat!(
             "SELECT e.item_id, e.item_json FROM context_edits e JOIN turns t ON t.id = e.turn_id WHERE ",
             live_turns!(),
             " AND e.item_id > $3 ORDER BY e.item_id, e.turn_id DESC"
@@ -113,7 +114,7 @@ impl Store {
     }
 
     async fn prompt_count(&self, chat: &ChatId, up_to: TurnId) -> Result<Option<PromptCount>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "SELECT p.tokens, p.estimate, p.system_estimate, p.tools_estimate FROM prompt_counts p
              JOIN turn_items i ON i.id = p.item_id JOIN turns t ON t.id = i.turn_id WHERE p.chat_id = $1 AND ",
             live_turns!(),
@@ -130,7 +131,7 @@ impl Store {
     /// [`Error::NotFound`](crate::Error::NotFound) as above.
     pub async fn last_begun_turn(&self, user: UserId, chat: &ChatId) -> Result<Option<TurnId>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar(concat!(
+        Ok(query_scalar(concat!(
             "SELECT MAX(t.id) FROM turns t WHERE ",
             live_turns!(),
             " AND t.status <> 'queued'"
@@ -147,9 +148,9 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
     pub async fn add_masks(&self, chat: &ChatId, masks: &[Mask]) -> Result<()> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         for mask in masks {
-            sqlx::query(
+            query(
                 "INSERT INTO masks (chat_id, item_id, id, placeholder, size_chars) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (item_id) DO NOTHING",
             )
@@ -158,7 +159,7 @@ impl Store {
             .bind(&mask.id)
             .bind(&mask.placeholder)
             .bind(mask.size_chars)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         }
         forget_masks(chat, &mut transaction).await?;
@@ -172,7 +173,7 @@ impl Store {
     /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_as(
+        Ok(query_as(
             // One that was deleted is nothing; of edits the latest counts whose turn was not taken back.
             "SELECT m.is_forgotten, COALESCE(
                  (SELECT COALESCE(e.item_json, '') FROM context_edits e JOIN turns t ON t.id = e.turn_id
@@ -191,17 +192,17 @@ impl Store {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for an item beyond 32 MiB; [`Error::Database`](crate::Error::Database) for items or a turn that were deleted.
     pub async fn edit_context(&self, turn: TurnId, edits: &[ContextEdit]) -> Result<()> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
         for edit in edits {
             check_length("item", edit.item_json.as_deref().unwrap_or_default(), TURN_ITEM_MAX_BYTES)?;
-            sqlx::query(
+            query(
                 "INSERT INTO context_edits (item_id, turn_id, item_json) VALUES ($1, $2, $3)
                  ON CONFLICT (item_id, turn_id) DO UPDATE SET item_json = excluded.item_json",
             )
             .bind(edit.item)
             .bind(turn)
             .bind(&edit.item_json)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         }
         transaction.commit().await?;
@@ -215,8 +216,8 @@ impl Store {
     pub async fn add_compaction(&self, chat: &ChatId, new: &NewCompaction) -> Result<()> {
         let NewCompaction { compaction, tokens_before, tokens_after, named_masks, forgotten_offloads } = new;
         check_length("summary", &compaction.summary, TURN_ITEM_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        sqlx::query(
+        let mut transaction = self.database.write(Scope::Chat(chat)).await?;
+        query(
             "INSERT INTO compactions (chat_id, up_to_item, last_item, summary, tokens_before, tokens_after, created_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
@@ -227,30 +228,30 @@ impl Store {
         .bind(tokens_before)
         .bind(tokens_after)
         .bind(self.now_ms())
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
-        sqlx::query("UPDATE masks SET is_named = FALSE WHERE chat_id = $1 AND item_id <= $2")
+        query("UPDATE masks SET is_named = FALSE WHERE chat_id = $1 AND item_id <= $2")
             .bind(chat)
             .bind(compaction.up_to_item)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         for id in named_masks {
-            sqlx::query("UPDATE masks SET is_named = TRUE WHERE chat_id = $1 AND id = $2")
+            query("UPDATE masks SET is_named = TRUE WHERE chat_id = $1 AND id = $2")
                 .bind(chat)
                 .bind(id)
-                .execute(&mut *transaction)
+                .execute(&mut transaction)
                 .await?;
         }
-        sqlx::query("DELETE FROM masks WHERE chat_id = $1 AND item_id <= $2 AND NOT is_named")
+        query("DELETE FROM masks WHERE chat_id = $1 AND item_id <= $2 AND NOT is_named")
             .bind(chat)
             .bind(compaction.up_to_item)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         for id in forgotten_offloads {
-            sqlx::query("DELETE FROM offloads WHERE chat_id = $1 AND id = $2")
+            query("DELETE FROM offloads WHERE chat_id = $1 AND id = $2")
                 .bind(chat)
                 .bind(id)
-                .execute(&mut *transaction)
+                .execute(&mut transaction)
                 .await?;
         }
         transaction.commit().await?;
@@ -262,19 +263,19 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
     pub async fn add_void_compaction(&self, chat: &ChatId, last_item: ItemId) -> Result<()> {
-        let mut transaction = self.database.write().await?;
-        sqlx::query("DELETE FROM compactions WHERE chat_id = $1 AND up_to_item IS NULL")
+        let mut transaction = self.database.write(Scope::Chat(chat)).await?;
+        query("DELETE FROM compactions WHERE chat_id = $1 AND up_to_item IS NULL")
             .bind(chat)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
-        sqlx::query(
+        query(
             "INSERT INTO compactions (chat_id, last_item, summary, tokens_before, tokens_after, created_at_ms)
              VALUES ($1, $2, '', 0, 0, $3)",
         )
         .bind(chat)
         .bind(last_item)
         .bind(self.now_ms())
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
         Ok(())
@@ -285,7 +286,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) for a turn whose conversation was deleted.
     pub async fn add_turn_usage(&self, turn: TurnId, spent: Spent<'_>) -> Result<()> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
         self.count_for_turn(turn, spent, &mut transaction).await?;
         transaction.commit().await?;
         Ok(())
@@ -304,10 +305,10 @@ impl Store {
         prompt: PromptCount,
     ) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        let item = crate::turns::append(turn, item_json, &mut *transaction).await?;
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
+        let item = crate::turns::append(turn, item_json, &mut transaction).await?;
         self.count_for_turn(turn, spent, &mut transaction).await?;
-        sqlx::query(
+        query(
             "INSERT INTO prompt_counts (chat_id, item_id, tokens, estimate, system_estimate, tools_estimate)
              SELECT t.chat_id, $1, $2, $3, $4, $5 FROM turns t WHERE t.id = $6
              ON CONFLICT (chat_id) DO UPDATE SET item_id = excluded.item_id, tokens = excluded.tokens,
@@ -320,7 +321,7 @@ impl Store {
         .bind(prompt.system_estimate)
         .bind(prompt.tools_estimate)
         .bind(turn)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
         Ok(item)
@@ -328,13 +329,13 @@ impl Store {
 }
 
 /// Marks what is beyond the limits: the newest are kept, those that a summary names before all others.
-async fn forget_masks(chat: &ChatId, transaction: &mut Transaction<'static, Sqlite>) -> Result<()> {
-    let kept: Vec<(i64, i64)> = sqlx::query_as(
+async fn forget_masks(chat: &ChatId, transaction: &mut Transaction) -> Result<()> {
+    let kept: Vec<(i64, i64)> = query_as(
         "SELECT number, size_chars FROM masks WHERE chat_id = $1 AND NOT is_forgotten
          ORDER BY is_named DESC, number DESC",
     )
     .bind(chat)
-    .fetch_all(&mut **transaction)
+    .fetch_all(&mut *transaction)
     .await?;
     let mut chars = 0;
     for (at, (number, size_chars)) in kept.into_iter().enumerate() {
@@ -342,9 +343,9 @@ async fn forget_masks(chat: &ChatId, transaction: &mut Transaction<'static, Sqli
         if at < MASKS_KEPT && chars <= MASKS_KEPT_CHARS {
             continue;
         }
-        sqlx::query("UPDATE masks SET is_forgotten = TRUE WHERE number = $1")
+        query("UPDATE masks SET is_forgotten = TRUE WHERE number = $1")
             .bind(number)
-            .execute(&mut **transaction)
+            .execute(&mut *transaction)
             .await?;
     }
     Ok(())

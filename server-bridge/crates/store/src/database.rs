@@ -1,213 +1,162 @@
-//! Opens the database: its file, its connections, its schema.
+//! The database: one file of SQLite, or a PostgreSQL server.
 //!
-//! Writes take turns on one connection and begin as writes (`BEGIN IMMEDIATE`), so neither this process nor another
-//! that has the same file open can make one fail half-way: it waits its turn. Reads go side by side and never wait.
-//! Searches read everything, so they have connections and a deadline of their own.
+//! | | SQLite | PostgreSQL |
+//! |---|---|---|
+//! | a change | takes its turn on one connection, `BEGIN IMMEDIATE` | `BEGIN` and the lock of its [`Scope`] |
+//! | a reader | never waits | never waits |
+//! | a search | its own connections, a progress handler | its own connections, `statement_timeout` |
+//!
+//! So everything that changes what is one user's comes one after the other on both: what was read at the beginning of a change
+//! holds at its end, and the ids of rows become visible in their order.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+mod postgres;
+mod sqlite;
+
+use std::path::Path;
 use std::time::Duration;
 
-use sqlx::ConnectOptions;
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{Sqlite, Transaction};
-use tokio::time::{Instant, sleep};
+pub(crate) use self::sqlite::newest_step;
+use crate::error::Result;
+use crate::sql::{Connection, Locked, Pool, Scope, Transaction, Writer, query, query_scalar};
 
-use crate::error::{Error, Result};
-use crate::limits::{
-    ACQUIRE_TIMEOUT_MS, BUSY_TIMEOUT_MS, OPEN_RETRY_MS, READ_CONNECTIONS, SEARCH_CHECK_STEPS,
-    SEARCH_CONNECTIONS,
-};
-
-/// The steps from an empty database to this version's schema. A shipped step never changes; a change is a new file.
-static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
-
-/// The connections: one that writes, several that read, some that search.
+/// The connections to it: those that change something, those that read, those that search.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
-    writer: SqlitePool,
-    reader: SqlitePool,
+    writer: Pool,
+    reader: Pool,
     /// `None` in memory, where there is one connection.
-    searcher: Option<SqlitePool>,
+    searcher: Option<Pool>,
 }
 
 impl Database {
     /// Opens the file, makes it (mode 0600) if it is missing, and brings its schema up to date.
     pub(crate) async fn open(path: &Path) -> Result<Self> {
-        private_file(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
-        let options = common(SqliteConnectOptions::new().filename(path)).journal_mode(SqliteJournalMode::Wal);
-        let writer = connect_writer(&options).await?;
-        migrate(&writer).await?;
-        let options = options.pragma("query_only", "ON");
-        let searcher = Some(pool(SEARCH_CONNECTIONS).connect_lazy_with(options.clone()));
-        let reader = pool(READ_CONNECTIONS).connect_lazy_with(options);
-        Ok(Self { writer, reader, searcher })
+        Box::pin(sqlite::open(path)).await
     }
 
     /// An empty database of its own in memory, gone with its last handle.
     pub(crate) async fn open_in_memory() -> Result<Self> {
-        let options = common(SqliteConnectOptions::new().in_memory(true));
-        // The database lives in its one connection, which therefore must never be replaced.
-        let writer = pool(1).min_connections(1).connect_with(options).await?;
-        migrate(&writer).await?;
-        Ok(Self { reader: writer.clone(), writer, searcher: None })
+        sqlite::open_in_memory().await
     }
 
-    /// For single statements that change something.
-    pub(crate) fn writer(&self) -> &SqlitePool {
-        &self.writer
+    /// Connects to a PostgreSQL server and brings the schema of the database there up to date.
+    pub(crate) async fn connect(url: &str) -> Result<Self> {
+        Box::pin(postgres::connect(url)).await
+    }
+
+    /// For single statements that change something in this scope.
+    pub(crate) fn writer<'e>(&'e self, scope: Scope<'e>) -> Writer<'e> {
+        match (&self.writer, scope) {
+            (pool @ Pool::Sqlite(_), _) | (pool @ Pool::Postgres(_), Scope::Alone) => Writer::Free(pool),
+            (Pool::Postgres(pool), scope) => Writer::Locked(Locked { pool, scope }),
+        }
+    }
+
+    /// True if it is PostgreSQL's.
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.writer, Pool::Postgres(_))
     }
 
     /// For statements that only read.
-    pub(crate) fn reader(&self) -> &SqlitePool {
+    pub(crate) fn reader(&self) -> &Pool {
         &self.reader
     }
 
-    /// For statements that look at everything: what runs on it after `timeout` fails, with [`Error::or_slow`] to tell.
-    pub(crate) async fn search(&self, timeout: Duration) -> Result<PoolConnection<Sqlite>> {
-        let Some(searcher) = &self.searcher else { return Ok(self.reader.acquire().await?) };
-        let mut connection = searcher.acquire().await?;
-        let deadline = Instant::now() + timeout;
-        // It stays until the next search replaces it, so it also ends a statement that nobody waits for any more.
-        connection
-            .lock_handle()
-            .await?
-            .set_progress_handler(SEARCH_CHECK_STEPS, move || Instant::now() < deadline);
+    /// For statements that only read what was changed before, by whichever connection.
+    pub(crate) fn latest(&self) -> &Pool {
+        &self.writer
+    }
+
+    /// One connection for several statements that only read.
+    pub(crate) async fn reading(&self) -> Result<Connection> {
+        acquire(&self.reader).await
+    }
+
+    /// Several statements that only read, all of them one state of everything.
+    pub(crate) async fn snapshot(&self) -> Result<Transaction> {
+        Ok(match &self.reader {
+            Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin().await?),
+            Pool::Postgres(pool) => Transaction::Postgres(Box::pin(postgres::snapshot(pool)).await?),
+        })
+    }
+
+    /// For statements that look at everything: what runs on it after `timeout` fails, with
+    /// [`Error::or_slow`](crate::Error::or_slow) to tell.
+    pub(crate) async fn search(&self, timeout: Duration) -> Result<Connection> {
+        let Some(searcher) = &self.searcher else { return self.reading().await };
+        let mut connection = acquire(searcher).await?;
+        match &mut connection {
+            Connection::Sqlite(connection) => sqlite::end_after(connection, timeout).await?,
+            Connection::Postgres(connection) => Box::pin(postgres::end_after(connection, timeout)).await?,
+        }
         Ok(connection)
     }
 
-    /// Several statements as one change; dropped without a commit, it never happened.
-    pub(crate) async fn write(&self) -> Result<Transaction<'static, Sqlite>> {
-        Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
+    /// Several statements as one change in this scope; dropped without a commit, it never happened.
+    pub(crate) async fn write(&self, scope: Scope<'_>) -> Result<Transaction> {
+        Ok(match &self.writer {
+            Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Pool::Postgres(pool) => Transaction::Postgres(Box::pin(Locked { pool, scope }.begin()).await?),
+        })
+    }
+
+    /// Removes what deleted and replaced rows of `subscriptions` left in the database's files; whether nothing is left there.
+    /// PostgreSQL's own log may hold it until that is overwritten.
+    pub(crate) async fn scrub(&self) -> Result<bool> {
+        if self.is_postgres() {
+            query("VACUUM FULL subscriptions").execute(&self.writer).await?;
+            return Ok(true);
+        }
+        query("VACUUM").execute(&self.writer).await?;
+        let was_busy: i64 = query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&self.writer).await?;
+        Ok(was_busy == 0)
     }
 
     pub(crate) async fn close(&self) {
-        if let Some(searcher) = &self.searcher {
-            searcher.close().await;
-        }
-        self.reader.close().await;
-        self.writer.close().await;
-    }
-}
-
-fn common(options: SqliteConnectOptions) -> SqliteConnectOptions {
-    options
-        .foreign_keys(true)
-        .synchronous(SqliteSynchronous::Normal)
-        .busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))
-        .disable_statement_logging()
-}
-
-fn pool(connections: u32) -> SqlitePoolOptions {
-    SqlitePoolOptions::new()
-        .max_connections(connections)
-        .acquire_timeout(Duration::from_millis(ACQUIRE_TIMEOUT_MS))
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-}
-
-/// Opens the first connection. The switch of a new file to WAL is the one step that does not wait for others who are
-/// just opening it too, but fails at once as busy; so it is tried again until the busy timeout.
-async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
-    let deadline = Instant::now() + Duration::from_millis(BUSY_TIMEOUT_MS);
-    loop {
-        match pool(1).connect_with(options.clone()).await {
-            Err(error) if is_busy(&error) && Instant::now() < deadline => {
-                sleep(Duration::from_millis(OPEN_RETRY_MS)).await;
+        for pool in self.searcher.iter().chain([&self.reader, &self.writer]) {
+            match pool {
+                Pool::Sqlite(pool) => pool.close().await,
+                Pool::Postgres(pool) => pool.close().await,
             }
-            result => return Ok(result?),
         }
     }
 }
 
-/// True if another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
-fn is_busy(error: &sqlx::Error) -> bool {
-    const SQLITE_BUSY: u32 = 5;
-    let code = error.as_database_error().and_then(|database| database.code()?.parse::<u32>().ok());
-    code.is_some_and(|code| code & 0xff == SQLITE_BUSY)
-}
-
-/// Runs the missing steps in one write transaction: of two processes that open a new database at once, the second
-/// waits and finds the work done.
-async fn migrate(writer: &SqlitePool) -> Result<()> {
-    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    // What `run` does, without the generics that keep its future from changing threads.
-    MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
-    Ok(transaction.commit().await?)
-}
-
-/// The newest step to the schema that this program carries.
-pub(crate) fn newest_step() -> i64 {
-    MIGRATOR.iter().map(|step| step.version).max().unwrap_or(0)
-}
-
-fn migration_error(error: MigrateError) -> Error {
-    let known = newest_step();
-    match error {
-        MigrateError::VersionMissing(found) if found > known => Error::NewerSchema { found, known },
-        other => Error::Migration(other),
-    }
-}
-
-/// Makes the file with mode 0600, or takes others' access to an existing one away. SQLite gives its `-wal` and `-shm`
-/// companions the mode of the database.
-fn private_file(path: &Path) -> io::Result<()> {
-    /// Closing any descriptor of a database file drops every lock this process holds on it, so nobody here may open
-    /// the file as a database between its creation and the close.
-    static CREATING: Mutex<()> = Mutex::new(());
-    let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            restrict(path)?;
-            for suffix in ["-wal", "-shm"] {
-                let mut companion = path.as_os_str().to_owned();
-                companion.push(suffix);
-                match restrict(&PathBuf::from(companion)) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-            }
-            Ok(())
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Leaves only the owner's access, without opening the file.
-fn restrict(path: &Path) -> io::Result<()> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mode = metadata.permissions().mode();
-    if mode & 0o077 == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(mode & 0o700)) }
+async fn acquire(pool: &Pool) -> Result<Connection> {
+    Ok(match pool {
+        Pool::Sqlite(pool) => Connection::Sqlite(pool.acquire().await?),
+        Pool::Postgres(pool) => Connection::Postgres(Box::pin(pool.acquire()).await?),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::limits::SEARCH_CONNECTIONS;
+
+    async fn a_slow_search_fails_and_the_next_one_does_not(database: &Database) {
+        let count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT COUNT(*) FROM n";
+        for _ in 0..=SEARCH_CONNECTIONS {
+            let mut connection = database.search(Duration::ZERO).await.unwrap();
+            let slow = query_scalar::<i64>(count).fetch_one(&mut connection).await.unwrap_err();
+            assert!(matches!(Error::or_slow(slow), Error::Invalid { what: "search", .. }));
+        }
+        let mut connection = database.search(Duration::from_secs(60)).await.unwrap();
+        let counted: i64 = query_scalar(count).fetch_one(&mut connection).await.unwrap();
+        assert_eq!(counted, 100_000);
+    }
 
     #[tokio::test]
     async fn a_search_that_takes_too_long_fails_and_the_next_one_does_not() {
         let home = tempfile::tempdir().unwrap();
         let database = Database::open(&home.path().join("db")).await.unwrap();
-        let count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT COUNT(*) FROM n";
-        for _ in 0..=SEARCH_CONNECTIONS {
-            let mut connection = database.search(Duration::ZERO).await.unwrap();
-            let slow = sqlx::query_scalar::<_, i64>(count).fetch_one(&mut *connection).await.unwrap_err();
-            assert!(matches!(Error::or_slow(slow), Error::Invalid { what: "search", .. }));
-        }
-        let mut connection = database.search(Duration::from_secs(60)).await.unwrap();
-        let counted: i64 = sqlx::query_scalar(count).fetch_one(&mut *connection).await.unwrap();
-        assert_eq!(counted, 100_000);
+        a_slow_search_fails_and_the_next_one_does_not(&database).await;
+    }
+
+    #[tokio::test]
+    async fn on_postgres_a_search_that_takes_too_long_fails_and_the_next_one_does_not() {
+        a_slow_search_fails_and_the_next_one_does_not(&crate::testing::empty_on_postgres().await.database)
+            .await;
     }
 }

@@ -14,6 +14,7 @@ use sqlx::FromRow;
 use crate::error::{Error, Result};
 use crate::limits::{ENROLMENT_TTL_MAX_MS, ENROLMENT_TTL_MIN_MS};
 use crate::runners::NewToken;
+use crate::sql::{Scope, query, query_as};
 use crate::tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, Secret, TokenHash};
 use crate::{RunnerId, RunnerName, Store, UserId};
 
@@ -53,10 +54,10 @@ impl Store {
             return Err(Error::Invalid { what: "lifetime of an enrolment token", rule });
         }
         let expires_at_ms = self.now_ms() + ttl_ms;
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
         let runner = self.insert_runner(&mut transaction, user, name).await?;
         let token = Secret::random(ENROLMENT_TOKEN_PREFIX);
-        sqlx::query(
+        query(
             "INSERT INTO runner_tokens (token_sha256, runner_id, kind, created_at_ms, expires_at_ms)
              VALUES ($1, $2, 'enrolment', $3, $4)",
         )
@@ -64,7 +65,7 @@ impl Store {
         .bind(runner)
         .bind(self.now_ms())
         .bind(expires_at_ms)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
         Ok(NewToken {
@@ -85,13 +86,13 @@ impl Store {
             return Ok(Enrolment::Used);
         };
         // A write from the beginning: of two runners that race, the second sees what the first one did.
-        let mut transaction = self.database.write().await?;
-        let row: Option<EnrolmentRow> = sqlx::query_as(
+        let mut transaction = self.database.write(Scope::Token(&hash)).await?;
+        let row: Option<EnrolmentRow> = query_as(
             "SELECT id, runner_id, expires_at_ms, used_at_ms, claimed_by FROM runner_tokens
              WHERE token_sha256 = $1 AND kind = 'enrolment'",
         )
         .bind(hash.as_str())
-        .fetch_optional(&mut *transaction)
+        .fetch_optional(&mut transaction)
         .await?;
         let Some(row) = row.filter(|row| row.used_at_ms.is_none()) else { return Ok(Enrolment::Used) };
         match &row.claimed_by {
@@ -102,18 +103,18 @@ impl Store {
             }
             None => {}
         }
-        sqlx::query("UPDATE runner_tokens SET claimed_by = $1 WHERE id = $2")
+        query("UPDATE runner_tokens SET claimed_by = $1 WHERE id = $2")
             .bind(boot_id)
             .bind(row.id)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         // Whoever asks again does not have it.
-        sqlx::query("DELETE FROM runner_tokens WHERE enrolment_id = $1 AND used_at_ms IS NULL")
+        query("DELETE FROM runner_tokens WHERE enrolment_id = $1 AND used_at_ms IS NULL")
             .bind(row.id)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         let permanent = Secret::random(RUNNER_TOKEN_PREFIX);
-        sqlx::query(
+        query(
             "INSERT INTO runner_tokens (token_sha256, runner_id, kind, created_at_ms, enrolment_id)
              VALUES ($1, $2, 'permanent', $3, $4)",
         )
@@ -121,19 +122,24 @@ impl Store {
         .bind(row.runner_id)
         .bind(self.now_ms())
         .bind(row.id)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
         Ok(Enrolment::Enrolled(permanent))
     }
 
     /// The permanent token that was given for an enrolment was shown: the enrolment token is used for good.
-    pub(crate) async fn finish_enrolment(&self, permanent_id: i64, enrolment_id: i64) -> Result<()> {
-        sqlx::query("UPDATE runner_tokens SET used_at_ms = $1 WHERE id IN ($2, $3) AND used_at_ms IS NULL")
+    pub(crate) async fn finish_enrolment(
+        &self,
+        runner: RunnerId,
+        permanent_id: i64,
+        enrolment_id: i64,
+    ) -> Result<()> {
+        query("UPDATE runner_tokens SET used_at_ms = $1 WHERE id IN ($2, $3) AND used_at_ms IS NULL")
             .bind(self.now_ms())
             .bind(permanent_id)
             .bind(enrolment_id)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Runner(runner)))
             .await?;
         Ok(())
     }

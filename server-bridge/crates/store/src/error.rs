@@ -8,6 +8,11 @@ use crate::limits::SEARCH_TIMEOUT;
 
 /// What SQLite calls a statement that was told to end.
 const SQLITE_INTERRUPT: &str = "9";
+/// What PostgreSQL calls one: `query_canceled`.
+const POSTGRES_CANCELED: &str = "57014";
+/// How the codes begin with which PostgreSQL says that it goes away, is not there yet, or takes no more connections: the classes
+/// `connection_exception`, `insufficient_resources` and `operator_intervention`.
+const POSTGRES_AWAY: [&str; 3] = ["08", "53", "57"];
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -92,6 +97,24 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// The address of a PostgreSQL database is none, or what is there cannot be used.
+    #[error(
+        "cannot use the database: {why}; the address is like postgres://user:password@host:5432/sandbridge"
+    )]
+    DatabaseUrl {
+        /// What is wrong.
+        why: String,
+    },
+    /// No PostgreSQL server answers there, or it lets nobody in.
+    #[error(
+        "cannot connect to the database {place}: {source}; check that PostgreSQL runs there and lets this user in"
+    )]
+    Unreachable {
+        /// The database, its host and port.
+        place: String,
+        /// Why.
+        source: sqlx::Error,
+    },
     /// A newer version of the program has written this database.
     #[error(
         "the database has schema {found} and this version knows only up to {known}; run the newer version, or restore \
@@ -134,10 +157,28 @@ impl Error {
             Self::EncryptionKey { .. }
             | Self::Locked
             | Self::Open { .. }
+            | Self::DatabaseUrl { .. }
+            | Self::Unreachable { .. }
             | Self::NewerSchema { .. }
             | Self::Migration(_)
             | Self::Database(_)
             | Self::PasswordHash(_) => false,
+        }
+    }
+
+    /// True if the database's server is away, so that the same may work a little later.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Database(sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_)) => true,
+            Self::Database(sqlx::Error::Database(error)) => {
+                let code = error.code().unwrap_or_default();
+                // SQLite's codes are one to four digits.
+                code.len() == 5
+                    && code != POSTGRES_CANCELED
+                    && POSTGRES_AWAY.iter().any(|class| code.starts_with(class))
+            }
+            _ => false,
         }
     }
 
@@ -152,7 +193,7 @@ impl Error {
     /// Turns the end of a search that took too long into [`Error::Invalid`] and leaves every other error as it is.
     pub(crate) fn or_slow(error: sqlx::Error) -> Self {
         match error.as_database_error().and_then(|database| database.code()) {
-            Some(code) if code == SQLITE_INTERRUPT => Self::Invalid {
+            Some(code) if code == SQLITE_INTERRUPT || code == POSTGRES_CANCELED => Self::Invalid {
                 what: "search",
                 rule: format!("takes longer than {} s; look for other words", SEARCH_TIMEOUT.as_secs()),
             },

@@ -5,12 +5,11 @@
 //!      └─ nobody can tell any more ─► lost ──end (it could be told after all)──► …
 //! ```
 
-use sqlx::{Sqlite, Transaction};
-
 use crate::audit::append_entry;
 use crate::error::{Error, Result};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, beginning};
 use crate::messages::update_in;
+use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{AuditEntry, ExecId, ExecOutcome, ExecStatus, Message, MessageId, Store, UserId};
 
 /// The action in the audit trail of an end that became known after the exec had counted as lost: the entry `exec` stands
@@ -68,12 +67,12 @@ impl Store {
         if end.outcome.status == ExecStatus::Running {
             return Err(Error::Invalid { what: "outcome", rule: "must not be \"running\"".to_owned() });
         }
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::User(end.user)).await?;
         let status: Option<ExecStatus> =
-            sqlx::query_scalar("SELECT status FROM execs WHERE user_id = $1 AND exec_id = $2")
+            query_scalar("SELECT status FROM execs WHERE user_id = $1 AND exec_id = $2")
                 .bind(end.user)
                 .bind(end.exec_id)
-                .fetch_optional(&mut *transaction)
+                .fetch_optional(&mut transaction)
                 .await?;
         let was_lost = match status.ok_or_else(|| Error::not_found("exec", end.exec_id))? {
             ExecStatus::Running => false,
@@ -86,10 +85,10 @@ impl Store {
             true => &AuditEntry { action: EXEC_CORRECTED.to_owned(), ..end.audit.clone() },
             false => end.audit,
         };
-        append_entry(&mut *transaction, now_ms, entry).await?;
+        append_entry(&mut transaction, now_ms, entry).await?;
         let message = match end.message {
             Some(ShownEnd { id, text, document_json }) => {
-                update_in(&mut *transaction, end.user, id, text, Some(document_json)).await?
+                update_in(&mut transaction, end.user, id, text, Some(document_json)).await?
             }
             None => None,
         };
@@ -99,13 +98,9 @@ impl Store {
     }
 }
 
-async fn update(
-    transaction: &mut Transaction<'static, Sqlite>,
-    now_ms: i64,
-    end: &ExecEnd<'_>,
-) -> Result<()> {
+async fn update(transaction: &mut Transaction, now_ms: i64, end: &ExecEnd<'_>) -> Result<()> {
     let outcome = end.outcome;
-    sqlx::query(
+    query(
         "UPDATE execs SET status = $1, exit_code = $2, signal = $3, sandbox_denied = $4, truncated = $5,
                           stdout_bytes = $6, stderr_bytes = $7, output_path = COALESCE($8, output_path), error = $9,
                           finished_at_ms = $10
@@ -123,7 +118,7 @@ async fn update(
     .bind(now_ms)
     .bind(end.user)
     .bind(end.exec_id)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(())
 }

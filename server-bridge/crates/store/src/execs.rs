@@ -1,10 +1,11 @@
 //! Commands on record: started once per id and request, ended once (see `exec_ends`).
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::limits::{EXEC_COMMAND_MAX_BYTES, beginning, rows};
 use crate::messages::{NewMessage, append_to};
+use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 
 /// How an exec stands.
@@ -42,6 +43,8 @@ impl ExecStatus {
     }
 }
 
+crate::sql::bind_as_word!(ExecStatus);
+
 /// Who asked for an exec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
@@ -57,6 +60,21 @@ pub enum ExecKind {
     /// A client of the Model Context Protocol; a detached one is a task.
     Mcp,
 }
+
+impl ExecKind {
+    /// The word that stands for it in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Tool => "tool",
+            Self::Client => "client",
+            Self::Terminal => "terminal",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(ExecKind);
 
 /// An exec about to be sent.
 #[derive(Clone, Debug)]
@@ -193,7 +211,7 @@ impl Store {
     /// # Errors
     /// [`Error::Conflict`] if the user has used this id for a different request.
     pub async fn start_exec(&self, request: &ExecRequest) -> Result<ExecStart> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::User(request.user)).await?;
         let is_new = insert(&mut transaction, self.now_ms(), request).await?;
         transaction.commit().await?;
         if is_new {
@@ -220,7 +238,7 @@ impl Store {
         document_json: &str,
     ) -> Result<Message> {
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         let (user, role, document_json) = (request.user, MessageRole::Exec, Some(document_json));
         let new = NewMessage { user, chat, turn: None, role, text: "", document_json };
         let message = append_to(&mut transaction, now_ms, new).await?;
@@ -237,10 +255,10 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn detach_exec(&self, user: UserId, exec_id: &ExecId) -> Result<()> {
-        sqlx::query("UPDATE execs SET detached = TRUE WHERE user_id = $1 AND exec_id = $2")
+        query("UPDATE execs SET detached = TRUE WHERE user_id = $1 AND exec_id = $2")
             .bind(user)
             .bind(exec_id)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         Ok(())
     }
@@ -251,7 +269,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn running_execs(&self) -> Result<Vec<Exec>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "SELECT ",
             exec_columns!(),
             " FROM execs WHERE status = $1 ORDER BY started_at_ms, exec_id"
@@ -266,7 +284,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn exec(&self, user: UserId, exec_id: &ExecId) -> Result<Exec> {
-        sqlx::query_as(concat!("SELECT ", exec_columns!(), " FROM execs WHERE user_id = $1 AND exec_id = $2"))
+        query_as(concat!("SELECT ", exec_columns!(), " FROM execs WHERE user_id = $1 AND exec_id = $2"))
             .bind(user)
             .bind(exec_id)
             .fetch_optional(self.database.reader())
@@ -280,7 +298,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn chat_tasks(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<Exec>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "SELECT ",
             exec_columns!(),
             " FROM execs WHERE chat_id = $1 AND user_id = $2 AND detached AND message_id IS NULL
@@ -305,7 +323,7 @@ impl Store {
         only_running: bool,
         limit: u32,
     ) -> Result<Vec<Exec>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "SELECT ",
             exec_columns!(),
             " FROM execs WHERE user_id = $1 AND detached AND message_id IS NULL AND linger_ms IS NULL
@@ -326,7 +344,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn abandon_chat_tasks(&self, user: UserId, chat: &ChatId) -> Result<Vec<Exec>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "UPDATE execs SET detached = FALSE
              WHERE chat_id = $1 AND user_id = $2 AND detached AND message_id IS NULL AND status = 'running'
              RETURNING ",
@@ -334,7 +352,7 @@ impl Store {
         ))
         .bind(chat)
         .bind(user)
-        .fetch_all(self.database.writer())
+        .fetch_all(self.database.writer(Scope::User(user)))
         .await?)
     }
 
@@ -343,7 +361,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn execs(&self, user: UserId, limit: u32) -> Result<Vec<Exec>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "SELECT ",
             exec_columns!(),
             " FROM execs WHERE user_id = $1 ORDER BY started_at_ms DESC, exec_id LIMIT $2"
@@ -356,12 +374,8 @@ impl Store {
 }
 
 /// Adds the row unless the user has used the id; whether it did.
-async fn insert(
-    transaction: &mut Transaction<'static, Sqlite>,
-    now_ms: i64,
-    request: &ExecRequest,
-) -> Result<bool> {
-    let inserted = sqlx::query(
+async fn insert(transaction: &mut Transaction, now_ms: i64, request: &ExecRequest) -> Result<bool> {
+    let inserted = query(
         "INSERT INTO execs (exec_id, user_id, chat_id, message_id, request_hash, runner, command, status,
                             sandbox_denied, truncated, stdout_bytes, stderr_bytes, started_at_ms, detached,
                             linger_ms, kind, audited)
@@ -382,7 +396,7 @@ async fn insert(
     .bind(request.linger_ms)
     .bind(request.kind)
     .bind(request.audited.as_deref().map(|audited| beginning(audited, EXEC_COMMAND_MAX_BYTES)))
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(inserted.rows_affected() > 0)
 }

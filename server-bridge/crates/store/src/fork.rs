@@ -12,12 +12,11 @@ mod plan;
 
 use std::collections::HashMap;
 
-use sqlx::{Sqlite, Transaction};
-
 use self::belongings::{AT_THE_END, EARLIER_TODOS, copying};
 use self::plan::{Plan, Row, batches};
 use crate::error::{Error, Result};
 use crate::limits::TITLE_MAX_CHARS;
+use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{Chat, ChatId, Store, TurnId, UserId};
 
 /// What a copy's title ends with.
@@ -67,7 +66,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn remove_unfinished_forks(&self) -> Result<u64> {
         let removed =
-            sqlx::query("DELETE FROM chats WHERE is_copying").execute(self.database.writer()).await?;
+            query("DELETE FROM chats WHERE is_copying").execute(self.database.writer(Scope::System)).await?;
         Ok(removed.rows_affected())
     }
 
@@ -77,7 +76,7 @@ impl Store {
             copies.chats.push(chat.clone());
             self.copy_turns(plan, copies, &chat).await?;
             for batch in batches(&plan.items) {
-                let mut transaction = self.database.write().await?;
+                let mut transaction = self.database.write(Scope::Chat(&chat)).await?;
                 for row in batch {
                     copy_row(&mut transaction, &copies.fork, &chat, ("turn_items", "item"), row.id).await?;
                 }
@@ -92,7 +91,7 @@ impl Store {
     async fn begin_copy(&self, plan: &Plan, copies: &Copies, title: &str) -> Result<ChatId> {
         // The first one is the user's own.
         let chat = if copies.chats.is_empty() { copies.fork.clone() } else { ChatId::random() };
-        let made = sqlx::query(copying("chats", ""))
+        let made = query(copying("chats", ""))
             .bind(&copies.fork)
             .bind(&chat)
             .bind(&plan.chat)
@@ -100,14 +99,14 @@ impl Store {
             .bind(self.now_ms())
             .bind(plan.parent.map(|parent| &copies.chats[parent]))
             .bind(plan.last)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Chat(&plan.chat)))
             .await?;
         if made.rows_affected() == 1 { Ok(chat) } else { Err(Error::not_found("chat", &plan.chat)) }
     }
 
     async fn copy_turns(&self, plan: &Plan, copies: &mut Copies, chat: &ChatId) -> Result<()> {
         for batch in batches(&plan.turns) {
-            let mut transaction = self.database.write().await?;
+            let mut transaction = self.database.write(Scope::Chat(chat)).await?;
             for row in batch {
                 let copy = copy_row(&mut transaction, &copies.fork, chat, ("turns", "turn"), row.id).await?;
                 copies.turns.insert(row.id, copy);
@@ -119,7 +118,7 @@ impl Store {
 
     async fn copy_messages(&self, plan: &Plan, copies: &Copies, chat: &ChatId) -> Result<()> {
         for batch in batches(&plan.messages) {
-            let mut transaction = self.database.write().await?;
+            let mut transaction = self.database.write(Scope::Chat(chat)).await?;
             for row in batch {
                 let copy =
                     copy_row(&mut transaction, &copies.fork, chat, ("messages", "message"), row.id).await?;
@@ -129,7 +128,7 @@ impl Store {
                 ] {
                     let turn = of.get(&row.id).and_then(|turn| copies.turns.get(turn));
                     let Some(turn) = turn else { continue };
-                    sqlx::query(column).bind(copy).bind(turn).execute(&mut *transaction).await?;
+                    query(column).bind(copy).bind(turn).execute(&mut transaction).await?;
                 }
             }
             transaction.commit().await?;
@@ -139,14 +138,14 @@ impl Store {
 
     async fn copy_offloads(&self, plan: &Plan, copies: &Copies, chat: &ChatId) -> Result<()> {
         for batch in batches(&plan.offloads) {
-            let mut transaction = self.database.write().await?;
+            let mut transaction = self.database.write(Scope::Chat(chat)).await?;
             for Row { id, .. } in batch {
-                sqlx::query(copying("offloads", ""))
+                query(copying("offloads", ""))
                     .bind(&copies.fork)
                     .bind(chat)
                     .bind(&plan.chat)
                     .bind(id)
-                    .execute(&mut *transaction)
+                    .execute(&mut transaction)
                     .await?;
             }
             transaction.commit().await?;
@@ -156,44 +155,44 @@ impl Store {
 
     /// Copies what is small and names what is large, and shows all of it.
     async fn finish_copy(&self, plans: &[Plan], copies: &Copies) -> Result<()> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::Chat(&copies.fork)).await?;
         for (plan, chat) in plans.iter().zip(&copies.chats) {
             let small = AT_THE_END.iter().map(|table| copying(table, ""));
-            for query in small.chain([sqlx::AssertSqlSafe(EARLIER_TODOS.to_owned())]) {
-                sqlx::query(query)
+            for copy in small.chain([sqlx::AssertSqlSafe(EARLIER_TODOS.to_owned())]) {
+                query(copy)
                     .bind(&copies.fork)
                     .bind(chat)
                     .bind(&plan.chat)
                     .bind(plan.last)
-                    .execute(&mut *transaction)
+                    .execute(&mut transaction)
                     .await?;
             }
             if let Some(parent) = plan.parent {
                 // The cards of its calls lead to it.
-                sqlx::query(
+                query(
                     "UPDATE messages SET document_json = REPLACE(document_json, $1, $2)
                      WHERE chat_id = $3 AND document_json LIKE '%' || $1 || '%'",
                 )
                 .bind(&plan.chat)
                 .bind(chat)
                 .bind(&copies.chats[parent])
-                .execute(&mut *transaction)
+                .execute(&mut transaction)
                 .await?;
             }
-            sqlx::query("UPDATE offloaded_reads SET reader_id = $1 WHERE chat_id = $2 AND reader_id = $3")
+            query("UPDATE offloaded_reads SET reader_id = $1 WHERE chat_id = $2 AND reader_id = $3")
                 .bind(chat)
                 .bind(&copies.fork)
                 .bind(&plan.chat)
-                .execute(&mut *transaction)
+                .execute(&mut transaction)
                 .await?;
-            sqlx::query("UPDATE chats SET is_copying = FALSE WHERE id = $1")
+            query("UPDATE chats SET is_copying = FALSE WHERE id = $1")
                 .bind(chat)
-                .execute(&mut *transaction)
+                .execute(&mut transaction)
                 .await?;
         }
-        sqlx::query("DELETE FROM copied_rows WHERE copy_id = $1")
+        query("DELETE FROM copied_rows WHERE copy_id = $1")
             .bind(&copies.fork)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         transaction.commit().await?;
         Ok(())
@@ -202,31 +201,34 @@ impl Store {
 
 /// Copies one row, and notes what became of it.
 async fn copy_row(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     fork: &ChatId,
     chat: &ChatId,
     (table, kind): (&'static str, &'static str),
     id: i64,
 ) -> Result<i64> {
-    let copy: Option<i64> = sqlx::query_scalar(copying(table, "RETURNING id"))
+    let copy: Option<i64> = query_scalar(copying(table, "RETURNING id"))
         .bind(fork)
         .bind(chat)
         .bind(id)
-        .fetch_optional(&mut **transaction)
+        .fetch_optional(&mut *transaction)
         .await?;
     let copy = copy.ok_or_else(|| Error::not_found(kind, id))?;
-    sqlx::query("INSERT INTO copied_rows (copy_id, kind, old_id, new_id) VALUES ($1, $2, $3, $4)")
+    query("INSERT INTO copied_rows (copy_id, kind, old_id, new_id) VALUES ($1, $2, $3, $4)")
         .bind(fork)
         .bind(kind)
         .bind(id)
         .bind(copy)
-        .execute(&mut **transaction)
+        .execute(&mut *transaction)
         .await?;
     Ok(copy)
 }
 
 async fn remove_copy(store: &Store, fork: &ChatId) -> Result<()> {
-    sqlx::query("DELETE FROM chats WHERE id = $1").bind(fork).execute(store.database.writer()).await?;
+    query("DELETE FROM chats WHERE id = $1")
+        .bind(fork)
+        .execute(store.database.writer(Scope::Chat(fork)))
+        .await?;
     Ok(())
 }
 

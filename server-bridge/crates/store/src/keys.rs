@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::limits::{
     API_KEY_TTL_MAX_MS, API_KEY_TTL_MIN_MS, API_KEY_USE_STEP_MS, API_KEYS_PER_USER, DEAD_TOKEN_RETENTION_MS,
 };
+use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::tokens::{API_KEY_PREFIX, Secret, TokenHash};
 use crate::{KeyId, Name, Store, UserId};
 
@@ -111,17 +112,17 @@ impl Store {
         }
         let secret = Secret::random(API_KEY_PREFIX);
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write().await?;
-        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM api_keys WHERE user_id = $1")
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let count: i64 = query_scalar("SELECT COUNT(*) FROM api_keys WHERE user_id = $1")
             .bind(user)
-            .fetch_one(&mut *transaction)
+            .fetch_one(&mut transaction)
             .await?;
         if count >= API_KEYS_PER_USER {
             let rule = format!("may be {API_KEYS_PER_USER} at most; remove one that is not used");
             return Err(Error::Invalid { what: "number of keys", rule });
         }
         let expires_at_ms = ttl_ms.map(|ttl_ms| now_ms + ttl_ms);
-        let id = sqlx::query_scalar(
+        let id = query_scalar(
             "INSERT INTO api_keys (user_id, name, token_sha256, scope, created_at_ms, expires_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
         )
@@ -131,7 +132,7 @@ impl Store {
         .bind(scope.as_str())
         .bind(now_ms)
         .bind(expires_at_ms)
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "key", name))?;
         transaction.commit().await?;
@@ -146,7 +147,7 @@ impl Store {
     pub async fn keys(&self, user: UserId) -> Result<Vec<ApiKey>> {
         let query =
             concat!("SELECT ", key_columns!(), " FROM api_keys k WHERE k.user_id = $1 ORDER BY k.name");
-        Ok(sqlx::query_as(query).bind(user).fetch_all(self.database.reader()).await?)
+        Ok(query_as(query).bind(user).fetch_all(self.database.reader()).await?)
     }
 
     /// Removes a key: it opens nothing any more.
@@ -154,10 +155,10 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] if the user has no key of this name.
     pub async fn remove_key(&self, user: UserId, name: &str) -> Result<()> {
-        let removed = sqlx::query("DELETE FROM api_keys WHERE user_id = $1 AND name = $2")
+        let removed = query("DELETE FROM api_keys WHERE user_id = $1 AND name = $2")
             .bind(user)
             .bind(name)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         if removed.rows_affected() == 0 { Err(Error::not_found("key", name)) } else { Ok(()) }
     }
@@ -169,7 +170,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn key_user(&self, presented: &str) -> Result<Option<(User, ApiKey)>> {
         let Some(hash) = TokenHash::of_presented(API_KEY_PREFIX, presented) else { return Ok(None) };
-        let row: Option<OwnedKey> = sqlx::query_as(concat!(
+        let row: Option<OwnedKey> = query_as(concat!(
             "SELECT k.token_sha256, u.id, u.name, u.admin, u.created_at_ms, ",
             key_columns!(),
             " FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.token_sha256 = $1"
@@ -185,10 +186,10 @@ impl Store {
             return Ok(None);
         };
         if key.last_used_ms.is_none_or(|last_ms| now_ms - last_ms >= API_KEY_USE_STEP_MS) {
-            sqlx::query("UPDATE api_keys SET last_used_ms = $1 WHERE id = $2")
+            query("UPDATE api_keys SET last_used_ms = $1 WHERE id = $2")
                 .bind(now_ms)
                 .bind(key.id)
-                .execute(self.database.writer())
+                .execute(self.database.writer(Scope::User(user.id)))
                 .await?;
         }
         Ok(Some((user, key)))
@@ -196,9 +197,9 @@ impl Store {
 
     /// Forgets keys 90 days after their end.
     pub(crate) async fn purge_keys(&self) -> Result<u64> {
-        let purged = sqlx::query("DELETE FROM api_keys WHERE expires_at_ms <= $1")
+        let purged = query("DELETE FROM api_keys WHERE expires_at_ms <= $1")
             .bind(self.now_ms() - DEAD_TOKEN_RETENTION_MS)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::System))
             .await?;
         Ok(purged.rows_affected())
     }

@@ -1,7 +1,7 @@
 //! What the server remembers: users, sessions, runners and their tokens, settings, chats, messages, execs, audit.
 //!
-//! One [`Store`] holds it all, in one SQLite file by default; the queries are portable SQL, so that another database
-//! can stand in later. Several processes may have the same file open: `sandbridge user add` works while the server
+//! One [`Store`] holds it all, in one SQLite file by default, or in a PostgreSQL database; both are asked by the same
+//! statements. Several processes may have the same file open: `sandbridge user add` works while the server
 //! runs. Everything that belongs to a user is asked for with that user's [`UserId`], and what is another's is answered
 //! like what does not exist. Secrets are stored as hashes, but for providers' keys, which have to be read again. Times are Unix milliseconds, told by a [`Clock`].
 //!
@@ -35,10 +35,11 @@
 //! | `backup` | copies of the database |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `clock` | the small types all of them use, beside those of crate `records` |
-//! | `database` | the file, the connections, the schema's steps (`migrations/`) |
+//! | `database` | the file or the server, the connections, whose changes take turns, the schema's steps (`migrations/`, `migrations-postgres/`) |
+//! | `sql` | statements, their arguments and rows, for both |
 //! | [`limits`] | every limit and lifetime |
 //!
-//! A new table: a new numbered file in `migrations/`, a module beside these, and its `impl Store`.
+//! A new table: a new numbered file in `migrations/` and its like in `migrations-postgres/`, a module beside these, and its `impl Store`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -73,9 +74,12 @@ mod sends;
 mod server_settings;
 mod sessions;
 mod settings;
+mod sql;
 mod streamed;
 mod sub_agents;
 mod subscriptions;
+#[cfg(test)]
+mod testing;
 mod todos;
 mod tokens;
 mod turns;
@@ -145,6 +149,16 @@ impl Store {
     /// it, [`Error::Migration`] and [`Error::Database`] if it is no database or fails.
     pub async fn open(path: &Path) -> Result<Self> {
         Ok(Self::with(database::Database::open(path).await?, None))
+    }
+
+    /// Connects to the PostgreSQL database at `url` (`postgres://user:password@host/database`) and brings its schema up to date. As
+    /// with [`Store::open`], keys of models are neither taken nor given until it is unlocked.
+    ///
+    /// # Errors
+    /// [`Error::DatabaseUrl`] if the address is none or what is there cannot be used, [`Error::Unreachable`] if the server does not
+    /// answer, [`Error::NewerSchema`], [`Error::Migration`] and [`Error::Database`].
+    pub async fn connect(url: &str) -> Result<Self> {
+        Ok(Self::with(database::Database::connect(url).await?, None))
     }
 
     /// An empty store of its own in memory, gone with its last clone. For tests.

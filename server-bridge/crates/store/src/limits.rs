@@ -8,8 +8,16 @@ pub const BUSY_TIMEOUT_MS: u64 = 10_000;
 pub const OPEN_RETRY_MS: u64 = 5;
 /// How long a caller waits for a free connection; longer than a busy wait, so that the clearer error comes first.
 pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
-/// Connections that read side by side; writes always take turns on one.
+/// Connections that read side by side; writes to SQLite always take turns on one.
 pub const READ_CONNECTIONS: u32 = 4;
+/// The oldest PostgreSQL that is known to serve.
+pub const POSTGRES_OLDEST: i32 = 14;
+/// How long a caller waits for a connection to PostgreSQL, which may be away; then it is told so.
+pub const POSTGRES_ACQUIRE_TIMEOUT_MS: u64 = 5_000;
+/// How long a connection to PostgreSQL may lie idle before it is looked at again when it is needed.
+pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
+/// Connections to PostgreSQL that change something, each in a scope of its own.
+pub const WRITE_CONNECTIONS: u32 = 4;
 /// Connections that search for words, so that no search keeps anything else from being read.
 pub const SEARCH_CONNECTIONS: u32 = 2;
 
@@ -115,7 +123,7 @@ pub const SEARCH_WORD_MAX_CHARS: usize = 200;
 /// The longest word that conversations are searched for, in characters.
 pub const CHAT_SEARCH_WORD_MAX_CHARS: usize = 64;
 /// How much of each message is looked at for it, in characters.
-pub const CHAT_SEARCH_TEXT_CHARS: i64 = 16 * 1024;
+pub const CHAT_SEARCH_TEXT_CHARS: i32 = 16 * 1024;
 /// How many of a user's messages are looked at for it; the newest ones.
 pub const CHAT_SEARCH_MESSAGES: i64 = 20_000;
 /// How long one search for words may take.

@@ -4,6 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{MEMORIES_PER_USER, MEMORY_NAME_MAX_BYTES, MEMORY_TEXT_MAX_BYTES};
+use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId, is_unseen};
 
 /// Something kept.
@@ -23,7 +24,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn memories(&self, user: UserId) -> Result<Vec<Memory>> {
-        Ok(sqlx::query_as("SELECT name, text, updated_at_ms FROM memories WHERE user_id = $1 ORDER BY name")
+        Ok(query_as("SELECT name, text, updated_at_ms FROM memories WHERE user_id = $1 ORDER BY name")
             .bind(user)
             .fetch_all(self.database.reader())
             .await?)
@@ -46,7 +47,7 @@ impl Store {
             let code = u32::from(found);
             return Err(invalid(format!("holds U+{code:04X}, a character that nobody sees; leave it out")));
         }
-        let kept = sqlx::query(
+        let kept = query(
             "INSERT INTO memories (user_id, name, text, updated_at_ms)
              SELECT $1, $2, $3, $4 WHERE (SELECT COUNT(*) FROM memories WHERE user_id = $1 AND name <> $2) < $5
              ON CONFLICT (user_id, name) DO UPDATE SET text = excluded.text, updated_at_ms = excluded.updated_at_ms",
@@ -56,7 +57,7 @@ impl Store {
         .bind(text)
         .bind(self.now_ms())
         .bind(MEMORIES_PER_USER)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::User(user)))
         .await?;
         if kept.rows_affected() == 0 {
             return Err(invalid(format!(
@@ -71,10 +72,10 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn forget(&self, user: UserId, name: &str) -> Result<bool> {
-        let forgotten = sqlx::query("DELETE FROM memories WHERE user_id = $1 AND name = $2")
+        let forgotten = query("DELETE FROM memories WHERE user_id = $1 AND name = $2")
             .bind(user)
             .bind(name)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         Ok(forgotten.rows_affected() == 1)
     }
@@ -85,7 +86,7 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn chat_memory(&self, user: UserId, chat: &ChatId, now: &str) -> Result<String> {
         let told: Option<Option<String>> =
-            sqlx::query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")
+            query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")
                 .bind(chat)
                 .bind(user)
                 .fetch_optional(self.database.reader())
@@ -93,12 +94,15 @@ impl Store {
         if let Some(told) = told.ok_or_else(|| Error::not_found("chat", chat))? {
             return Ok(told);
         }
-        sqlx::query("UPDATE chats SET memory = $1 WHERE id = $2 AND user_id = $3")
-            .bind(now)
-            .bind(chat)
-            .bind(user)
-            .execute(self.database.writer())
-            .await?;
-        Ok(now.to_owned())
+        // Of two that begin it at once, both are told the same.
+        let told: Option<String> = query_scalar(
+            "UPDATE chats SET memory = COALESCE(memory, $1) WHERE id = $2 AND user_id = $3 RETURNING memory",
+        )
+        .bind(now)
+        .bind(chat)
+        .bind(user)
+        .fetch_optional(self.database.writer(Scope::User(user)))
+        .await?;
+        told.ok_or_else(|| Error::not_found("chat", chat))
     }
 }

@@ -1,9 +1,10 @@
 //! What was said in a conversation, by whom, and what came of it.
 
-use sqlx::{Executor, FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_DOCUMENT_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
+use crate::sql::{On, Scope, Transaction, query, query_as};
 use crate::{ChatId, MessageId, Store, TurnId, UserId};
 
 /// Who speaks.
@@ -31,6 +32,8 @@ impl MessageRole {
         }
     }
 }
+
+crate::sql::bind_as_word!(MessageRole);
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -93,7 +96,7 @@ impl Store {
 
     async fn append(&self, new: NewMessage<'_>) -> Result<Message> {
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::User(new.user)).await?;
         let message = append_to(&mut transaction, now_ms, new).await?;
         transaction.commit().await?;
         Ok(message)
@@ -110,7 +113,7 @@ impl Store {
         text: &str,
         document_json: Option<&str>,
     ) -> Result<Message> {
-        update_in(self.database.writer(), user, id, text, document_json)
+        update_in(self.database.writer(Scope::User(user)), user, id, text, document_json)
             .await?
             .ok_or_else(|| Error::not_found("message", id))
     }
@@ -120,7 +123,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn message(&self, user: UserId, id: MessageId) -> Result<Message> {
-        sqlx::query_as(
+        query_as(
             "SELECT m.id, m.chat_id, m.role, m.author_id, m.text, m.document_json, m.created_at_ms, m.undone
              FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2 AND NOT c.is_copying",
         )
@@ -145,7 +148,7 @@ impl Store {
     ) -> Result<(Vec<Message>, bool)> {
         self.chat(user, chat).await?;
         let limit = rows(limit);
-        let mut page: Vec<Message> = sqlx::query_as(
+        let mut page: Vec<Message> = query_as(
             "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
              WHERE chat_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
         )
@@ -175,7 +178,7 @@ impl Store {
     ) -> Result<(Vec<Message>, bool)> {
         self.chat(user, chat).await?;
         let limit = rows(limit);
-        let mut page: Vec<Message> = sqlx::query_as(
+        let mut page: Vec<Message> = query_as(
             "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
              WHERE chat_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         )
@@ -215,13 +218,13 @@ impl NewMessage<'_> {
 
 /// Adds a message as a part of a transaction; see [`Store::append_message`].
 pub(crate) async fn append_to(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     now_ms: i64,
     new: NewMessage<'_>,
 ) -> Result<Message> {
     let NewMessage { user, chat, turn, role, text, document_json } = new;
     check_sizes(text, document_json)?;
-    let message: Option<Message> = sqlx::query_as(
+    let message: Option<Message> = query_as(
         "INSERT INTO messages (chat_id, role, author_id, text, document_json, created_at_ms, turn_id)
          SELECT c.id, $2, $3, $4, $5, $6, $7 FROM chats c WHERE c.id = $1 AND c.user_id = $8 AND NOT c.is_copying
          RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",
@@ -234,32 +237,32 @@ pub(crate) async fn append_to(
     .bind(now_ms)
     .bind(turn)
     .bind(user)
-    .fetch_optional(&mut **transaction)
+    .fetch_optional(&mut *transaction)
     .await?;
     let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
     let title = if role == MessageRole::User { title_from(text) } else { String::new() };
-    sqlx::query(
+    query(
         "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
     )
     .bind(title)
     .bind(now_ms)
     .bind(chat)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(message)
 }
 
 /// Replaces a message's text and document, by itself or as a part of a transaction; `None` where it is gone or another
 /// user's.
-pub(crate) async fn update_in<'e>(
-    executor: impl Executor<'e, Database = Sqlite>,
+pub(crate) async fn update_in(
+    executor: impl On<'_>,
     user: UserId,
     id: MessageId,
     text: &str,
     document_json: Option<&str>,
 ) -> Result<Option<Message>> {
     check_sizes(text, document_json)?;
-    Ok(sqlx::query_as(
+    Ok(query_as(
         "UPDATE messages SET text = $1, document_json = $2
          WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
          RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",

@@ -4,6 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, READS_TRACKED};
+use crate::sql::{Scope, query, query_as};
 use crate::{ChatId, Store, UserId};
 
 /// A long result.
@@ -52,15 +53,15 @@ impl Store {
     ) -> Result<()> {
         self.chat(user, chat).await?;
         check_length("result", text, OFFLOAD_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        sqlx::query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
             .bind(chat)
             .bind(id)
             .bind(text)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         if let Some(read) = of.filter(|read| read.path.len() <= EXEC_ERROR_MAX_BYTES) {
-            sqlx::query(
+            query(
                 "INSERT INTO offloaded_reads (chat_id, offload_id, place, path, hash, size_bytes, modified_ms, reader_id)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             )
@@ -72,7 +73,7 @@ impl Store {
             .bind(read.size_bytes)
             .bind(read.modified_ms)
             .bind(&read.reader)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         }
         transaction.commit().await?;
@@ -85,7 +86,7 @@ impl Store {
     /// [`Error::NotFound`](crate::Error::NotFound) as above.
     pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<Offload>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT o.text, COALESCE(r.state <> 'fresh', FALSE) AS is_stale FROM offloads o
              LEFT JOIN offloaded_reads r ON r.chat_id = o.chat_id AND r.offload_id = o.id
              WHERE o.chat_id = $1 AND o.id = $2",
@@ -125,7 +126,7 @@ impl Store {
         place: Option<&str>,
         state: &str,
     ) -> Result<Vec<OffloadedRead>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             // An earlier version did not note whose model it was.
             "SELECT offload_id, COALESCE(reader_id, chat_id) AS reader_id, place, path, hash, size_bytes, modified_ms
              FROM offloaded_reads WHERE chat_id = $1 AND COALESCE(reader_id, chat_id) = $2
@@ -145,10 +146,10 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn mark_stale(&self, chat: &ChatId, offload_id: &str) -> Result<()> {
-        sqlx::query("UPDATE offloaded_reads SET state = 'stale' WHERE chat_id = $1 AND offload_id = $2 AND state = 'fresh'")
+        query("UPDATE offloaded_reads SET state = 'stale' WHERE chat_id = $1 AND offload_id = $2 AND state = 'fresh'")
             .bind(chat)
             .bind(offload_id)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Chat(chat)))
             .await?;
         Ok(())
     }
@@ -158,11 +159,11 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn mark_seen(&self, chat: &ChatId, offload_id: &str, modified_ms: i64) -> Result<()> {
-        sqlx::query("UPDATE offloaded_reads SET modified_ms = $1 WHERE chat_id = $2 AND offload_id = $3")
+        query("UPDATE offloaded_reads SET modified_ms = $1 WHERE chat_id = $2 AND offload_id = $3")
             .bind(modified_ms)
             .bind(chat)
             .bind(offload_id)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Chat(chat)))
             .await?;
         Ok(())
     }
@@ -178,7 +179,7 @@ impl Store {
         place: &str,
         path: &str,
     ) -> Result<()> {
-        sqlx::query(
+        query(
             "UPDATE offloaded_reads SET state = 'past' WHERE chat_id = $1 AND COALESCE(reader_id, chat_id) = $2
                 AND place = $3 AND path = $4 AND state = 'stale'",
         )
@@ -186,7 +187,7 @@ impl Store {
         .bind(reader)
         .bind(place)
         .bind(path)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::Chat(chat)))
         .await?;
         Ok(())
     }

@@ -11,6 +11,7 @@ use sqlx::FromRow;
 use crate::User;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{FACTS_MAX_BYTES, TOKEN_OVERLAP_MS};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, Secret, TokenHash};
 use crate::{RunnerId, RunnerName, Store, UserId};
 
@@ -108,7 +109,7 @@ impl Store {
     /// # Errors
     /// [`Error::Taken`] if the user has a runner of this name.
     pub async fn add_runner(&self, user: UserId, name: &RunnerName) -> Result<NewToken> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
         let runner = self.insert_runner(&mut transaction, user, name).await?;
         let token = self.issue_token(&mut transaction, runner).await?;
         transaction.commit().await?;
@@ -118,12 +119,12 @@ impl Store {
 
     pub(crate) async fn insert_runner(
         &self,
-        transaction: &mut sqlx::Transaction<'static, sqlx::Sqlite>,
+        transaction: &mut Transaction,
         user: UserId,
         name: &RunnerName,
     ) -> Result<RunnerId> {
         // A revoked runner's successor of the same name goes on counting where it stopped: no epoch is issued twice.
-        sqlx::query_scalar(
+        query_scalar(
             "INSERT INTO runners (user_id, name, created_at_ms, epoch)
              VALUES ($1, $2, $3, (SELECT COALESCE(MAX(o.epoch), 0) FROM runners o WHERE o.user_id = $1 AND o.name = $2))
              RETURNING id",
@@ -131,7 +132,7 @@ impl Store {
         .bind(user)
         .bind(name.as_str())
         .bind(self.now_ms())
-        .fetch_one(&mut **transaction)
+        .fetch_one(&mut *transaction)
         .await
         .map_err(|error| Error::or_taken(error, "runner", name))
     }
@@ -141,7 +142,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn runners(&self, user: UserId) -> Result<Vec<Runner>> {
-        Ok(sqlx::query_as(concat!(
+        Ok(query_as(concat!(
             "SELECT ",
             runner_columns!(),
             " FROM runners r WHERE r.user_id = $1 AND r.revoked_at_ms IS NULL ORDER BY r.name"
@@ -156,7 +157,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn runner_by_name(&self, user: UserId, name: &str) -> Result<Runner> {
-        sqlx::query_as(concat!(
+        query_as(concat!(
             "SELECT ",
             runner_columns!(),
             " FROM runners r WHERE r.user_id = $1 AND r.name = $2 AND r.revoked_at_ms IS NULL"
@@ -174,22 +175,21 @@ impl Store {
     /// [`Error::NotFound`].
     pub async fn rotate_token(&self, user: UserId, name: &str) -> Result<NewToken> {
         let old_token_expires_at_ms = self.now_ms() + TOKEN_OVERLAP_MS;
-        let mut transaction = self.database.write().await?;
-        let runner: Option<RunnerId> = sqlx::query_scalar(
-            "SELECT id FROM runners WHERE user_id = $1 AND name = $2 AND revoked_at_ms IS NULL",
-        )
-        .bind(user)
-        .bind(name)
-        .fetch_optional(&mut *transaction)
-        .await?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let runner: Option<RunnerId> =
+            query_scalar("SELECT id FROM runners WHERE user_id = $1 AND name = $2 AND revoked_at_ms IS NULL")
+                .bind(user)
+                .bind(name)
+                .fetch_optional(&mut transaction)
+                .await?;
         let runner = runner.ok_or_else(|| Error::not_found("runner", name))?;
-        sqlx::query(
+        query(
             "UPDATE runner_tokens SET expires_at_ms = $1
              WHERE runner_id = $2 AND (expires_at_ms IS NULL OR expires_at_ms > $1)",
         )
         .bind(old_token_expires_at_ms)
         .bind(runner)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         let token = self.issue_token(&mut transaction, runner).await?;
         transaction.commit().await?;
@@ -203,14 +203,14 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn revoke_runner(&self, user: UserId, name: &str) -> Result<RunnerId> {
-        let runner = sqlx::query_scalar(
+        let runner = query_scalar(
             "UPDATE runners SET revoked_at_ms = $1
              WHERE user_id = $2 AND name = $3 AND revoked_at_ms IS NULL RETURNING id",
         )
         .bind(self.now_ms())
         .bind(user)
         .bind(name)
-        .fetch_optional(self.database.writer())
+        .fetch_optional(self.database.writer(Scope::User(user)))
         .await?;
         runner.ok_or_else(|| Error::not_found("runner", name))
     }
@@ -223,7 +223,7 @@ impl Store {
         let hash = TokenHash::of_presented(RUNNER_TOKEN_PREFIX, token)
             .or_else(|| TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token));
         let Some(hash) = hash else { return Ok(RunnerAuth::Unknown) };
-        let row: Option<TokenRow> = sqlx::query_as(concat!(
+        let row: Option<TokenRow> = query_as(concat!(
             "SELECT t.id AS token_id, t.kind, t.enrolment_id, t.used_at_ms, t.token_sha256, t.expires_at_ms,
              r.revoked_at_ms, u.id, u.name, u.admin, u.created_at_ms, ",
             runner_columns!(),
@@ -249,7 +249,7 @@ impl Store {
             return Ok(RunnerAuth::Expired);
         }
         if let (Some(enrolment_id), None) = (row.enrolment_id, row.used_at_ms) {
-            self.finish_enrolment(row.token_id, enrolment_id).await?;
+            self.finish_enrolment(row.runner.id, row.token_id, enrolment_id).await?;
         }
         Ok(RunnerAuth::Accepted { user: row.user, runner: row.runner })
     }
@@ -261,14 +261,14 @@ impl Store {
     /// [`Error::NotFound`] if the runner was revoked meanwhile; [`Error::Invalid`] for facts beyond 64 KiB.
     pub async fn record_registration(&self, runner: RunnerId, facts_json: &str) -> Result<u64> {
         check_length("runner's description of itself", facts_json, FACTS_MAX_BYTES)?;
-        let epoch: Option<i64> = sqlx::query_scalar(
+        let epoch: Option<i64> = query_scalar(
             "UPDATE runners SET epoch = epoch + 1, facts_json = $1, last_seen_ms = $2, connected = TRUE
              WHERE id = $3 AND revoked_at_ms IS NULL RETURNING epoch",
         )
         .bind(facts_json)
         .bind(self.now_ms())
         .bind(runner)
-        .fetch_optional(self.database.writer())
+        .fetch_optional(self.database.writer(Scope::Runner(runner)))
         .await?;
         let epoch = epoch.ok_or_else(|| Error::not_found("runner", runner))?;
         Ok(u64::try_from(epoch).expect("an epoch starts at 0 and only grows"))
@@ -280,12 +280,12 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn touch_last_seen(&self, runner: RunnerId) -> Result<bool> {
-        let touched = sqlx::query(
+        let touched = query(
             "UPDATE runners SET last_seen_ms = $1, connected = TRUE WHERE id = $2 AND revoked_at_ms IS NULL",
         )
         .bind(self.now_ms())
         .bind(runner)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::Runner(runner)))
         .await?;
         Ok(touched.rows_affected() > 0)
     }
@@ -295,9 +295,9 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn note_disconnected(&self, runner: RunnerId) -> Result<()> {
-        sqlx::query("UPDATE runners SET connected = FALSE WHERE id = $1")
+        query("UPDATE runners SET connected = FALSE WHERE id = $1")
             .bind(runner)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Runner(runner)))
             .await?;
         Ok(())
     }
@@ -308,27 +308,23 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn take_connected_runners(&self) -> Result<Vec<(UserId, String)>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "UPDATE runners SET connected = FALSE WHERE connected AND revoked_at_ms IS NULL RETURNING user_id, name",
         )
-        .fetch_all(self.database.writer())
+        .fetch_all(self.database.writer(Scope::System))
         .await?)
     }
 
-    async fn issue_token(
-        &self,
-        transaction: &mut sqlx::Transaction<'static, sqlx::Sqlite>,
-        runner: RunnerId,
-    ) -> Result<Secret> {
+    async fn issue_token(&self, transaction: &mut Transaction, runner: RunnerId) -> Result<Secret> {
         let token = Secret::random(RUNNER_TOKEN_PREFIX);
-        sqlx::query(
+        query(
             "INSERT INTO runner_tokens (token_sha256, runner_id, kind, created_at_ms)
              VALUES ($1, $2, 'permanent', $3)",
         )
         .bind(token.hash().as_str())
         .bind(runner)
         .bind(self.now_ms())
-        .execute(&mut **transaction)
+        .execute(&mut *transaction)
         .await?;
         Ok(token)
     }

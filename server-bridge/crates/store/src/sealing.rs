@@ -11,11 +11,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::limits::SALT_BYTES;
 use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::subscriptions::place;
 use crate::{Store, UserId};
 
@@ -84,12 +85,12 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn sealed_with(&self) -> Result<SealedWith> {
-        let (by_text, kind): (bool, Option<String>) = sqlx::query_as(
+        let (by_text, kind): (bool, Option<String>) = query_as(
             "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm:%'),
                 (SELECT kind FROM sealing WHERE EXISTS
                     (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm-2:%'))",
         )
-        .fetch_one(self.database.writer())
+        .fetch_one(self.database.latest())
         .await?;
         Ok(match kind.as_deref() {
             _ if by_text => SealedWith::Passphrase,
@@ -110,10 +111,9 @@ impl Store {
         former: Option<&EncryptionKey>,
         lost: LostKeys,
     ) -> Result<(Self, Unlocked)> {
-        let mut transaction = self.database.write().await?;
-        let known: Option<Sealing> = sqlx::query_as("SELECT kind, salt, check_sealed FROM sealing")
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let mut transaction = self.database.write(Scope::System).await?;
+        let known: Option<Sealing> =
+            query_as("SELECT kind, salt, check_sealed FROM sealing").fetch_optional(&mut transaction).await?;
         let (mut sealer, mut former_sealer) = (None, None);
         if let Some(known) = &known {
             sealer = known.opened_by(key).await?;
@@ -129,7 +129,7 @@ impl Store {
         let (unlocked, has_plain) =
             seal_all(&mut transaction, key, &sealer, is_same, former_sealer.as_ref(), lost).await?;
         if has_plain {
-            sqlx::query("UPDATE sealing SET is_scrubbed = FALSE").execute(&mut *transaction).await?;
+            query("UPDATE sealing SET is_scrubbed = FALSE").execute(&mut transaction).await?;
         }
         transaction.commit().await?;
         self.scrub().await?;
@@ -140,16 +140,15 @@ impl Store {
     /// Removes what deleted and replaced rows left in the file, unless that is done. It writes the whole file anew, so it is done
     /// only after something lay there unsealed.
     async fn scrub(&self) -> Result<()> {
-        let is_due = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM sealing WHERE NOT is_scrubbed)");
-        if !is_due.fetch_one(self.database.writer()).await? {
+        let is_due = query_scalar("SELECT EXISTS (SELECT 1 FROM sealing WHERE NOT is_scrubbed)");
+        if !is_due.fetch_one(self.database.latest()).await? {
             return Ok(());
         }
-        sqlx::query("VACUUM").execute(self.database.writer()).await?;
-        let checkpoint = sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)");
-        let was_busy: i64 = checkpoint.fetch_one(self.database.writer()).await?;
-        // Somebody still reads the old log: the next start tries again.
-        if was_busy == 0 {
-            sqlx::query("UPDATE sealing SET is_scrubbed = TRUE").execute(self.database.writer()).await?;
+        // Where somebody still reads what was before, the next start tries again.
+        if self.database.scrub().await? {
+            query("UPDATE sealing SET is_scrubbed = TRUE")
+                .execute(self.database.writer(Scope::System))
+                .await?;
         }
         Ok(())
     }
@@ -161,14 +160,10 @@ impl Store {
 }
 
 /// Begins to seal with `key`: another salt, another check value.
-async fn begin(
-    transaction: &mut Transaction<'static, Sqlite>,
-    key: &EncryptionKey,
-    now_ms: i64,
-) -> Result<Sealer> {
+async fn begin(transaction: &mut Transaction, key: &EncryptionKey, now_ms: i64) -> Result<Sealer> {
     let salt: [u8; SALT_BYTES] = rand::random();
     let sealer = derive(key, salt.to_vec()).await?;
-    sqlx::query(
+    query(
         "INSERT INTO sealing (id, kind, salt, check_sealed, is_scrubbed, created_at_ms) VALUES (1, $1, $2, $3, TRUE, $4)
          ON CONFLICT (id) DO UPDATE SET kind = $1, salt = $2, check_sealed = $3, created_at_ms = $4",
     )
@@ -176,24 +171,24 @@ async fn begin(
     .bind(STANDARD.encode(salt))
     .bind(sealer.seal(CHECK.0, CHECK.1)?)
     .bind(now_ms)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(sealer)
 }
 
 /// Seals what is not sealed with `sealer`; also says whether something lay there plain.
 async fn seal_all(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     key: &EncryptionKey,
     sealer: &Sealer,
     is_same: bool,
     former: Option<&Sealer>,
     lost: LostKeys,
 ) -> Result<(Unlocked, bool)> {
-    let rows: Vec<KeyRow> = sqlx::query_as(
+    let rows: Vec<KeyRow> = query_as(
         "SELECT id, user_id, name, key_sealed FROM subscriptions WHERE key_sealed IS NOT NULL ORDER BY id",
     )
-    .fetch_all(&mut **transaction)
+    .fetch_all(&mut *transaction)
     .await?;
     let (mut unlocked, mut has_plain) = (Unlocked::default(), false);
     for row in rows {
@@ -212,10 +207,10 @@ async fn seal_all(
             None => unlocked.forgotten += 1,
         }
         let sealed = secret.map(|secret| sealer.seal(&place, &secret)).transpose()?;
-        sqlx::query("UPDATE subscriptions SET key_sealed = $1 WHERE id = $2")
+        query("UPDATE subscriptions SET key_sealed = $1 WHERE id = $2")
             .bind(sealed)
             .bind(row.id)
-            .execute(&mut **transaction)
+            .execute(&mut *transaction)
             .await?;
     }
     if unlocked.forgotten > 0 && lost == LostKeys::Refuse {

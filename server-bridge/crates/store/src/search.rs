@@ -4,6 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::limits::{SEARCH_TIMEOUT, SEARCH_WORD_MAX_CHARS, SEARCH_WORDS, rows};
+use crate::sql::query_as;
 use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 
 /// What is looked for.
@@ -46,10 +47,10 @@ const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.create
      FROM messages m JOIN chats c ON c.id = m.chat_id
      WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
        AND (m.chat_id = $5 OR $5 = '')
-       AND lower(m.text) LIKE lower($6) ESCAPE '\' AND ($7 = '%' OR lower(m.text) LIKE lower($7) ESCAPE '\')
-       AND ($8 = '%' OR lower(m.text) LIKE lower($8) ESCAPE '\') AND ($9 = '%' OR lower(m.text) LIKE lower($9) ESCAPE '\')
-       AND ($10 = '%' OR lower(m.text) LIKE lower($10) ESCAPE '\') AND ($11 = '%' OR lower(m.text) LIKE lower($11) ESCAPE '\')
-       AND ($12 = '%' OR lower(m.text) LIKE lower($12) ESCAPE '\') AND ($13 = '%' OR lower(m.text) LIKE lower($13) ESCAPE '\')
+       AND lower(m.text) LIKE $6 ESCAPE '\' AND ($7 = '%' OR lower(m.text) LIKE $7 ESCAPE '\')
+       AND ($8 = '%' OR lower(m.text) LIKE $8 ESCAPE '\') AND ($9 = '%' OR lower(m.text) LIKE $9 ESCAPE '\')
+       AND ($10 = '%' OR lower(m.text) LIKE $10 ESCAPE '\') AND ($11 = '%' OR lower(m.text) LIKE $11 ESCAPE '\')
+       AND ($12 = '%' OR lower(m.text) LIKE $12 ESCAPE '\') AND ($13 = '%' OR lower(m.text) LIKE $13 ESCAPE '\')
      ORDER BY m.id DESC LIMIT $14";
 
 impl Store {
@@ -64,7 +65,7 @@ impl Store {
         search: &MessageSearch<'_>,
     ) -> Result<Vec<FoundMessage>> {
         check_words(search.words, SEARCH_WORD_MAX_CHARS)?;
-        let mut query = sqlx::query_as(SEARCH)
+        let mut query = query_as(SEARCH)
             .bind(user)
             .bind(search.from_ms)
             .bind(search.until_ms)
@@ -74,7 +75,7 @@ impl Store {
             query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
         }
         let mut connection = self.database.search(SEARCH_TIMEOUT).await?;
-        query.bind(rows(search.limit)).fetch_all(&mut *connection).await.map_err(Error::or_slow)
+        query.bind(rows(search.limit)).fetch_all(&mut connection).await.map_err(Error::or_slow)
     }
 }
 
@@ -90,14 +91,14 @@ pub(crate) fn check_words(words: &[&str], max_chars: usize) -> Result<()> {
     Ok(())
 }
 
-/// What matches a text with this in it, whatever characters it has.
+/// What matches a text with this in it, whatever characters it has; the text's letters of ASCII have to be small ones.
 pub(crate) fn pattern(word: &str) -> String {
     let mut pattern = "%".to_owned();
     for c in word.chars() {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }
-        pattern.push(c);
+        pattern.push(c.to_ascii_lowercase());
     }
     pattern.push('%');
     pattern

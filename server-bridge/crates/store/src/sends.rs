@@ -5,6 +5,7 @@ use sqlx::FromRow;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SEND_ANSWER_MAX_BYTES, SEND_ID_MAX_BYTES};
 use crate::messages::{Message, MessageRole, NewMessage, append_to};
+use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
 /// What came of saying something under an id.
@@ -42,8 +43,8 @@ impl Store {
             });
         }
         check_length("send_id", send_id, SEND_ID_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        let known: Option<KnownSend> = sqlx::query_as(
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let known: Option<KnownSend> = query_as(
             "SELECT m.id, m.chat_id, m.role, m.author_id, m.text, m.document_json, m.created_at_ms, m.undone, s.answer_json,
                     EXISTS (SELECT 1 FROM messages l WHERE l.chat_id = m.chat_id AND l.id > m.id) AS is_followed
              FROM sends s JOIN messages m ON m.id = s.message_id JOIN chats c ON c.id = s.chat_id
@@ -52,7 +53,7 @@ impl Store {
         .bind(chat)
         .bind(send_id)
         .bind(user)
-        .fetch_optional(&mut *transaction)
+        .fetch_optional(&mut transaction)
         .await?;
         if let Some(known) = known {
             return Ok(Said::Known(Box::new(known)));
@@ -61,11 +62,11 @@ impl Store {
         let role = MessageRole::User;
         let new = NewMessage { user, chat, turn: None, role, text, document_json: None };
         let message = append_to(&mut transaction, now_ms, new).await?;
-        sqlx::query("INSERT INTO sends (chat_id, send_id, message_id) VALUES ($1, $2, $3)")
+        query("INSERT INTO sends (chat_id, send_id, message_id) VALUES ($1, $2, $3)")
             .bind(chat)
             .bind(send_id)
             .bind(message.id)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         transaction.commit().await?;
         Ok(Said::New(message))
@@ -76,7 +77,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn was_said(&self, user: UserId, chat: &ChatId, send_id: &str) -> Result<bool> {
-        let known = sqlx::query_scalar(
+        let known = query_scalar(
             "SELECT EXISTS (SELECT 1 FROM sends s JOIN chats c ON c.id = s.chat_id
              WHERE s.chat_id = $1 AND s.send_id = $2 AND c.user_id = $3)",
         );
@@ -96,7 +97,7 @@ impl Store {
         answer_json: &str,
     ) -> Result<()> {
         check_length("answer", answer_json, SEND_ANSWER_MAX_BYTES)?;
-        let answered = sqlx::query(
+        let answered = query(
             "UPDATE sends SET answer_json = $1
              WHERE chat_id = $2 AND send_id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)",
         )
@@ -104,7 +105,7 @@ impl Store {
         .bind(chat)
         .bind(send_id)
         .bind(user)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::User(user)))
         .await?;
         if answered.rows_affected() == 0 { Err(Error::not_found("send_id", send_id)) } else { Ok(()) }
     }
@@ -114,9 +115,10 @@ impl Store {
 mod tests {
     use super::*;
     use crate::Name;
+    use crate::testing;
 
     async fn world() -> (Store, UserId, ChatId) {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let alice = store.add_user(&Name::parse("alice").unwrap(), "correct horse", false).await.unwrap();
         let chat = store.create_chat(alice.id).await.unwrap();
         (store, alice.id, chat.id)

@@ -4,6 +4,7 @@ use crate::Store;
 use crate::audit::{AuditEntry, append_entry};
 use crate::error::{Result, check_length};
 use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
+use crate::sql::{Scope, query, query_as};
 
 impl Store {
     /// Every setting that is set, by key.
@@ -11,7 +12,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn server_settings(&self) -> Result<Vec<(String, String)>> {
-        Ok(sqlx::query_as("SELECT name, value FROM server_settings ORDER BY name")
+        Ok(query_as("SELECT name, value FROM server_settings ORDER BY name")
             .fetch_all(self.database.reader())
             .await?)
     }
@@ -21,21 +22,21 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Invalid`] for a key beyond 128 bytes or a value beyond 64 KiB.
     pub async fn set_server_settings(&self, changes: &[(&str, Option<String>, AuditEntry)]) -> Result<()> {
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::System).await?;
         for (key, value, entry) in changes {
             check_length("setting's name", key, SETTING_KEY_MAX_BYTES)?;
             check_length("setting", value.as_deref().unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
             let statement = match value {
-                Some(value) => sqlx::query(
+                Some(value) => query(
                     "INSERT INTO server_settings (name, value) VALUES ($1, $2)
                      ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                 )
                 .bind(key)
                 .bind(value),
-                None => sqlx::query("DELETE FROM server_settings WHERE name = $1").bind(key),
+                None => query("DELETE FROM server_settings WHERE name = $1").bind(key),
             };
-            statement.execute(&mut *transaction).await?;
-            append_entry(&mut *transaction, self.now_ms(), entry).await?;
+            statement.execute(&mut transaction).await?;
+            append_entry(&mut transaction, self.now_ms(), entry).await?;
         }
         transaction.commit().await?;
         Ok(())

@@ -6,6 +6,7 @@ use crate::User;
 use crate::checkpoints::drop_before;
 use crate::error::Result;
 use crate::limits::{CHECKPOINT_LIFETIME_MS, DEAD_TOKEN_RETENTION_MS, SESSION_LIFETIME_MS};
+use crate::sql::{Scope, query, query_as};
 use crate::tokens::{SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX, Secret, TokenHash};
 use crate::{Store, UserId};
 
@@ -62,7 +63,7 @@ impl Store {
         let token = Secret::random(SESSION_TOKEN_PREFIX);
         let now_ms = self.now_ms();
         let expires_at_ms = now_ms + SESSION_LIFETIME_MS;
-        sqlx::query(
+        query(
             "INSERT INTO sessions (token_sha256, cookie_sha256, user_id, created_at_ms, confirmed_at_ms, expires_at_ms)
              VALUES ($1, $2, $3, $4, $4, $5)",
         )
@@ -71,7 +72,7 @@ impl Store {
         .bind(user)
         .bind(now_ms)
         .bind(expires_at_ms)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::User(user)))
         .await?;
         Ok(NewSession { token, cookie, expires_at_ms })
     }
@@ -107,7 +108,7 @@ impl Store {
         let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) else {
             return Ok(None);
         };
-        let row: Option<SessionRow> = sqlx::query_as(
+        let row: Option<SessionRow> = query_as(
             "SELECT s.token_sha256, s.cookie_sha256, s.confirmed_at_ms, s.expires_at_ms,
                 u.id, u.name, u.admin, u.created_at_ms
              FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.token_sha256 = $1",
@@ -125,10 +126,10 @@ impl Store {
     /// [`crate::Error::Database`].
     pub async fn confirm_session(&self, token: &str) -> Result<()> {
         if let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) {
-            sqlx::query("UPDATE sessions SET confirmed_at_ms = $1 WHERE token_sha256 = $2")
+            query("UPDATE sessions SET confirmed_at_ms = $1 WHERE token_sha256 = $2")
                 .bind(self.now_ms())
                 .bind(hash.as_str())
-                .execute(self.database.writer())
+                .execute(self.database.writer(Scope::System))
                 .await?;
         }
         Ok(())
@@ -140,9 +141,9 @@ impl Store {
     /// [`crate::Error::Database`].
     pub async fn delete_session(&self, token: &str) -> Result<()> {
         if let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) {
-            sqlx::query("DELETE FROM sessions WHERE token_sha256 = $1")
+            query("DELETE FROM sessions WHERE token_sha256 = $1")
                 .bind(hash.as_str())
-                .execute(self.database.writer())
+                .execute(self.database.writer(Scope::System))
                 .await?;
         }
         Ok(())
@@ -157,18 +158,18 @@ impl Store {
     pub async fn purge_expired(&self) -> Result<u64> {
         let now_ms = self.now_ms();
         let forgotten_ms = now_ms - DEAD_TOKEN_RETENTION_MS;
-        let mut transaction = self.database.write().await?;
-        let sessions = sqlx::query("DELETE FROM sessions WHERE expires_at_ms <= $1")
+        let mut transaction = self.database.write(Scope::System).await?;
+        let sessions = query("DELETE FROM sessions WHERE expires_at_ms <= $1")
             .bind(now_ms)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
-        let tokens = sqlx::query("DELETE FROM runner_tokens WHERE expires_at_ms <= $1")
+        let tokens = query("DELETE FROM runner_tokens WHERE expires_at_ms <= $1")
             .bind(forgotten_ms)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
-        let runners = sqlx::query("DELETE FROM runners WHERE revoked_at_ms <= $1")
+        let runners = query("DELETE FROM runners WHERE revoked_at_ms <= $1")
             .bind(forgotten_ms)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         drop_before(&mut transaction, now_ms - CHECKPOINT_LIFETIME_MS).await?;
         transaction.commit().await?;

@@ -2,6 +2,7 @@
 
 use crate::error::{Result, check_length};
 use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
+use crate::sql::{Scope, query, query_scalar};
 use crate::{Store, UserId};
 
 /// The key of the active runner: a runner's name, `__docker__` or `none`; without a value the router chooses.
@@ -19,7 +20,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn setting(&self, user: UserId, key: &str) -> Result<Option<String>> {
-        Ok(sqlx::query_scalar("SELECT value FROM settings WHERE user_id = $1 AND name = $2")
+        Ok(query_scalar("SELECT value FROM settings WHERE user_id = $1 AND name = $2")
             .bind(user)
             .bind(key)
             .fetch_optional(self.database.reader())
@@ -33,22 +34,22 @@ impl Store {
     pub async fn set_setting(&self, user: UserId, key: &str, value: Option<&str>) -> Result<()> {
         check_length("setting's name", key, SETTING_KEY_MAX_BYTES)?;
         let Some(value) = value else {
-            sqlx::query("DELETE FROM settings WHERE user_id = $1 AND name = $2")
+            query("DELETE FROM settings WHERE user_id = $1 AND name = $2")
                 .bind(user)
                 .bind(key)
-                .execute(self.database.writer())
+                .execute(self.database.writer(Scope::User(user)))
                 .await?;
             return Ok(());
         };
         check_length("setting", value, SETTING_VALUE_MAX_BYTES)?;
-        sqlx::query(
+        query(
             "INSERT INTO settings (user_id, name, value) VALUES ($1, $2, $3)
              ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value",
         )
         .bind(user)
         .bind(key)
         .bind(value)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::User(user)))
         .await?;
         Ok(())
     }
@@ -74,7 +75,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn is_welcome_due(&self, user: UserId) -> Result<bool> {
-        let has_begun: bool = sqlx::query_scalar(
+        let has_begun: bool = query_scalar(
             "SELECT EXISTS (SELECT 1 FROM settings WHERE user_id = $1 AND name = $2)
                  OR EXISTS (SELECT 1 FROM chats WHERE user_id = $1)
                  OR EXISTS (SELECT 1 FROM runners WHERE user_id = $1)

@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 
 use crate::error::Result;
+use crate::sql::{Scope, query, query_as};
 use crate::{MessageId, Store, TurnId};
 
 /// What a model had said in a message when that was stored.
@@ -23,7 +24,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn put_streamed(&self, turn: TurnId, words: &Streamed) -> Result<()> {
-        sqlx::query(
+        query(
             "INSERT INTO streamed (message_id, turn_id, text, reasoning)
              SELECT m.id, t.id, $1, $2 FROM messages m, turns t WHERE m.id = $3 AND t.id = $4
              ON CONFLICT (message_id) DO UPDATE SET text = excluded.text, reasoning = excluded.reasoning",
@@ -32,7 +33,7 @@ impl Store {
         .bind(&words.reasoning)
         .bind(words.message)
         .bind(turn)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::Turn(turn)))
         .await?;
         Ok(())
     }
@@ -42,9 +43,9 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn remove_streamed(&self, message: MessageId) -> Result<()> {
-        sqlx::query("DELETE FROM streamed WHERE message_id = $1")
+        query("DELETE FROM streamed WHERE message_id = $1")
             .bind(message)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Message(message)))
             .await?;
         Ok(())
     }
@@ -54,7 +55,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn streamed(&self, turn: TurnId) -> Result<Vec<Streamed>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT message_id, text, reasoning FROM streamed WHERE turn_id = $1 ORDER BY message_id",
         )
         .bind(turn)

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PAGE_MAX_ROWS, SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, rows};
+use crate::sql::{Scope, query, query_as};
 use crate::{ChatId, MessageId, Store, SubAgent, UserId};
 
 /// A sub-agent to be made.
@@ -44,8 +45,8 @@ impl Store {
         check_length("instance", instance.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
         check_length("list of tools", tools_json, SETTING_VALUE_MAX_BYTES)?;
         let (chat, now_ms) = (ChatId::random(), self.now_ms());
-        let mut transaction = self.database.write().await?;
-        let made = sqlx::query(
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let made = query(
             "INSERT INTO chats (id, user_id, title, runner, cwd, parent_id, created_at_ms, updated_at_ms)
              SELECT $1, user_id, '', runner, cwd, id, $2, $2 FROM chats WHERE id = $3 AND user_id = $4",
         )
@@ -53,12 +54,12 @@ impl Store {
         .bind(now_ms)
         .bind(parent)
         .bind(user)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         if made.rows_affected() == 0 {
             return Err(Error::not_found("chat", parent));
         }
-        sqlx::query(
+        query(
             "INSERT INTO sub_agents (chat_id, message_id, role, instance, tools_json, used_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6)",
         )
@@ -68,7 +69,7 @@ impl Store {
         .bind(instance)
         .bind(tools_json)
         .bind(now_ms)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
         self.sub_agent(user, &chat).await?.ok_or_else(|| Error::not_found("chat", &chat))
@@ -79,7 +80,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn sub_agent(&self, user: UserId, chat: &ChatId) -> Result<Option<SubAgent>> {
-        Ok(sqlx::query_as(select!("s.chat_id = $2"))
+        Ok(query_as(select!("s.chat_id = $2"))
             .bind(user)
             .bind(chat)
             .fetch_optional(self.database.reader())
@@ -92,7 +93,7 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn sub_agents(&self, user: UserId, parent: &ChatId) -> Result<Vec<SubAgent>> {
         self.chat(user, parent).await?;
-        let mut found: Vec<SubAgent> = sqlx::query_as(select!(
+        let mut found: Vec<SubAgent> = query_as(select!(
             "c.parent_id = $2 ORDER BY c.created_at_ms DESC, s.message_id DESC, s.chat_id DESC LIMIT $3"
         ))
         .bind(user)
@@ -115,7 +116,7 @@ impl Store {
         instance: &str,
         since_ms: i64,
     ) -> Result<Option<SubAgent>> {
-        Ok(sqlx::query_as(select!(
+        Ok(query_as(select!(
             "c.parent_id = $2 AND s.instance = $3 AND s.used_at_ms >= $4
              ORDER BY s.used_at_ms DESC, c.created_at_ms DESC LIMIT 1"
         ))
@@ -132,7 +133,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] for one that is gone or another user's.
     pub async fn use_sub_agent(&self, user: UserId, chat: &ChatId, message: MessageId) -> Result<()> {
-        let used = sqlx::query(
+        let used = query(
             "UPDATE sub_agents SET used_at_ms = $1, message_id = $2
              WHERE chat_id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)",
         )
@@ -140,7 +141,7 @@ impl Store {
         .bind(message)
         .bind(chat)
         .bind(user)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::User(user)))
         .await?;
         if used.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }

@@ -4,6 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PROVIDER_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, SUBSCRIPTIONS_PER_USER};
+use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Name, Store, UserId};
 
 /// The key of a user's model: what answers in chats that have no model of their own.
@@ -56,10 +57,10 @@ impl Store {
         key: Option<&str>,
     ) -> Result<Subscription> {
         let key = self.sealed(user, name.as_str(), document_json, key)?;
-        let mut transaction = self.database.write().await?;
-        let held: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM subscriptions WHERE user_id = $1")
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let held: i64 = query_scalar("SELECT COUNT(*) FROM subscriptions WHERE user_id = $1")
             .bind(user)
-            .fetch_one(&mut *transaction)
+            .fetch_one(&mut transaction)
             .await?;
         if held >= SUBSCRIPTIONS_PER_USER {
             return Err(Error::Invalid {
@@ -67,7 +68,7 @@ impl Store {
                 rule: format!("is one too many: you have {held}; remove one first"),
             });
         }
-        let added = sqlx::query_as(
+        let added = query_as(
             "INSERT INTO subscriptions (user_id, name, document_json, key_sealed, created_at_ms, updated_at_ms)
              VALUES ($1, $2, $3, $4, $5, $5) RETURNING name, document_json, created_at_ms, updated_at_ms",
         )
@@ -76,7 +77,7 @@ impl Store {
         .bind(document_json)
         .bind(key)
         .bind(self.now_ms())
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "subscription", name))?;
         transaction.commit().await?;
@@ -100,7 +101,7 @@ impl Store {
             KeyChange::Set(key) => (false, Some(key)),
         };
         let key = self.sealed(user, name, document_json, key)?;
-        sqlx::query_as(
+        query_as(
             "UPDATE subscriptions SET document_json = $1, updated_at_ms = $2,
                 key_sealed = CASE WHEN $3 THEN key_sealed ELSE $4 END
              WHERE user_id = $5 AND name = $6 RETURNING name, document_json, created_at_ms, updated_at_ms",
@@ -111,7 +112,7 @@ impl Store {
         .bind(key)
         .bind(user)
         .bind(name)
-        .fetch_optional(self.database.writer())
+        .fetch_optional(self.database.writer(Scope::User(user)))
         .await?
         .ok_or_else(|| Error::not_found("subscription", name))
     }
@@ -121,10 +122,10 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn remove_subscription(&self, user: UserId, name: &str) -> Result<()> {
-        let removed = sqlx::query("DELETE FROM subscriptions WHERE user_id = $1 AND name = $2")
+        let removed = query("DELETE FROM subscriptions WHERE user_id = $1 AND name = $2")
             .bind(user)
             .bind(name)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         if removed.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("subscription", name)) }
     }
@@ -134,7 +135,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn subscriptions(&self, user: UserId) -> Result<Vec<Subscription>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT name, document_json, created_at_ms, updated_at_ms FROM subscriptions
              WHERE user_id = $1 ORDER BY id",
         )
@@ -149,7 +150,7 @@ impl Store {
     /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] where it was changed or moved.
     pub async fn subscription_key(&self, user: UserId, name: &str) -> Result<Option<String>> {
         let stored: Option<Option<String>> =
-            sqlx::query_scalar("SELECT key_sealed FROM subscriptions WHERE user_id = $1 AND name = $2")
+            query_scalar("SELECT key_sealed FROM subscriptions WHERE user_id = $1 AND name = $2")
                 .bind(user)
                 .bind(name)
                 .fetch_optional(self.database.reader())
@@ -163,7 +164,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn chat_model(&self, user: UserId, chat: &ChatId) -> Result<Option<String>> {
-        sqlx::query_scalar("SELECT model FROM chats WHERE id = $1 AND user_id = $2")
+        query_scalar("SELECT model FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
             .bind(user)
             .fetch_optional(self.database.reader())
@@ -178,11 +179,11 @@ impl Store {
     /// [`Error::NotFound`] as above.
     pub async fn set_chat_model(&self, user: UserId, chat: &ChatId, model: Option<&str>) -> Result<()> {
         check_length("model's name", model.unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
-        let set = sqlx::query("UPDATE chats SET model = $1 WHERE id = $2 AND user_id = $3")
+        let set = query("UPDATE chats SET model = $1 WHERE id = $2 AND user_id = $3")
             .bind(model)
             .bind(chat)
             .bind(user)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
@@ -208,6 +209,7 @@ pub(crate) fn place(user: UserId, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     async fn user(store: &Store, name: &str) -> UserId {
         store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
@@ -215,14 +217,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_subscription_is_its_users_own_and_its_key_lies_sealed() {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
         let name = Name::parse("mine").unwrap();
         store.add_subscription(ada, &name, "{}", Some("sk-secret")).await.unwrap();
         let again = store.add_subscription(ada, &name, "{}", None).await;
         assert!(matches!(again, Err(Error::Taken { .. })), "{again:?}");
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-secret"));
-        let stored: String = sqlx::query_scalar("SELECT key_sealed FROM subscriptions")
+        let stored: String = query_scalar("SELECT key_sealed FROM subscriptions")
             .fetch_one(store.database.reader())
             .await
             .unwrap();
@@ -244,7 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_user_has_32_subscriptions_of_bounded_size() {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let ada = user(&store, "ada").await;
         for number in 0..SUBSCRIPTIONS_PER_USER {
             let name = Name::parse(&format!("s{number}")).unwrap();
@@ -260,7 +262,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_chat_keeps_its_model() {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
         let chat = store.create_chat(ada).await.unwrap().id;
         assert_eq!(store.chat_model(ada, &chat).await.unwrap(), None);

@@ -1,9 +1,10 @@
 //! What the agent of a conversation wants to do.
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::limits::{TODO_MAX_CHARS, TODOS_PER_CHAT};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId, UserId};
 
 /// How far something is.
@@ -32,6 +33,8 @@ impl TodoStatus {
     }
 }
 
+crate::sql::bind_as_word!(TodoStatus);
+
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Todo {
@@ -48,7 +51,7 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn todos(&self, user: UserId, chat: &ChatId) -> Result<Vec<Todo>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_as("SELECT content, status FROM chat_todos WHERE chat_id = $1 ORDER BY position")
+        Ok(query_as("SELECT content, status FROM chat_todos WHERE chat_id = $1 ORDER BY position")
             .bind(chat)
             .fetch_all(self.database.reader())
             .await?)
@@ -62,69 +65,60 @@ impl Store {
     pub async fn set_todos(&self, user: UserId, chat: &ChatId, todos: &[Todo]) -> Result<()> {
         check(todos)?;
         self.chat(user, chat).await?;
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
         keep_todos(&mut transaction, chat).await?;
-        sqlx::query("DELETE FROM chat_todos WHERE chat_id = $1")
-            .bind(chat)
-            .execute(&mut *transaction)
-            .await?;
+        query("DELETE FROM chat_todos WHERE chat_id = $1").bind(chat).execute(&mut transaction).await?;
         for (position, todo) in (0_i64..).zip(todos) {
-            sqlx::query(
-                "INSERT INTO chat_todos (chat_id, position, content, status) VALUES ($1, $2, $3, $4)",
-            )
-            .bind(chat)
-            .bind(position)
-            .bind(&todo.content)
-            .bind(todo.status)
-            .execute(&mut *transaction)
-            .await?;
+            query("INSERT INTO chat_todos (chat_id, position, content, status) VALUES ($1, $2, $3, $4)")
+                .bind(chat)
+                .bind(position)
+                .bind(&todo.content)
+                .bind(todo.status)
+                .execute(&mut transaction)
+                .await?;
         }
         Ok(transaction.commit().await?)
     }
 }
 
 /// Keeps what is to be done in a conversation for the turn of it that is under way.
-async fn keep_todos(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatId) -> Result<()> {
-    let turn: Option<TurnId> = sqlx::query_scalar(
+async fn keep_todos(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
+    let turn: Option<TurnId> = query_scalar(
         "UPDATE turns SET has_todos = TRUE WHERE chat_id = $1 AND status = 'running' AND NOT has_todos RETURNING id",
     )
     .bind(chat)
-    .fetch_optional(&mut **transaction)
+    .fetch_optional(&mut *transaction)
     .await?;
     let Some(turn) = turn else { return Ok(()) };
-    sqlx::query(
+    query(
         "INSERT INTO turn_todos (turn_id, position, content, status)
          SELECT $1, position, content, status FROM chat_todos WHERE chat_id = $2",
     )
     .bind(turn)
     .bind(chat)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(())
 }
 
 /// Puts back what was to be done before a turn; that is as it is where nothing changed it since.
-pub(crate) async fn restore_todos(
-    transaction: &mut Transaction<'static, Sqlite>,
-    chat: &ChatId,
-    first: TurnId,
-) -> Result<()> {
-    let changed: Option<TurnId> = sqlx::query_scalar(
+pub(crate) async fn restore_todos(transaction: &mut Transaction, chat: &ChatId, first: TurnId) -> Result<()> {
+    let changed: Option<TurnId> = query_scalar(
         "SELECT MIN(id) FROM turns WHERE chat_id = $1 AND id >= $2 AND has_todos AND undone_at_ms IS NULL",
     )
     .bind(chat)
     .bind(first)
-    .fetch_one(&mut **transaction)
+    .fetch_one(&mut *transaction)
     .await?;
     let Some(changed) = changed else { return Ok(()) };
-    sqlx::query("DELETE FROM chat_todos WHERE chat_id = $1").bind(chat).execute(&mut **transaction).await?;
-    sqlx::query(
+    query("DELETE FROM chat_todos WHERE chat_id = $1").bind(chat).execute(&mut *transaction).await?;
+    query(
         "INSERT INTO chat_todos (chat_id, position, content, status)
          SELECT $1, position, content, status FROM turn_todos WHERE turn_id = $2",
     )
     .bind(chat)
     .bind(changed)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     Ok(())
 }

@@ -4,10 +4,11 @@
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
 //! ```
 
-use sqlx::{FromRow, Sqlite, SqliteExecutor, Transaction};
+use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
+use crate::sql::{On, Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// Which turns `t` a conversation consists of: those of the chat `$1` up to and with `$2`. Whatever hides turns, hides them here.
@@ -81,8 +82,8 @@ impl Store {
     ) -> Result<TurnId> {
         self.chat(user, chat).await?;
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        let turn: TurnId = sqlx::query_scalar(
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let turn: TurnId = query_scalar(
             "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms, root_turn_id)
              VALUES ($1, $2, $3, 'queued', $4, $5) RETURNING id",
         )
@@ -91,19 +92,19 @@ impl Store {
         .bind(said)
         .bind(self.now_ms())
         .bind(root)
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut transaction)
         .await?;
-        sqlx::query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")
+        query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")
             .bind(turn)
             .bind(message)
             .bind(said)
             .bind(chat)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
-        sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
+        query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
             .bind(turn)
             .bind(item_json)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         transaction.commit().await?;
         Ok(turn)
@@ -114,35 +115,35 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn begin_turn(&self, turn: TurnId, model: &str) -> Result<bool> {
-        let mut transaction = self.database.write().await?;
-        let begun = sqlx::query(
-            "UPDATE turns SET status = 'running', model = $1, is_journaled = 1,
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
+        let begun = query(
+            "UPDATE turns SET status = 'running', model = $1, is_journaled = TRUE,
                 cwd = (SELECT c.cwd FROM chats c WHERE c.id = turns.chat_id)
              WHERE id = $2 AND status = 'queued'",
         )
         .bind(model)
         .bind(turn)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
         if begun.rows_affected() == 0 {
             return Ok(false);
         }
         // Those of the turn before came behind what was queued meanwhile: a conversation is in the order of its items' ids.
-        let last: Option<ItemId> = sqlx::query_scalar("SELECT MAX(id) FROM turn_items WHERE turn_id = $1")
+        let last: Option<ItemId> = query_scalar("SELECT MAX(id) FROM turn_items WHERE turn_id = $1")
             .bind(turn)
-            .fetch_one(&mut *transaction)
+            .fetch_one(&mut transaction)
             .await?;
-        sqlx::query(
+        query(
             "INSERT INTO turn_items (turn_id, item_json)
              SELECT turn_id, item_json FROM turn_items WHERE turn_id = $1 ORDER BY id",
         )
         .bind(turn)
-        .execute(&mut *transaction)
+        .execute(&mut transaction)
         .await?;
-        sqlx::query("DELETE FROM turn_items WHERE turn_id = $1 AND id <= $2")
+        query("DELETE FROM turn_items WHERE turn_id = $1 AND id <= $2")
             .bind(turn)
             .bind(last)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         transaction.commit().await?;
         Ok(true)
@@ -154,7 +155,7 @@ impl Store {
     /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
     pub async fn append_turn_item(&self, turn: TurnId, item_json: &str) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        append(turn, item_json, self.database.writer()).await
+        append(turn, item_json, self.database.writer(Scope::Turn(turn))).await
     }
 
     /// Records that a call of a turn is about to take effect, once however often it is told; a command's, with the command
@@ -164,16 +165,16 @@ impl Store {
     /// [`Error::Invalid`] for an id beyond 4 KiB; [`Error::Database`].
     pub async fn begin_call(&self, turn: TurnId, call_id: &str, counts_for: Option<TurnId>) -> Result<()> {
         check_length("call id", call_id, EXEC_ERROR_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        sqlx::query("INSERT INTO begun_calls (turn_id, call_id) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
+        query("INSERT INTO begun_calls (turn_id, call_id) VALUES ($1, $2) ON CONFLICT DO NOTHING")
             .bind(turn)
             .bind(call_id)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         if let Some(turn) = counts_for {
-            sqlx::query("UPDATE turns SET commands = commands + 1 WHERE id = $1")
+            query("UPDATE turns SET commands = commands + 1 WHERE id = $1")
                 .bind(turn)
-                .execute(&mut *transaction)
+                .execute(&mut transaction)
                 .await?;
         }
         transaction.commit().await?;
@@ -186,10 +187,10 @@ impl Store {
     /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
     pub async fn amend_item(&self, item: ItemId, item_json: &str) -> Result<()> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let amended = sqlx::query("UPDATE turn_items SET item_json = $1 WHERE id = $2")
+        let amended = query("UPDATE turn_items SET item_json = $1 WHERE id = $2")
             .bind(item_json)
             .bind(item)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::Item(item)))
             .await?;
         if amended.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("item", item.0)) }
     }
@@ -200,7 +201,7 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn turn_items(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<Vec<String>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar(concat!(
+        Ok(query_scalar(concat!(
             "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
             live_turns!(),
             " ORDER BY t.id, i.id"
@@ -216,7 +217,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn finish_turn(&self, turn: TurnId, status: TurnStatus, error: Option<&str>) -> Result<bool> {
-        let finished = sqlx::query(
+        let finished = query(
             "UPDATE turns SET status = $1, error = $2, finished_at_ms = $3
              WHERE id = $4 AND status IN ('queued', 'running')",
         )
@@ -224,7 +225,7 @@ impl Store {
         .bind(error.map(|error| beginning(error, EXEC_ERROR_MAX_BYTES)))
         .bind(self.now_ms())
         .bind(turn)
-        .execute(self.database.writer())
+        .execute(self.database.writer(Scope::Turn(turn)))
         .await?;
         Ok(finished.rows_affected() == 1)
     }
@@ -234,7 +235,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn open_turns(&self) -> Result<Vec<OpenTurn>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id IS NOT NULL AS is_sub_agents
              FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running') ORDER BY t.id",
         )
@@ -247,7 +248,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn chat_cwd(&self, user: UserId, chat: &ChatId) -> Result<String> {
-        sqlx::query_scalar("SELECT cwd FROM chats WHERE id = $1 AND user_id = $2")
+        query_scalar("SELECT cwd FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
             .bind(user)
             .fetch_optional(self.database.reader())
@@ -261,23 +262,19 @@ impl Store {
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for a path beyond 4 KiB.
     pub async fn set_chat_cwd(&self, user: UserId, chat: &ChatId, cwd: &str) -> Result<()> {
         check_length("path", cwd, EXEC_ERROR_MAX_BYTES)?;
-        let moved = sqlx::query("UPDATE chats SET cwd = $1 WHERE id = $2 AND user_id = $3")
+        let moved = query("UPDATE chats SET cwd = $1 WHERE id = $2 AND user_id = $3")
             .bind(cwd)
             .bind(chat)
             .bind(user)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
         if moved.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
 }
 
 /// Adds an item: one statement, by itself or within a change.
-pub(crate) async fn append(
-    turn: TurnId,
-    item_json: &str,
-    executor: impl SqliteExecutor<'_>,
-) -> Result<ItemId> {
-    sqlx::query_scalar(
+pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>) -> Result<ItemId> {
+    query_scalar(
         "INSERT INTO turn_items (turn_id, item_json) SELECT t.id, $2 FROM turns t WHERE t.id = $1 RETURNING id",
     )
     .bind(turn)
@@ -288,12 +285,8 @@ pub(crate) async fn append(
 }
 
 /// Adds to what a turn took.
-pub(crate) async fn count(
-    turn: TurnId,
-    usage: TurnUsage,
-    transaction: &mut Transaction<'static, Sqlite>,
-) -> Result<()> {
-    let counted = sqlx::query(
+pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
+    let counted = query(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
             cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
             cost_micros = cost_micros + $5 WHERE id = $6",
@@ -304,7 +297,7 @@ pub(crate) async fn count(
     .bind(usage.output_tokens)
     .bind(usage.cost_micros)
     .bind(turn)
-    .execute(&mut **transaction)
+    .execute(&mut *transaction)
     .await?;
     if counted.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("turn", turn)) }
 }
@@ -312,10 +305,11 @@ pub(crate) async fn count(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use crate::{MessageRole, Name};
 
     async fn world() -> (Store, UserId, ChatId, MessageId) {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
         let chat = store.create_chat(user).await.unwrap().id;
         let message = store.append_message(user, &chat, MessageRole::Assistant, "", None).await.unwrap().id;

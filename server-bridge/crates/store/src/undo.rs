@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::{FromRow, QueryBuilder, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::checkpoints::drop_unused;
 use crate::error::{Error, Result};
 use crate::limits::rows;
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::todos::restore_todos;
 use crate::{ChatId, Message, MessageId, Store, TurnId, TurnStatus, UserId};
 
@@ -36,7 +37,7 @@ impl Store {
     pub async fn past_turns(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<PastTurn>> {
         self.chat(user, chat).await?;
         // Of a turn of an earlier version only the message that shows it is known; what it answers stands before that.
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT t.id, t.message_id, t.status, t.commands, t.created_at_ms,
                 COALESCE((SELECT m.text FROM messages m WHERE m.id = t.said_id),
                          (SELECT m.text FROM messages m WHERE m.chat_id = t.chat_id AND m.role = 'user'
@@ -61,7 +62,7 @@ impl Store {
         message: MessageId,
     ) -> Result<Option<TurnId>> {
         self.chat(user, chat).await?;
-        sqlx::query_scalar("SELECT turn_id FROM messages WHERE id = $1 AND chat_id = $2")
+        query_scalar("SELECT turn_id FROM messages WHERE id = $1 AND chat_id = $2")
             .bind(message)
             .bind(chat)
             .fetch_optional(self.database.reader())
@@ -78,20 +79,20 @@ impl Store {
     pub async fn take_back(&self, user: UserId, chat: &ChatId, turns: &[TurnId]) -> Result<Vec<Message>> {
         self.chat(user, chat).await?;
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write().await?;
-        sqlx::query("UPDATE chats SET updated_at_ms = $1 WHERE id = $2")
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        query("UPDATE chats SET updated_at_ms = $1 WHERE id = $2")
             .bind(now_ms)
             .bind(chat)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         let mut beneath: BTreeMap<ChatId, Vec<TurnId>> = BTreeMap::new();
         for turn in turns {
-            let parts: Vec<(ChatId, TurnId)> = sqlx::query_as(
+            let parts: Vec<(ChatId, TurnId)> = query_as(
                 "SELECT chat_id, id FROM turns WHERE root_turn_id = $1 AND undone_at_ms IS NULL AND chat_id <> $2",
             )
             .bind(turn)
             .bind(chat)
-            .fetch_all(&mut *transaction)
+            .fetch_all(&mut transaction)
             .await?;
             for (agent, part) in parts {
                 beneath.entry(agent).or_default().push(part);
@@ -100,12 +101,12 @@ impl Store {
         let mut marked = take_back_of(&mut transaction, chat, turns, now_ms).await?;
         for (agent, parts) in &beneath {
             marked.extend(take_back_of(&mut transaction, agent, parts, now_ms).await?);
-            sqlx::query(
+            query(
                 "UPDATE sub_agents SET instance = NULL WHERE chat_id = $1
                     AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = $1 AND t.undone_at_ms IS NULL)",
             )
             .bind(agent)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         }
         drop_unused(&mut transaction, chat).await?;
@@ -117,39 +118,37 @@ impl Store {
 
 /// Takes back turns of one conversation; the messages that are marked by it.
 async fn take_back_of(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     chat: &ChatId,
     turns: &[TurnId],
     now_ms: i64,
 ) -> Result<Vec<Message>> {
     if let Some(first) = turns.iter().min() {
-        sqlx::query(
+        query(
             "UPDATE chats SET cwd = COALESCE((SELECT t.cwd FROM turns t WHERE t.id = $1), cwd) WHERE id = $2",
         )
         .bind(first)
         .bind(chat)
-        .execute(&mut **transaction)
+        .execute(&mut *transaction)
         .await?;
         restore_todos(transaction, chat, *first).await?;
     }
     let mut marked: Vec<Message> = Vec::new();
     for turn in turns {
-        sqlx::query("UPDATE turns SET undone_at_ms = $1 WHERE id = $2 AND chat_id = $3")
+        query("UPDATE turns SET undone_at_ms = $1 WHERE id = $2 AND chat_id = $3")
             .bind(now_ms)
             .bind(turn)
             .bind(chat)
-            .execute(&mut **transaction)
+            .execute(&mut *transaction)
             .await?;
-        sqlx::query("DELETE FROM checkpoints WHERE turn_id = $1")
-            .bind(turn)
-            .execute(&mut **transaction)
-            .await?;
-        let mut mark = QueryBuilder::new("UPDATE messages SET undone = TRUE WHERE chat_id = ");
-        mark.push_bind(chat).push(" AND (turn_id = ").push_bind(turn);
+        query("DELETE FROM checkpoints WHERE turn_id = $1").bind(turn).execute(&mut *transaction).await?;
         // Of an earlier version's turns only the one that shows them is known.
-        mark.push(" OR id = (SELECT t.message_id FROM turns t WHERE t.id = ").push_bind(turn);
-        mark.push(")) RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone");
-        marked.extend(mark.build_query_as::<Message>().fetch_all(&mut **transaction).await?);
+        let mark = query_as::<Message>(
+            "UPDATE messages SET undone = TRUE
+             WHERE chat_id = $1 AND (turn_id = $2 OR id = (SELECT t.message_id FROM turns t WHERE t.id = $2))
+             RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",
+        );
+        marked.extend(mark.bind(chat).bind(turn).fetch_all(&mut *transaction).await?);
     }
     Ok(marked)
 }

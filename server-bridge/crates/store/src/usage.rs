@@ -1,9 +1,10 @@
 //! What models took: tokens and cost by user, chat, day and model. It outlives the chats.
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::limits::{DAY_MS, USAGE_ROWS};
+use crate::sql::{Transaction, query, query_as};
 use crate::{ChatId, Spent, Store, TurnId, TurnUsage, UserId};
 
 /// What one model took on one day.
@@ -28,11 +29,11 @@ impl Store {
         &self,
         turn: TurnId,
         spent: Spent<'_>,
-        transaction: &mut Transaction<'static, Sqlite>,
+        transaction: &mut Transaction,
     ) -> Result<()> {
         crate::turns::count(turn, spent.usage, transaction).await?;
         let Spent { subscription, model, usage } = spent;
-        sqlx::query(
+        query(
             // What a sub-agent took is the chat's at the top.
             "WITH RECURSIVE up (id, parent_id) AS (
                 SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
@@ -59,7 +60,7 @@ impl Store {
         .bind(usage.cache_write_tokens)
         .bind(usage.output_tokens)
         .bind(usage.cost_micros)
-        .execute(&mut **transaction)
+        .execute(&mut *transaction)
         .await?;
         Ok(())
     }
@@ -70,7 +71,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn usage(&self, user: UserId, chat: Option<&ChatId>, from_day: i64) -> Result<Vec<UsageRow>> {
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "SELECT day, subscription, model,
                 CAST(SUM(calls) AS BIGINT) AS calls,
                 CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
@@ -98,6 +99,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use crate::PromptCount;
+    use crate::testing;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -113,7 +115,7 @@ mod tests {
     async fn what_models_took_is_counted_by_day_chat_and_model_and_outlives_the_chat() {
         let now = Arc::new(AtomicI64::new(3 * DAY_MS + 5));
         let clock = Arc::clone(&now);
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let store = store.with_clock(Clock::from_fn(move || clock.load(Ordering::Relaxed)));
         let ada = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
         let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;

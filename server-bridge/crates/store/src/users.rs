@@ -1,8 +1,7 @@
 //! Accounts. The first one is an administrator's.
 
-use sqlx::{Sqlite, Transaction};
-
 use crate::error::{Error, Result};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{Name, Store, User, UserId};
 
 impl Store {
@@ -12,10 +11,9 @@ impl Store {
     /// [`Error::Taken`]; [`Error::Invalid`] for a password that is too short or too long.
     pub async fn add_user(&self, name: &Name, password: &str, admin: bool) -> Result<User> {
         let password_hash = self.passwords.hash(password).await?;
-        let mut transaction = self.database.write().await?;
-        let users: i64 =
-            sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(&mut *transaction).await?;
-        let user = sqlx::query_as(
+        let mut transaction = self.database.write(Scope::System).await?;
+        let users: i64 = query_scalar("SELECT COUNT(*) FROM users").fetch_one(&mut transaction).await?;
+        let user = query_as(
             "INSERT INTO users (name, password_hash, admin, created_at_ms) VALUES ($1, $2, $3, $4)
              RETURNING id, name, admin, created_at_ms",
         )
@@ -23,7 +21,7 @@ impl Store {
         .bind(password_hash)
         .bind(admin || users == 0)
         .bind(self.now_ms())
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "user", name))?;
         transaction.commit().await?;
@@ -35,9 +33,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn has_users(&self) -> Result<bool> {
-        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM users)")
-            .fetch_one(self.database.reader())
-            .await?)
+        Ok(query_scalar("SELECT EXISTS (SELECT 1 FROM users)").fetch_one(self.database.reader()).await?)
     }
 
     /// Adds the first user, an administrator; `None` where there is one already, however close two come together.
@@ -46,7 +42,7 @@ impl Store {
     /// [`Error::Invalid`] for a password that is too short or too long.
     pub async fn add_first_user(&self, name: &Name, password: &str) -> Result<Option<User>> {
         let password_hash = self.passwords.hash(password).await?;
-        Ok(sqlx::query_as(
+        Ok(query_as(
             "INSERT INTO users (name, password_hash, admin, created_at_ms)
              SELECT $1, $2, TRUE, $3 WHERE NOT EXISTS (SELECT 1 FROM users)
              RETURNING id, name, admin, created_at_ms",
@@ -54,7 +50,7 @@ impl Store {
         .bind(name.as_str())
         .bind(password_hash)
         .bind(self.now_ms())
-        .fetch_optional(self.database.writer())
+        .fetch_optional(self.database.writer(Scope::System))
         .await?)
     }
 
@@ -73,15 +69,15 @@ impl Store {
             Some(password) => Some(self.passwords.hash(password).await?),
             None => None,
         };
-        let mut transaction = self.database.write().await?;
-        let user: Option<User> = sqlx::query_as(
+        let mut transaction = self.database.write(Scope::System).await?;
+        let user: Option<User> = query_as(
             "UPDATE users SET admin = COALESCE($1, admin), password_hash = COALESCE($2, password_hash) WHERE name = $3
              RETURNING id, name, admin, created_at_ms",
         )
         .bind(admin)
         .bind(&password_hash)
         .bind(name)
-        .fetch_optional(&mut *transaction)
+        .fetch_optional(&mut transaction)
         .await?;
         let user = user.ok_or_else(|| Error::not_found("user", name))?;
         if !has_admin(&mut transaction).await? {
@@ -99,9 +95,8 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn remove_user_but_last_admin(&self, name: &str) -> Result<bool> {
-        let mut transaction = self.database.write().await?;
-        let removed =
-            sqlx::query("DELETE FROM users WHERE name = $1").bind(name).execute(&mut *transaction).await?;
+        let mut transaction = self.database.write(Scope::System).await?;
+        let removed = query("DELETE FROM users WHERE name = $1").bind(name).execute(&mut transaction).await?;
         if removed.rows_affected() == 0 {
             return Err(Error::not_found("user", name));
         }
@@ -117,7 +112,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn users(&self) -> Result<Vec<User>> {
-        Ok(sqlx::query_as("SELECT id, name, admin, created_at_ms FROM users ORDER BY name")
+        Ok(query_as("SELECT id, name, admin, created_at_ms FROM users ORDER BY name")
             .fetch_all(self.database.reader())
             .await?)
     }
@@ -129,12 +124,12 @@ impl Store {
     /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
         let password_hash = self.passwords.hash(password).await?;
-        let mut transaction = self.database.write().await?;
+        let mut transaction = self.database.write(Scope::System).await?;
         let user: Option<UserId> =
-            sqlx::query_scalar("UPDATE users SET password_hash = $1 WHERE name = $2 RETURNING id")
+            query_scalar("UPDATE users SET password_hash = $1 WHERE name = $2 RETURNING id")
                 .bind(password_hash)
                 .bind(name)
-                .fetch_optional(&mut *transaction)
+                .fetch_optional(&mut transaction)
                 .await?;
         let user = user.ok_or_else(|| Error::not_found("user", name))?;
         end_logins(&mut transaction, user).await?;
@@ -146,9 +141,9 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn remove_user(&self, name: &str) -> Result<()> {
-        let removed = sqlx::query("DELETE FROM users WHERE name = $1")
+        let removed = query("DELETE FROM users WHERE name = $1")
             .bind(name)
-            .execute(self.database.writer())
+            .execute(self.database.writer(Scope::System))
             .await?;
         if removed.rows_affected() == 0 { Err(Error::not_found("user", name)) } else { Ok(()) }
     }
@@ -158,11 +153,10 @@ impl Store {
     /// # Errors
     /// [`Error::Database`], [`Error::PasswordHash`].
     pub async fn verify_password(&self, name: &str, password: &str) -> Result<Option<User>> {
-        let known: Option<(UserId, String)> =
-            sqlx::query_as("SELECT id, password_hash FROM users WHERE name = $1")
-                .bind(name)
-                .fetch_optional(self.database.reader())
-                .await?;
+        let known: Option<(UserId, String)> = query_as("SELECT id, password_hash FROM users WHERE name = $1")
+            .bind(name)
+            .fetch_optional(self.database.reader())
+            .await?;
         let (user, stored) = known.unzip();
         let verified = self.passwords.verify(password, stored).await?;
         match user {
@@ -176,7 +170,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn user_by_id(&self, id: UserId) -> Result<Option<User>> {
-        Ok(sqlx::query_as("SELECT id, name, admin, created_at_ms FROM users WHERE id = $1")
+        Ok(query_as("SELECT id, name, admin, created_at_ms FROM users WHERE id = $1")
             .bind(id)
             .fetch_optional(self.database.reader())
             .await?)
@@ -187,7 +181,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn user_by_name(&self, name: &str) -> Result<Option<User>> {
-        Ok(sqlx::query_as("SELECT id, name, admin, created_at_ms FROM users WHERE name = $1")
+        Ok(query_as("SELECT id, name, admin, created_at_ms FROM users WHERE name = $1")
             .bind(name)
             .fetch_optional(self.database.reader())
             .await?)
@@ -195,13 +189,13 @@ impl Store {
 }
 
 /// Ends whatever lets somebody in as this user, but for the password.
-async fn end_logins(transaction: &mut Transaction<'static, Sqlite>, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut **transaction).await?;
-    sqlx::query("DELETE FROM api_keys WHERE user_id = $1").bind(user).execute(&mut **transaction).await?;
+async fn end_logins(transaction: &mut Transaction, user: UserId) -> Result<()> {
+    query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;
+    query("DELETE FROM api_keys WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;
     Ok(())
 }
 
-async fn has_admin(transaction: &mut Transaction<'static, Sqlite>) -> Result<bool> {
-    let found = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM users WHERE admin)");
-    Ok(found.fetch_one(&mut **transaction).await?)
+async fn has_admin(transaction: &mut Transaction) -> Result<bool> {
+    let found = query_scalar("SELECT EXISTS (SELECT 1 FROM users WHERE admin)");
+    Ok(found.fetch_one(&mut *transaction).await?)
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::TurnUsage;
+use crate::testing;
 use crate::{MessageId, MessageRole, Name, OffloadedRead};
 
 struct World {
@@ -15,7 +16,7 @@ fn spent() -> Spent<'static> {
 
 impl World {
     async fn new() -> Self {
-        let store = Store::open_in_memory().await.unwrap();
+        let store = testing::empty().await;
         let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
         let chat = store.create_chat(user).await.unwrap().id;
         let message = store.append_message(user, &chat, MessageRole::Assistant, "", None).await.unwrap().id;

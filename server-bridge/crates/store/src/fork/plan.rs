@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
+use crate::sql::{Transaction, query_as};
 use crate::{ChatId, Store, TurnId};
 
 /// One conversation of those that are copied together.
@@ -50,13 +51,13 @@ struct Item {
 impl Store {
     /// What is copied of a conversation and of its named sub-agents, and theirs; parents first.
     pub(super) async fn plan_fork(&self, chat: &ChatId, up_to: TurnId) -> Result<Vec<Plan>> {
-        // One state of everything, whoever writes meanwhile.
-        let mut transaction = self.database.reader().begin().await?;
+        // One state of everything, whatever is written meanwhile.
+        let mut transaction = self.database.snapshot().await?;
         let mut plans = vec![plan(&mut transaction, chat.clone(), up_to, None).await?];
         let roots: HashSet<i64> = plans[0].turns.iter().map(|turn| turn.id).collect();
         let mut at = 0;
         while at < plans.len() {
-            let named: Vec<(ChatId, String)> = sqlx::query_as(
+            let named: Vec<(ChatId, String)> = query_as(
                 "SELECT c.id, c.title FROM sub_agents s JOIN chats c ON c.id = s.chat_id
                  WHERE c.parent_id = $1 AND s.instance IS NOT NULL AND NOT EXISTS (
                     SELECT 1 FROM sub_agents l JOIN chats d ON d.id = l.chat_id
@@ -65,7 +66,7 @@ impl Store {
                  ORDER BY c.created_at_ms, c.id",
             )
             .bind(&plans[at].chat)
-            .fetch_all(&mut *transaction)
+            .fetch_all(&mut transaction)
             .await?;
             for (chat, title) in named {
                 let beneath = Some((at, &roots));
@@ -84,41 +85,41 @@ impl Store {
 
 /// `beneath` is where its parent's plan is, and the turns of the user's own chat that are copied.
 async fn plan(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     chat: ChatId,
     up_to: TurnId,
     beneath: Option<(usize, &HashSet<i64>)>,
 ) -> Result<Plan> {
-    let mut turns: Vec<Turn> = sqlx::query_as(
+    let mut turns: Vec<Turn> = query_as(
         "SELECT id, message_id, said_id, root_turn_id FROM turns
          WHERE chat_id = $1 AND id <= $2 AND undone_at_ms IS NULL AND status NOT IN ('queued', 'running') ORDER BY id",
     )
     .bind(&chat)
     .bind(up_to)
-    .fetch_all(&mut **transaction)
+    .fetch_all(&mut *transaction)
     .await?;
     if let Some((_, roots)) = beneath {
         // An earlier version did not note whose part a turn was.
         turns.retain(|turn| turn.root_turn_id.is_none_or(|root| roots.contains(&root)));
     }
     let copied: HashSet<i64> = turns.iter().map(|turn| turn.id).collect();
-    let mut items: Vec<Item> = sqlx::query_as(
-        "SELECT i.id, i.turn_id, OCTET_LENGTH(i.item_json) AS size_bytes
+    let mut items: Vec<Item> = query_as(
+        "SELECT i.id, i.turn_id, CAST(OCTET_LENGTH(i.item_json) AS BIGINT) AS size_bytes
          FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE t.chat_id = $1 ORDER BY i.id",
     )
     .bind(&chat)
-    .fetch_all(&mut **transaction)
+    .fetch_all(&mut *transaction)
     .await?;
     items.retain(|item| item.turn_id.is_some_and(|turn| copied.contains(&turn)));
     let shows: HashMap<i64, i64> =
         turns.iter().filter_map(|turn| Some((turn.message_id?, turn.id))).collect();
     let mut messages = messages(transaction, &chat, up_to).await?;
     messages.retain(|message| message.turn_id.is_none_or(|turn| copied.contains(&turn)));
-    let offloads = sqlx::query_as(
-        "SELECT id, OCTET_LENGTH(text) AS size_bytes FROM offloads WHERE chat_id = $1 ORDER BY id",
+    let offloads = query_as(
+        "SELECT id, CAST(OCTET_LENGTH(text) AS BIGINT) AS size_bytes FROM offloads WHERE chat_id = $1 ORDER BY id",
     )
     .bind(&chat)
-    .fetch_all(&mut **transaction)
+    .fetch_all(&mut *transaction)
     .await?;
     Ok(Plan {
         chat,
@@ -135,13 +136,9 @@ async fn plan(
 }
 
 /// Those that were not taken back. What belongs to no turn is copied up to where the first turn begins that is not.
-async fn messages(
-    transaction: &mut Transaction<'static, Sqlite>,
-    chat: &ChatId,
-    up_to: TurnId,
-) -> Result<Vec<Item>> {
-    Ok(sqlx::query_as(
-        "SELECT m.id, m.turn_id, OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.document_json), 0) AS size_bytes
+async fn messages(transaction: &mut Transaction, chat: &ChatId, up_to: TurnId) -> Result<Vec<Item>> {
+    Ok(query_as(
+        "SELECT m.id, m.turn_id, CAST(OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.document_json), 0) AS BIGINT) AS size_bytes
          FROM messages m WHERE m.chat_id = $1 AND NOT m.undone
             AND NOT EXISTS (SELECT 1 FROM execs e WHERE e.message_id = m.id AND e.status = 'running')
             AND (m.turn_id IS NOT NULL OR m.id < COALESCE(
@@ -151,7 +148,7 @@ async fn messages(
     )
     .bind(chat)
     .bind(up_to)
-    .fetch_all(&mut **transaction)
+    .fetch_all(&mut *transaction)
     .await?)
 }
 

@@ -1,18 +1,18 @@
 use std::collections::BTreeSet;
 
-use sqlx::Row as _;
-
 use super::belongings::{BELONGINGS, Belonging, Fate};
 use super::*;
 use crate::fork::plan::batches;
 use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
+use crate::sql::query_scalar;
+use crate::testing;
 use crate::*;
 
 /// Columns that say whose a row is.
 const OWNERS: [&str; 5] = ["chat_id", "turn_id", "item_id", "message_id", "copy_id"];
 
 async fn columns(store: &Store, table: &str) -> Vec<String> {
-    sqlx::query_scalar("SELECT name FROM pragma_table_info($1)")
+    query_scalar("SELECT name FROM pragma_table_info($1)")
         .bind(table)
         .fetch_all(store.database.reader())
         .await
@@ -23,22 +23,19 @@ async fn columns(store: &Store, table: &str) -> Vec<String> {
 async fn every_table_and_column_of_a_conversation_is_copied_or_named_as_not_copied() {
     let store = Store::open_in_memory().await.unwrap();
     let tables: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
             .fetch_all(store.database.reader())
             .await
             .unwrap();
     let mut owned = BTreeSet::from(["chats".to_owned()]);
     for table in tables {
         let names = columns(&store, &table).await;
-        let keys = sqlx::query("SELECT \"table\" FROM pragma_foreign_key_list($1)")
+        let keys: Vec<String> = query_scalar("SELECT \"table\" FROM pragma_foreign_key_list($1)")
             .bind(&table)
             .fetch_all(store.database.reader())
             .await
             .unwrap();
-        let leads = keys.iter().any(|key| {
-            let to: String = key.get(0);
-            ["chats", "turns", "turn_items", "messages"].contains(&to.as_str())
-        });
+        let leads = keys.iter().any(|to| ["chats", "turns", "turn_items", "messages"].contains(&to.as_str()));
         if leads || names.iter().any(|name| OWNERS.contains(&name.as_str())) {
             owned.insert(table);
         }
@@ -74,7 +71,7 @@ fn a_batch_is_bounded_by_its_rows_and_their_size_and_nothing_is_left_out() {
 }
 
 async fn world() -> (Store, UserId, ChatId) {
-    let store = Store::open_in_memory().await.unwrap();
+    let store = testing::empty().await;
     let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
     let chat = store.create_chat(user).await.unwrap().id;
     (store, user, chat)
@@ -172,10 +169,8 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     let part = store.fork_chat(user, &chat, Some(first)).await.unwrap().id;
     assert_eq!(context(&store, user, &part).await, "Some(\"a summary\") [] None [] [] [] 0 None");
     assert_eq!(store.todos(user, &part).await.unwrap(), []);
-    let left: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM copied_rows")
-        .fetch_one(store.database.reader())
-        .await
-        .unwrap();
+    let left: i64 =
+        query_scalar("SELECT COUNT(*) FROM copied_rows").fetch_one(store.database.reader()).await.unwrap();
     assert_eq!(left, 0);
 }
 
@@ -266,11 +261,11 @@ async fn nobody_sees_a_fork_before_it_is_whole_and_one_that_is_cut_off_is_remove
     assert_eq!((chats().await, found().await), (1, 1));
     assert!(matches!(store.chat(user, &fork).await, Err(Error::NotFound { .. })));
     let copied: MessageId =
-        sqlx::query_scalar("SELECT MAX(id) FROM messages").fetch_one(store.database.reader()).await.unwrap();
+        query_scalar("SELECT MAX(id) FROM messages").fetch_one(store.database.reader()).await.unwrap();
     assert!(matches!(store.message(user, copied).await, Err(Error::NotFound { .. })));
     assert_eq!(store.remove_unfinished_forks().await.unwrap(), 1);
     assert_eq!(store.remove_unfinished_forks().await.unwrap(), 0);
-    let left: i64 = sqlx::query_scalar("SELECT (SELECT COUNT(*) FROM copied_rows) + (SELECT COUNT(*) FROM turns) + (SELECT COUNT(*) FROM messages)")
+    let left: i64 = query_scalar("SELECT (SELECT COUNT(*) FROM copied_rows) + (SELECT COUNT(*) FROM turns) + (SELECT COUNT(*) FROM messages)")
         .fetch_one(store.database.reader())
         .await
         .unwrap();

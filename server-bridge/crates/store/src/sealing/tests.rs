@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::sql::{Scope, query, query_scalar};
 use crate::{KeyChange, Name};
 
 fn file(byte: u8) -> EncryptionKey {
@@ -32,13 +33,13 @@ async fn database(path: &Path, models: &[(&str, &str)]) -> UserId {
 }
 
 async fn put(store: &Store, name: &str, key: &str) {
-    let set = sqlx::query("UPDATE subscriptions SET key_sealed = $1 WHERE name = $2");
-    set.bind(key).bind(name).execute(store.database.writer()).await.unwrap();
+    let set = query("UPDATE subscriptions SET key_sealed = $1 WHERE name = $2");
+    set.bind(key).bind(name).execute(store.database.writer(Scope::System)).await.unwrap();
 }
 
 async fn lies(store: &Store, name: &str) -> Option<String> {
-    let found = sqlx::query_scalar("SELECT key_sealed FROM subscriptions WHERE name = $1");
-    found.bind(name).fetch_one(store.database.writer()).await.unwrap()
+    let found = query_scalar("SELECT key_sealed FROM subscriptions WHERE name = $1");
+    found.bind(name).fetch_one(store.database.latest()).await.unwrap()
 }
 
 /// As versions up to 0.1.0 sealed with a text.
@@ -88,19 +89,17 @@ async fn scrubbing_that_was_interrupted_is_done_at_the_next_start() {
     database(&path, &[("mine", "plain:sk-secret")]).await;
     let store = open(&path).await;
     // As after a start that was killed behind its commit.
-    begin(&mut store.database.write().await.unwrap(), &file(1), 0).await.unwrap();
-    let mut change = store.database.write().await.unwrap();
+    begin(&mut store.database.write(Scope::System).await.unwrap(), &file(1), 0).await.unwrap();
+    let mut change = store.database.write(Scope::System).await.unwrap();
     let sealer = begin(&mut change, &file(1), 0).await.unwrap();
     seal_all(&mut change, &file(1), &sealer, false, None, LostKeys::Refuse).await.unwrap();
-    sqlx::query("UPDATE sealing SET is_scrubbed = FALSE").execute(&mut *change).await.unwrap();
+    query("UPDATE sealing SET is_scrubbed = FALSE").execute(&mut change).await.unwrap();
     change.commit().await.unwrap();
     store.close().await;
     let store = unlocked(&path, &file(1)).await;
     assert!(!is_in_the_file(&path, "sk-secret"));
-    let is_scrubbed: bool = sqlx::query_scalar("SELECT is_scrubbed FROM sealing")
-        .fetch_one(store.database.writer())
-        .await
-        .unwrap();
+    let is_scrubbed: bool =
+        query_scalar("SELECT is_scrubbed FROM sealing").fetch_one(store.database.latest()).await.unwrap();
     assert!(is_scrubbed);
 }
 
@@ -153,7 +152,7 @@ async fn a_change_of_the_key_is_whole_or_does_not_happen() {
     assert!(matches!(error, Error::EncryptionKey { keys: 1 }), "{error}");
     assert_eq!(lies(&store, "mine").await.as_deref(), Some("plain:sk-one"));
     let known: i64 =
-        sqlx::query_scalar("SELECT COUNT(*) FROM sealing").fetch_one(store.database.writer()).await.unwrap();
+        query_scalar("SELECT COUNT(*) FROM sealing").fetch_one(store.database.latest()).await.unwrap();
     assert_eq!(known, 0);
     let (store, done) = store.unlock(&file(1), None, LostKeys::Forget).await.unwrap();
     assert_eq!(done, Unlocked { sealed: 1, forgotten: 1 });

@@ -4,6 +4,8 @@ use store::{
     AskAnswered, AuditEntry, AuditSearch, ChatId, GivenAnswer, MessageId, MessageRole, Name, Store, UserId,
 };
 
+use crate::support::empty;
+
 const MINUTE_MS: i64 = 60_000;
 
 async fn asked(store: &Store, name: &str) -> (UserId, ChatId, MessageId) {
@@ -32,7 +34,7 @@ async fn audited(store: &Store) -> usize {
 
 #[tokio::test]
 async fn of_two_answers_the_first_counts_and_leaves_the_only_trace() {
-    let store = Store::open_in_memory().await.unwrap();
+    let store = empty().await;
     let (ada, _, message) = asked(&store, "ada").await;
     let (eve, ..) = asked(&store, "eve").await;
     let answer = async |user, kind, answer: &GivenAnswer| {
@@ -52,7 +54,7 @@ async fn of_two_answers_the_first_counts_and_leaves_the_only_trace() {
 
 #[tokio::test]
 async fn what_was_asked_again_or_withdrawn_or_is_over_takes_no_answer() {
-    let store = Store::open_in_memory().await.unwrap();
+    let store = empty().await;
     let (ada, chat, message) = asked(&store, "ada").await;
     let answer =
         async || store.answer_ask(ada, message, "approval", &given("1", "page"), &audit()).await.unwrap();

@@ -89,7 +89,11 @@ async fn every_role_and_an_exec_document_read_back_and_an_update_replaces_them()
     for role in [MessageRole::User, MessageRole::Exec, MessageRole::Notice, MessageRole::Assistant] {
         let message =
             store.append_message(ann, &chat.id, role, "text\0\n\u{1f980}", Some("{}")).await.unwrap();
-        assert_eq!((message.role, message.text.as_str()), (role, "text\0\n\u{1f980}"));
+        assert_eq!(
+            (message.role, message.text.as_str()),
+            (role, "text\u{2400}\n\u{1f980}"),
+            "PostgreSQL takes no NUL"
+        );
         let is_a_persons = matches!(role, MessageRole::User | MessageRole::Exec);
         assert_eq!(message.author, is_a_persons.then_some(ann), "{role:?}");
         assert_eq!(store.message(ann, message.id).await.unwrap(), message);

@@ -9,6 +9,7 @@ mod enrolment;
 mod execs;
 mod keys;
 mod login_addresses;
+mod postgres;
 mod runners;
 mod search;
 mod sub_agents;

@@ -22,12 +22,27 @@ impl TestClock {
     }
 }
 
-/// An empty store in memory, and its clock.
+/// An empty store: in memory, or where `SANDBRIDGE_TEST_DATABASE` says `postgres`, in a database of its own there.
+pub(crate) async fn empty() -> Store {
+    if testkit::postgres::is_wanted() {
+        Store::connect(&postgres_url()).await.unwrap()
+    } else {
+        Store::open_in_memory().await.unwrap()
+    }
+}
+
+/// The address of a new PostgreSQL database with this version's schema.
+pub(crate) fn postgres_url() -> String {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations-postgres");
+    testkit::postgres::database_of(schema, async |url| Store::connect(&url).await.unwrap().close().await)
+}
+
+/// An empty store, and its clock.
 pub(crate) async fn store() -> (Store, TestClock) {
     let clock = TestClock::default();
     let hand = Arc::clone(&clock.0);
     let told = Clock::from_fn(move || START_MS + hand.load(Ordering::SeqCst));
-    (Store::open_in_memory().await.unwrap().with_clock(told), clock)
+    (empty().await.with_clock(told), clock)
 }
 
 /// Adds a user with [`PASSWORD`].

@@ -1,0 +1,283 @@
+//! One way to ask SQLite and PostgreSQL: a statement, its arguments, and where it runs.
+//!
+//! A statement is the same text for both, with `$1`, `$2`, …; its arguments keep their types until it is known where it runs, and
+//! then it runs as that database's own: prepared, typed, with rows read by its own decoder. Nothing is translated.
+//!
+//! | what | SQLite | PostgreSQL |
+//! |---|---|---|
+//! | `&Pool` | any of its connections | any of its connections |
+//! | `Writer` | its one writing connection | a transaction of one statement that holds the scope's lock |
+//! | `&mut Transaction`, `&mut Connection` | that one | that one |
+
+mod bind;
+mod scope;
+
+use std::marker::PhantomData;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::PgArguments;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{FromRow, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{SqlSafeStr, SqlStr};
+
+pub(crate) use self::bind::{Bind, Value, bind_as_word};
+pub(crate) use self::scope::{Locked, Scope};
+
+/// A result of the database, before it becomes one of the store.
+type Result<T> = std::result::Result<T, sqlx::Error>;
+
+/// What is read as a row of either database.
+pub(crate) trait Row:
+    for<'r> FromRow<'r, sqlx::sqlite::SqliteRow>
+    + for<'r> FromRow<'r, sqlx::postgres::PgRow>
+    + Send
+    + Unpin
+    + 'static
+{
+}
+
+impl<T> Row for T where
+    T: for<'r> FromRow<'r, sqlx::sqlite::SqliteRow>
+        + for<'r> FromRow<'r, sqlx::postgres::PgRow>
+        + Send
+        + Unpin
+        + 'static
+{
+}
+
+/// Connections of either database.
+#[derive(Clone, Debug)]
+pub(crate) enum Pool {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
+}
+
+/// One connection for several statements.
+#[derive(Debug)]
+pub(crate) enum Connection {
+    Sqlite(PoolConnection<Sqlite>),
+    Postgres(PoolConnection<Postgres>),
+}
+
+/// Several statements as one change; dropped without a commit, it never happened.
+#[derive(Debug)]
+pub(crate) enum Transaction {
+    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Postgres(sqlx::Transaction<'static, Postgres>),
+}
+
+impl Transaction {
+    pub(crate) async fn commit(self) -> Result<()> {
+        match self {
+            Self::Sqlite(transaction) => transaction.commit().await,
+            Self::Postgres(transaction) => transaction.commit().await,
+        }
+    }
+}
+
+/// For single statements that change something.
+pub(crate) enum Writer<'e> {
+    /// As it stands.
+    Free(&'e Pool),
+    /// As a transaction that holds the lock of its scope.
+    Locked(Locked<'e>),
+}
+
+/// Where a statement runs.
+pub(crate) enum Target<'e> {
+    SqlitePool(&'e SqlitePool),
+    Sqlite(&'e mut SqliteConnection),
+    PostgresPool(&'e PgPool),
+    Postgres(&'e mut PgConnection),
+    PostgresLocked(Locked<'e>),
+}
+
+/// Whatever a statement may run on.
+pub(crate) trait On<'e>: Send {
+    fn target(self) -> Target<'e>;
+}
+
+impl<'e> On<'e> for &'e Pool {
+    fn target(self) -> Target<'e> {
+        match self {
+            Pool::Sqlite(pool) => Target::SqlitePool(pool),
+            Pool::Postgres(pool) => Target::PostgresPool(pool),
+        }
+    }
+}
+
+impl<'e> On<'e> for Writer<'e> {
+    fn target(self) -> Target<'e> {
+        match self {
+            Writer::Free(pool) => pool.target(),
+            Writer::Locked(locked) => Target::PostgresLocked(locked),
+        }
+    }
+}
+
+impl<'e> On<'e> for &'e mut Connection {
+    fn target(self) -> Target<'e> {
+        match self {
+            Connection::Sqlite(connection) => Target::Sqlite(connection),
+            Connection::Postgres(connection) => Target::Postgres(connection),
+        }
+    }
+}
+
+impl<'e> On<'e> for &'e mut Transaction {
+    fn target(self) -> Target<'e> {
+        match self {
+            Transaction::Sqlite(transaction) => Target::Sqlite(transaction),
+            Transaction::Postgres(transaction) => Target::Postgres(transaction),
+        }
+    }
+}
+
+/// A statement and its arguments; `T` is what its rows are read as.
+#[must_use = "a statement does nothing before it is executed or fetched"]
+pub(crate) struct Query<'q, T> {
+    sql: SqlStr,
+    values: Vec<Value<'q>>,
+    row: PhantomData<fn() -> T>,
+}
+
+/// A statement whose rows have one column.
+#[must_use = "a statement does nothing before it is fetched"]
+pub(crate) struct QueryScalar<'q, T>(Query<'q, (T,)>);
+
+/// What a statement changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Changed {
+    rows: u64,
+}
+
+impl Changed {
+    pub(crate) fn rows_affected(self) -> u64 {
+        self.rows
+    }
+}
+
+/// A statement that gives no rows.
+pub(crate) fn query<'q>(sql: impl SqlSafeStr) -> Query<'q, ()> {
+    query_as(sql)
+}
+
+/// A statement whose rows are read as `T`.
+pub(crate) fn query_as<'q, T>(sql: impl SqlSafeStr) -> Query<'q, T> {
+    Query { sql: sql.into_sql_str(), values: Vec::new(), row: PhantomData }
+}
+
+/// A statement whose rows have one column, read as `T`.
+pub(crate) fn query_scalar<'q, T>(sql: impl SqlSafeStr) -> QueryScalar<'q, T> {
+    QueryScalar(query_as(sql))
+}
+
+/// Runs `$call` of the native statement that `$native` makes of the text and the arguments. What waits for PostgreSQL is large and
+/// lies on the heap, so that whatever waits for a store stays small.
+macro_rules! run {
+    ($self:ident, $on:ident, $native:path, $call:ident) => {
+        match $on.target() {
+            Target::SqlitePool(pool) => {
+                let (sql, arguments) = $self.sqlite()?;
+                $native(sql, arguments).$call(pool).await.map(Into::into)
+            }
+            Target::Sqlite(connection) => {
+                let (sql, arguments) = $self.sqlite()?;
+                $native(sql, arguments).$call(connection).await.map(Into::into)
+            }
+            Target::PostgresPool(pool) => {
+                let (sql, arguments) = $self.postgres()?;
+                Box::pin($native(sql, arguments).$call(pool)).await.map(Into::into)
+            }
+            Target::Postgres(connection) => {
+                let (sql, arguments) = $self.postgres()?;
+                Box::pin($native(sql, arguments).$call(connection)).await.map(Into::into)
+            }
+            Target::PostgresLocked(locked) => {
+                let (sql, arguments) = $self.postgres()?;
+                Box::pin(async move {
+                    let mut transaction = locked.begin().await?;
+                    let done = $native(sql, arguments).$call(&mut *transaction).await?;
+                    transaction.commit().await?;
+                    Ok(done.into())
+                })
+                .await
+            }
+        }
+    };
+}
+
+impl<'q, T> Query<'q, T> {
+    /// The next argument, `$1` first. A NUL in a text becomes U+2400 (see [`bind`]).
+    pub(crate) fn bind(mut self, value: impl Bind<'q>) -> Self {
+        self.values.push(value.value());
+        self
+    }
+
+    fn sqlite(self) -> Result<(SqlStr, SqliteArguments)> {
+        let arguments = bind::arguments(self.values)?;
+        Ok((self.sql, arguments))
+    }
+
+    fn postgres(self) -> Result<(SqlStr, PgArguments)> {
+        let arguments = bind::arguments(self.values)?;
+        Ok((self.sql, arguments))
+    }
+}
+
+impl Query<'_, ()> {
+    /// Runs it for what it changes.
+    pub(crate) async fn execute<'e>(self, on: impl On<'e>) -> Result<Changed> {
+        run!(self, on, sqlx::query_with, execute)
+    }
+}
+
+impl<T: Row> Query<'_, T> {
+    pub(crate) async fn fetch_all<'e>(self, on: impl On<'e>) -> Result<Vec<T>> {
+        run!(self, on, sqlx::query_as_with::<_, T, _>, fetch_all)
+    }
+
+    pub(crate) async fn fetch_optional<'e>(self, on: impl On<'e>) -> Result<Option<T>> {
+        run!(self, on, sqlx::query_as_with::<_, T, _>, fetch_optional)
+    }
+
+    /// Its first row; [`sqlx::Error::RowNotFound`] where it has none.
+    pub(crate) async fn fetch_one<'e>(self, on: impl On<'e>) -> Result<T> {
+        self.fetch_optional(on).await?.ok_or(sqlx::Error::RowNotFound)
+    }
+}
+
+impl<'q, T> QueryScalar<'q, T>
+where
+    (T,): Row,
+{
+    /// As [`Query::bind`].
+    pub(crate) fn bind(self, value: impl Bind<'q>) -> Self {
+        Self(self.0.bind(value))
+    }
+
+    pub(crate) async fn fetch_all<'e>(self, on: impl On<'e>) -> Result<Vec<T>> {
+        Ok(self.0.fetch_all(on).await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    pub(crate) async fn fetch_optional<'e>(self, on: impl On<'e>) -> Result<Option<T>> {
+        Ok(self.0.fetch_optional(on).await?.map(|(value,)| value))
+    }
+
+    /// As [`Query::fetch_one`].
+    pub(crate) async fn fetch_one<'e>(self, on: impl On<'e>) -> Result<T> {
+        Ok(self.0.fetch_one(on).await?.0)
+    }
+}
+
+impl From<sqlx::sqlite::SqliteQueryResult> for Changed {
+    fn from(result: sqlx::sqlite::SqliteQueryResult) -> Self {
+        Self { rows: result.rows_affected() }
+    }
+}
+
+impl From<sqlx::postgres::PgQueryResult> for Changed {
+    fn from(result: sqlx::postgres::PgQueryResult) -> Self {
+        Self { rows: result.rows_affected() }
+    }
+}

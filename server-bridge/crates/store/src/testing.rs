@@ -1,0 +1,21 @@
+//! Stores for tests of this crate.
+
+use crate::{Store, database, seal};
+
+/// An empty store, unlocked: in memory, or where `SANDBRIDGE_TEST_DATABASE` says `postgres`, in a database of its own there.
+pub(crate) async fn empty() -> Store {
+    if testkit::postgres::is_wanted() {
+        empty_on_postgres().await
+    } else {
+        Store::open_in_memory().await.unwrap()
+    }
+}
+
+/// An empty store in a PostgreSQL database of its own, unlocked.
+pub(crate) async fn empty_on_postgres() -> Store {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations-postgres");
+    let url = testkit::postgres::database_of(schema, async |url| {
+        Store::connect(&url).await.unwrap().close().await;
+    });
+    Store::with(database::Database::connect(&url).await.unwrap(), Some(seal::Sealer::random()))
+}

@@ -1,0 +1,267 @@
+//! A real PostgreSQL for tests, made of the programs of Debian's package `postgresql`.
+//!
+//! The first test that asks starts one below the temporary directory, for itself and for all others: a socket, no port, no fsync.
+//! Each test gets a database of its own, copied from a template. A script beside it ends it, and removes all of it, half a minute
+//! after the last test that holds its lock.
+//!
+//! ```text
+//!   sandbridge-postgres-UID.lock    held while one looks for it, starts it, or ends it
+//!   sandbridge-postgres-UID/in-use  held, shared, by each process that tests with it
+//! ```
+
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Says that tests are to use PostgreSQL: `SANDBRIDGE_TEST_DATABASE=postgres`.
+const VARIABLE: &str = "SANDBRIDGE_TEST_DATABASE";
+/// The account on it.
+const ACCOUNT: &str = "sandbridge";
+/// Ends it when nobody has held the lock `in-use` at three looks, ten seconds apart.
+const END_WHEN_UNUSED: &str = r#"
+free=0
+while sleep 10; do
+    [ -d "$1" ] || exit
+    if flock -n -x "$1/in-use" true; then free=$((free + 1)); else free=0; fi
+    [ $free -lt 3 ] || flock "$1.lock" sh -c 'flock -n -x "$1/in-use" true && "$2/pg_ctl" stop -D "$1/data" -m immediate && rm -rf "$1"' - "$1" "$2" && exit
+done
+"#;
+
+/// True if `SANDBRIDGE_TEST_DATABASE` asks for tests on PostgreSQL.
+pub fn is_wanted() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|database| database == "postgres")
+}
+
+/// The address of a new database on the server that tests share, with the schema that the files of a folder make: the copy of a
+/// template, which `fill` makes of an empty database at this address where it is not there yet.
+pub fn database_of<F>(schema: &str, fill: F) -> String
+where
+    F: AsyncFnOnce(String) + Send + 'static,
+{
+    let mut files: Vec<_> = fs::read_dir(schema).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        fs::read(file).unwrap().hash(&mut hasher);
+    }
+    Postgres::shared().copy_of(&format!("schema_{:016x}", hasher.finish()), |url| {
+        // The test that waits for it has a runtime already.
+        let filled = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(fill(url));
+        });
+        filled.join().unwrap();
+    })
+}
+
+/// The address of a new and empty database on the server that tests share.
+pub fn database() -> String {
+    Postgres::shared().empty()
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Postgres {
+    home: PathBuf,
+    /// Removed with it; `None` where tests share it.
+    own: Option<tempfile::TempDir>,
+    /// Says that somebody uses it.
+    in_use: Option<File>,
+}
+
+impl Postgres {
+    /// The one that tests share, started where it does not run.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Postgres> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            let user = rustix::process::getuid().as_raw();
+            let home = std::env::temp_dir().join(format!("sandbridge-postgres-{user}"));
+            let lock = File::create(lock_of(&home)).unwrap();
+            lock.lock().unwrap();
+            let mut server = Self { home, own: None, in_use: None };
+            if !server.answers() {
+                let _ = fs::remove_dir_all(&server.home);
+                fs::create_dir(&server.home).unwrap();
+                server.make();
+                server.start();
+                File::create(server.home.join("in-use")).unwrap();
+                let mut end = Command::new("setsid");
+                // Its parent ends at once, and init takes it over.
+                end.args(["--fork", "sh", "-c", END_WHEN_UNUSED, "-"]).arg(&server.home).arg(programs());
+                assert!(quiet(&mut end).status().unwrap().success());
+            }
+            let in_use = File::open(server.home.join("in-use")).unwrap();
+            in_use.lock_shared().unwrap();
+            server.in_use = Some(in_use);
+            server.drop_left();
+            server
+        })
+    }
+
+    /// One of a test's own, to be stopped and started.
+    pub fn own() -> Self {
+        let own = tempfile::TempDir::with_prefix("sandbridge-postgres-own-").unwrap();
+        let server = Self { home: own.path().to_owned(), own: Some(own), in_use: None };
+        server.make();
+        server.start();
+        server
+    }
+
+    /// Starts it.
+    pub fn start(&self) {
+        let options = format!(
+            "-c fsync=off -c full_page_writes=off -c autovacuum=off -c max_connections=400 \
+             -c listen_addresses='' -c unix_socket_directories={} -c deadlock_timeout=100ms",
+            self.home.display()
+        );
+        self.control(&["start", "-w", "-o", &options]);
+    }
+
+    /// Stops it at once, as a failing machine would.
+    pub fn stop(&self) {
+        self.control(&["stop", "-w", "-m", "immediate"]);
+    }
+
+    /// The address of a database on it.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://{ACCOUNT}@localhost/{database}?host={}", self.home.display())
+    }
+
+    /// The address of a new and empty database on it.
+    pub fn empty(&self) -> String {
+        self.create("template0")
+    }
+
+    /// What a statement gives, as `psql` writes it: a line for each row.
+    pub fn ask(&self, database: &str, statement: &str) -> String {
+        let mut psql = Command::new(programs().join("psql"));
+        psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-U", ACCOUNT, "-d", database, "-h"]);
+        let output = psql.arg(&self.home).args(["-c", statement]).output().unwrap();
+        assert!(output.status.success(), "{statement}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn copy_of(&self, template: &str, fill: impl FnOnce(String)) -> String {
+        // One at a time: a database that somebody is connected to cannot be copied.
+        let lock = File::create(lock_of(&self.home)).unwrap();
+        lock.lock().unwrap();
+        let known = format!("SELECT 1 FROM pg_database WHERE datname = '{template}'");
+        if self.ask("postgres", &known).is_empty() {
+            let filling = format!("{template}_filling");
+            self.ask("postgres", &format!("DROP DATABASE IF EXISTS {filling} WITH (FORCE)"));
+            self.ask("postgres", &format!("CREATE DATABASE {filling}"));
+            fill(self.url(&filling));
+            self.ask("postgres", &format!("ALTER DATABASE {filling} RENAME TO {template}"));
+        }
+        self.create(template)
+    }
+
+    fn create(&self, template: &str) -> String {
+        static CREATED: AtomicU32 = AtomicU32::new(0);
+        let name = format!("t_{}_{}", std::process::id(), CREATED.fetch_add(1, Ordering::Relaxed));
+        self.ask("postgres", &format!("CREATE DATABASE {name} TEMPLATE {template}"));
+        self.url(&name)
+    }
+
+    /// Drops the databases of processes that have ended.
+    fn drop_left(&self) {
+        let names = self.ask("postgres", r"SELECT datname FROM pg_database WHERE datname LIKE 't\_%'");
+        for name in names.lines() {
+            let process = name.split('_').nth(1).unwrap();
+            if !Path::new("/proc").join(process).exists() {
+                self.ask("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+            }
+        }
+    }
+
+    fn make(&self) {
+        let (user, group) = ordinary();
+        fs::set_permissions(&self.home, fs::Permissions::from_mode(0o755)).unwrap();
+        chown(&self.home, Some(user), Some(group)).unwrap();
+        // Neither its letters nor its order are C's: what depends on them would show.
+        let mut initdb = self.program("initdb");
+        initdb.args(["-E", "UTF8", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]);
+        initdb.args(["-U", ACCOUNT, "--auth=trust", "--no-sync", "-D"]).arg(self.home.join("data"));
+        run(&mut initdb);
+    }
+
+    fn answers(&self) -> bool {
+        let mut ready = Command::new(programs().join("pg_isready"));
+        ready.arg("-q").arg("-h").arg(&self.home);
+        self.home.join("in-use").exists() && quiet(&mut ready).status().unwrap().success()
+    }
+
+    fn control(&self, arguments: &[&str]) {
+        let mut control = self.program("pg_ctl");
+        control.arg("-D").arg(self.home.join("data")).arg("-l").arg(self.home.join("log")).args(arguments);
+        run(&mut control);
+    }
+
+    /// One of its programs, as a user it agrees to run as.
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(programs().join(name));
+        let (user, group) = ordinary();
+        if rustix::process::getuid().is_root() {
+            command.uid(user).gid(group);
+        }
+        command.current_dir(&self.home);
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Nobody else holds one that is a test's own.
+        if self.in_use.is_none() && self.own.is_some() && self.home.join("data/postmaster.pid").exists() {
+            self.stop();
+        }
+    }
+}
+
+/// The folder of the newest PostgreSQL's programs.
+fn programs() -> &'static Path {
+    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+        let newest = versions
+            .map(|version| version.unwrap().path().join("bin"))
+            .filter(|programs| programs.join("initdb").exists())
+            .max_by_key(|programs| version(programs));
+        newest.expect("PostgreSQL's programs are not there: sudo apt-get install postgresql")
+    })
+}
+
+fn version(programs: &Path) -> u32 {
+    let name = programs.parent().and_then(Path::file_name).unwrap_or_default();
+    name.to_string_lossy().parse().unwrap_or(0)
+}
+
+/// The user and the group that the server runs as: the test's own, unless that is root, which it refuses.
+fn ordinary() -> (u32, u32) {
+    const NOBODY: u32 = 65534;
+    match (rustix::process::getuid(), rustix::process::getgid()) {
+        (user, _) if user.is_root() => (NOBODY, NOBODY),
+        (user, group) => (user.as_raw(), group.as_raw()),
+    }
+}
+
+fn lock_of(home: &Path) -> PathBuf {
+    home.with_extension("lock")
+}
+
+fn quiet(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
+}
+
+/// Runs it to its end; what it writes is shown where it fails. A server that it starts keeps its own files open, not these.
+fn run(command: &mut Command) {
+    let said = tempfile::NamedTempFile::new().unwrap();
+    let (out, err) = (said.reopen().unwrap(), said.reopen().unwrap());
+    let status = command.stdin(Stdio::null()).stdout(out).stderr(err).status().unwrap();
+    assert!(status.success(), "{command:?}: {}", fs::read_to_string(said.path()).unwrap());
+}

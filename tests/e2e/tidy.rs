@@ -1,6 +1,7 @@
 //! The shape of the house: arrows between crates, circles in them, file sizes, licences, the top level.
 
 mod circles;
+mod docs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

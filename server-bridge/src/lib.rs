@@ -17,7 +17,7 @@
 //! | `failure` | a failed command on this machine, in words and with a kind |
 //! | [`limits`] | every limit and timeout |
 //!
-//! A new HTTP route: a handler in the file of its area under [`web`], and a line in the `routes` function there.
+//! A new HTTP route: see [`web`].
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod admin;

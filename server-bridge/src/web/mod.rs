@@ -24,7 +24,9 @@
 //! | [`error`], [`extract`] | the error contract |
 //!
 //! A new route: a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
-//! there, which says which keys open it. A new area: its file, and a line in [`routes()`].
+//! there, which says which keys open it. A new area: its file, and a line in [`routes()`]. Its documents are types of crate
+//! `api`, a caller in the command line is a method of `client/src/routes.rs`, and `scripts/contract` writes the page's types. What no
+//! service offers yet becomes a query in `store` and a method of its service (`chats`, `accounts`): handlers do not name the store.
 
 pub mod accept;
 pub mod agents;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// Where the page's client is made from it: `npm run contract` in `ui`.
+/// The description; the page's client is made from it by `scripts/contract`.
 const FILE: &str = "ui/src/api/openapi.json";
 
 /// With `SANDBRIDGE_WRITE_CONTRACT=1` the file is written instead.
@@ -17,8 +17,7 @@ fn the_page_knows_the_api_as_it_is() {
     }
     assert!(
         std::fs::read_to_string(&path).is_ok_and(|known| known == text),
-        "{FILE} is not what the code says; run SANDBRIDGE_WRITE_CONTRACT=1 cargo nextest run -p server-bridge \
-         contract, then npm run contract in server-bridge/ui"
+        "{FILE} is not what the code says; run scripts/contract"
     );
 }
 
@@ -29,7 +28,7 @@ fn the_pages_types_are_made_of_that_file() {
     let made: String = Sha256::digest(description).iter().map(|byte| format!("{byte:02x}")).collect();
     let schema = std::fs::read_to_string(directory.join("schema.d.ts")).unwrap();
     let first = schema.lines().next().unwrap();
-    assert!(first.ends_with(&made), "{first}; run npm run contract in server-bridge/ui");
+    assert!(first.ends_with(&made), "{first}; run scripts/contract");
 }
 
 /// Limits that the page shows before the server is asked.

@@ -3,7 +3,9 @@
 //! Files and commands are the sandbox handle's, within the workspace of the place that the chat works in; the internet is
 //! `internet`'s; lists, settings and what was said are the store's. A new tool: a file here with its arguments (their doc comments
 //! are what the model reads) as a [`TypedTool`](agent::tool::TypedTool), and a line of [`add_all`]. One that changes a file does it
-//! by `change`, so that it can be taken back.
+//! by `change`, so that it can be taken back. `cd` is the shortest one to copy: `Work` gives paths and the machine, `read::whole` a
+//! file. [`Rules`](agent::tool::Rules) say who is offered it, people's programs (the MCP server) included; a rule `of(Access::Read)`
+//! needs a machine, runs beside other readers, and is given to sub-agents too.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,5 +1,9 @@
 //! The parts of what a model is told: one file each, and the list of all of them. A new part: a file here with its
-//! [`PromptPart`], and a line of [`parts`].
+//! [`PromptPart`], its `mod` line and a line of [`parts`].
+//!
+//! A part that may differ between two turns returns false from `is_static`, since the others are kept in the provider's
+//! cache; the test below names those that do. The time is `store.now_ms()`. Keys: `0x` who the model is and its instructions,
+//! `1x` abilities, `2x` memory, `3x` the person, `4x` the place.
 //!
 //! | key | part |
 //! |---|---|

@@ -5,7 +5,7 @@
 //!   parts that change        ─▶ a note in front of the user's next message, wherever it differs from the one before
 //! ```
 //! So nothing that was sent is ever sent differently, as long as the user's files and settings stay as they are. All parts are
-//! made at each turn, side by side. A new part: a [`PromptPart`] in `prompt/`, and a line of its list.
+//! made at each turn, side by side. A new part: a [`PromptPart`] in crate `chats` (`prompt/`), and a line of its list.
 
 mod note;
 

@@ -44,7 +44,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
     (
         AGENT,
         "TURN_ITERATIONS: usize = 100;",
-        "a_model_that_never_ends_is_ended_after_100_rounds_and_may_go_on",
+        "a_model_that_never_ends_is_stopped_after_its_rounds_and_may_go_on",
     ),
     (AGENT, "TOOLS_AT_ONCE: usize = 8;", "reads_go_side_by_side_eight_at_most_and_writes_stand_between_them"),
     (AGENT, "SUB_AGENTS_AT_ONCE: usize = 3;", "sub_agents_of_one_answer_work_at_once_three_at_a_time"),

@@ -7,6 +7,7 @@ use execs::user_key;
 use sandbox::{Disconnect, RunnerEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::limits::RUNNER_CHECK_INTERVAL;
@@ -15,14 +16,27 @@ use crate::web::state::{AppState, user_of_key};
 
 /// Passes the router's events on until the server stops.
 pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
-    while let Some(event) = next(&state, &mut events).await {
-        tell(&state, event).await;
+    loop {
+        let event = tokio::select! {
+            event = events.recv() => event,
+            () = state.shutdown.cancelled() => return,
+        };
+        match event {
+            Ok(event) => tell(&state, event).await,
+            Err(RecvError::Lagged(missed)) => {
+                tracing::warn!(
+                    missed,
+                    "runners come and go faster than it can be told; open pages may be behind"
+                );
+            }
+            Err(RecvError::Closed) => return,
+        }
     }
 }
 
 /// Passes the changes of accounts on until the server stops, and closes the connections of revoked runners.
-pub async fn relay_accounts(state: AppState, mut events: Receiver<AccountEvent>) {
-    while let Some(event) = next(&state, &mut events).await {
+pub async fn relay_accounts(state: AppState, mut events: UnboundedReceiver<AccountEvent>) {
+    while let Some(Some(event)) = state.shutdown.run_until_cancelled(events.recv()).await {
         match event {
             AccountEvent::Runner { user, name } => publish(&state, user, &name).await,
             AccountEvent::RunnerRevoked { user, name } => {
@@ -32,23 +46,6 @@ pub async fn relay_accounts(state: AppState, mut events: Receiver<AccountEvent>)
             AccountEvent::ActiveRunner { user, choice } => {
                 state.hub.publish(user, &Event::Settings { active_runner: choice });
             }
-        }
-    }
-}
-
-/// The next event; none once the server stops.
-async fn next<E: Clone>(state: &AppState, events: &mut Receiver<E>) -> Option<E> {
-    loop {
-        let event = tokio::select! {
-            event = events.recv() => event,
-            () = state.shutdown.cancelled() => return None,
-        };
-        match event {
-            Ok(event) => return Some(event),
-            Err(RecvError::Lagged(missed)) => {
-                tracing::warn!(missed, "more happens to runners than can be told; open pages may be behind");
-            }
-            Err(RecvError::Closed) => return None,
         }
     }
 }

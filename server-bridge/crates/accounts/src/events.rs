@@ -1,10 +1,11 @@
 //! What changes in accounts, told to every front end and to the holder of connections.
 
+use std::sync::{Mutex, PoisonError};
+
 use store::UserId;
-use tokio::sync::broadcast::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::Accounts;
-use crate::limits::EVENTS_BUFFERED;
 
 /// A change of an account, for those who show it or act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,24 +33,22 @@ pub enum AccountEvent {
     },
 }
 
-/// The way of events to their listeners.
-#[derive(Debug)]
-pub(crate) struct Events(Sender<AccountEvent>);
-
-impl Default for Events {
-    fn default() -> Self {
-        Self(channel(EVENTS_BUFFERED).0)
-    }
-}
+/// The way of events to their listeners. None is ever dropped, since a revocation that is missed leaves a connection open; what
+/// waits is bounded by the writes to the store that each event comes after.
+#[derive(Debug, Default)]
+pub(crate) struct Events(Mutex<Vec<UnboundedSender<AccountEvent>>>);
 
 impl Accounts {
-    /// Every change from now on, in order. A listener that falls far behind is told how many it missed.
-    pub fn subscribe(&self) -> Receiver<AccountEvent> {
-        self.events.0.subscribe()
+    /// Every change from now on, in order, however late the listener is.
+    pub fn subscribe(&self) -> UnboundedReceiver<AccountEvent> {
+        let (sender, receiver) = unbounded_channel();
+        self.events.0.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        receiver
     }
 
+    /// Sends an event to every listener, and forgets those that are gone.
     pub(crate) fn tell(&self, event: AccountEvent) {
-        // An error says that nobody listens, as on the command line.
-        let _ = self.events.0.send(event);
+        let mut listeners = self.events.0.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|listener| listener.send(event.clone()).is_ok());
     }
 }

@@ -16,5 +16,3 @@ pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(5 * 60);
 pub const SIGN_IN_BYTES: usize = 24;
 /// Such codes that are not used yet, of all sessions.
 pub const SIGN_INS: usize = 100;
-/// Changes of accounts that wait for a listener; one that is further behind is told how many it missed.
-pub(crate) const EVENTS_BUFFERED: usize = 1024;

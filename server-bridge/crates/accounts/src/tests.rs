@@ -214,3 +214,18 @@ async fn every_listener_hears_of_runners_and_choices_and_of_nothing_that_was_ref
         assert_eq!(heard, expected);
     }
 }
+
+#[tokio::test]
+async fn a_listener_that_is_far_behind_hears_of_a_revocation_all_the_same() {
+    let (accounts, ada) = accounts().await;
+    let mut late = accounts.subscribe();
+    accounts.add_runner(&ada, NewRunner { name: "laptop", enrol: false, ttl_ms: None }).await.unwrap();
+    for _ in 0..10_000 {
+        accounts.tell(AccountEvent::ActiveRunner { user: ada.id, choice: None });
+    }
+    accounts.revoke_runner(&ada, "laptop").await.unwrap();
+    let heard: Vec<AccountEvent> = std::iter::from_fn(|| late.try_recv().ok()).collect();
+    assert_eq!(heard.len(), 10_002);
+    let revoked = AccountEvent::RunnerRevoked { user: ada.id, name: "laptop".to_owned() };
+    assert_eq!(heard.last(), Some(&revoked));
+}

@@ -47,5 +47,6 @@ export default defineConfig({
     // The Host header stays the page's own, so that the server's Origin check holds.
     proxy: { "/api": { target: DEVELOPMENT_SERVER, ws: true, changeOrigin: false } },
   },
-  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"] },
+  // Sheets are read as they are: a test looks at their classes.
+  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"], css: true },
 });

@@ -3,16 +3,13 @@
  * one), `where` (the active runner), `panels` (terminal, files, tasks), `settings`, `setup` (the first run); beneath them
  * `kit` (plain components), `state` (what the page knows, pure), `i18n` (words) and `api`, `events` (the server).
  */
+import "./kit/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./frame/App";
 import { startLanguage } from "./i18n";
 import { keptTheme, showTheme } from "./lib/appearance";
 import { SessionProvider } from "./state/context";
-import "./kit/base.css";
-import "./kit/kit.css";
-import "./frame/frame.css";
-import "./chat/chat.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");

@@ -65,8 +65,8 @@ test("an edit is written only onto what was opened; else both are shown and noth
   await page.getByRole("alertdialog", { name: /has changed since/ }).waitFor();
   expect(readFileSync(path, "utf8")).toBe("one\r\ntheirs\r\n");
   await page.getByRole("button", { name: "Show the difference" }).click();
-  await expect(page.locator(".difference")).toContainText("-theirs");
-  await expect(page.locator(".difference")).toContainText("+mine");
+  await expect(page.getByTestId("difference")).toContainText("-theirs");
+  await expect(page.getByTestId("difference")).toContainText("+mine");
   await picture(page, "files-conflict");
 
   // Not lost over a reload; the browser asks before, which is not what is tested here.

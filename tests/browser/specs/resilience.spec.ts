@@ -159,7 +159,7 @@ test("a file chosen while the page opens the last chat goes with the words into 
   make();
   await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
   await expect(composer(page)).toHaveValue("Look at this");
-  await expect(page.locator(".composer")).toContainText("notes.txt");
+  await expect(page.locator("form", { has: composer(page) })).toContainText("notes.txt");
   await page.unrouteAll({ behavior: "wait" });
 });
 

@@ -1,13 +1,15 @@
 import { Sparkles } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useFrame } from "../frame/context";
+import styles from "./chat.module.css";
+import composer from "./composer/composer.module.css";
 
 /** The way to a model, where there is none. */
 export function AddModelButton() {
   const { t } = useTranslation("chat");
   const { openSettings } = useFrame();
   return (
-    <button type="button" className="quiet picker" onClick={() => openSettings("models")}>
+    <button type="button" className={`quiet ${composer.picker}`} onClick={() => openSettings("models")}>
       <Sparkles aria-hidden="true" />
       <span>{t("addModel")}</span>
     </button>
@@ -19,7 +21,7 @@ export function NoModelBar() {
   const { t } = useTranslation("chat");
   const { openSettings } = useFrame();
   return (
-    <div className="turn-bar no-model" role="status">
+    <div className={`${styles.turnBar} ${styles.noModel}`} role="status">
       <span>{t("noModel")}</span>
       <button type="button" className="primary" onClick={() => openSettings("models")}>
         {t("addModel")}

@@ -5,6 +5,9 @@ import { useTranslation } from "react-i18next";
 import { useLoaded } from "../lib/useLoaded";
 import { useActions } from "../state/context";
 import type { AgentOfChat } from "../types";
+import styles from "./chat.module.css";
+import marks from "../kit/marks.module.css";
+import menus from "../kit/Menu.module.css";
 
 /** The sub-agents of a chat, those that they called beneath them, and the way into each one's own chat. */
 export function AgentTree({ chatId, turn }: { chatId: string; turn: string }) {
@@ -20,7 +23,7 @@ export function AgentTree({ chatId, turn }: { chatId: string; turn: string }) {
         </button>
       </Popover.Trigger>
       <Popover.Portal>
-        <Popover.Content className="menu agents" align="end" sideOffset={4} collisionPadding={8} aria-label={t("agent.tree")}>
+        <Popover.Content className={`${menus.menu} ${styles.agents}`} align="end" sideOffset={4} collisionPadding={8} aria-label={t("agent.tree")}>
           <Branch agents={agents} from={chatId} onOpen={() => setOpen(false)} />
         </Popover.Content>
       </Popover.Portal>
@@ -60,10 +63,10 @@ function Leaf({ agent, from, onOpen }: { agent: AgentOfChat; from: string; onOpe
   const name = [agent.role, agent.instance].filter(Boolean).join(" ") || t("agent.unnamed");
   return (
     <li>
-      <div className="agent">
+      <div className={styles.agent}>
         {children.length > 0 && (
           <button type="button" className="quiet icon small" aria-expanded={open} aria-label={t("agent.show", { name })} onClick={() => setOpen(!open)}>
-            <ChevronRight className="chevron" aria-hidden="true" />
+            <ChevronRight className={marks.chevron} aria-hidden="true" />
           </button>
         )}
         <button

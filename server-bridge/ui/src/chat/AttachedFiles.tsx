@@ -6,6 +6,7 @@ import { DownloadLink } from "../kit/DownloadLink";
 import { withTicket } from "../lib/download";
 import { useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
+import styles from "./messages.module.css";
 
 /** A path, and the machine that it is on where the message says so. */
 const LINE = /^\[attached: (.+?)(?: on ([^ ]+))?\]$/;
@@ -34,7 +35,7 @@ export function AttachedFiles({ files }: { files: AttachedFile[] }) {
   // Of messages from before the place was told; the chat may have gone elsewhere since.
   const bound = useSelected(openChatOf)?.runner ?? null;
   return (
-    <ul className="attached" aria-label={t("attach.list")}>
+    <ul className={styles.attached} aria-label={t("attach.list")}>
       {files.map(({ path, place }) => (
         <li key={path}>
           <Attached path={path} place={place ?? bound} />

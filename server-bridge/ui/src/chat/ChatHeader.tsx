@@ -5,6 +5,7 @@ import { openChatOf } from "../state/state";
 import { placeName } from "../state/where";
 import type { ChatDetails } from "../types";
 import { AgentTree } from "./AgentTree";
+import styles from "./chat.module.css";
 
 interface Props {
   chatId: string;
@@ -20,9 +21,9 @@ export function ChatHeader({ chatId, details, turn }: Props) {
   const parent = parents[chatId] ?? details?.parent_id ?? null;
   const runner = useSelected(openChatOf)?.runner ?? null;
   return (
-    <div className="chat-header">
+    <div className={styles.chatHeader}>
       {parent !== null && (
-        <nav className="breadcrumb" aria-label={t("agent.wayBack")}>
+        <nav className={styles.breadcrumb} aria-label={t("agent.wayBack")}>
           <button type="button" className="quiet" onClick={() => openChat(parent)}>
             <ArrowLeft aria-hidden="true" />
             {t("back", { title: chats.find((chat) => chat.id === parent)?.title || t("backToChat") })}
@@ -30,7 +31,7 @@ export function ChatHeader({ chatId, details, turn }: Props) {
           <span className="hint">{t("subAgentChat")}</span>
         </nav>
       )}
-      {runner !== null && <p className="binding">{t("bound", { place: placeName(runner) })}</p>}
+      {runner !== null && <p className={styles.binding}>{t("bound", { place: placeName(runner) })}</p>}
       <AgentTree chatId={chatId} turn={turn} />
     </div>
   );

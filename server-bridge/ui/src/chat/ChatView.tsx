@@ -21,7 +21,8 @@ import { isUnanswered, newestTodos, underWay } from "./items";
 import { type ListHandle, MessageList } from "./MessageList";
 import { TodoPanel } from "./TodoPanel";
 import { TurnBar } from "./TurnBar";
-import "./cards/cards.css";
+import styles from "./chat.module.css";
+import composer from "./composer/composer.module.css";
 
 /** The open chat: its messages, what goes on in it, and the composer. */
 export function ChatView() {
@@ -49,14 +50,14 @@ function Conversation() {
   const isEmpty = messages.length === 0 && pending.length === 0;
   const isLoading = chatId !== null && !loaded;
   return (
-    <main className="chat">
+    <main className={styles.chat}>
       {chatId !== null && <ChatHeader chatId={chatId} details={details} turn={turn} />}
       {!(isEmpty && !isLoading) && <h1 className="unseen">{title || t("untitled")}</h1>}
       {isEmpty && !isLoading && <EmptyState />}
-      {isLoading && <p className="messages-loading hint">{t("loading")}</p>}
+      {isLoading && <p className={`${styles.messagesLoading} hint`}>{t("loading")}</p>}
       {!isEmpty && !isLoading && <MessageList pending={pending} handle={list} />}
       <Announcer messages={messages} />
-      <div className="foot">
+      <div className={styles.foot}>
         {lacksModel && isUnanswered(messages) && <NoModelBar />}
         {todos !== null && <TodoPanel items={todos} />}
         {chatId !== null && now !== null && (
@@ -67,7 +68,7 @@ function Conversation() {
             <>
               <ModePicker details={details} onChange={changeDetails} />
               {lacksModel ? <AddModelButton /> : <ModelPicker details={details} onChange={changeDetails} />}
-              <span className="gap" />
+              <span className={composer.gap} />
               <ContextRing details={details} />
             </>
           )}

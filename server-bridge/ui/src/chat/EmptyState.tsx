@@ -5,6 +5,7 @@ import { useFrame } from "../frame/context";
 import { useAddress } from "../lib/useAddress";
 import { useLoaded } from "../lib/useLoaded";
 import { useActions, useAppState } from "../state/context";
+import styles from "./chat.module.css";
 
 /** A chat in which nothing was said yet: what can be said, and what is missing for it. */
 export function EmptyState() {
@@ -19,7 +20,7 @@ export function EmptyState() {
   const hasRunner = settings === null || runners.length > 0;
   const hasModel = models.value === null || models.value.models.length > 0;
   return (
-    <section className="empty" aria-label={t("empty.label")}>
+    <section className={styles.empty} aria-label={t("empty.label")}>
       <h1>{t("empty.title")}</h1>
       {hasRunner && hasModel ? (
         <>
@@ -29,14 +30,14 @@ export function EmptyState() {
           <p>{help}</p>
         </>
       ) : (
-        <ol className="first-steps" aria-label={t("empty.steps")}>
+        <ol className={styles.firstSteps} aria-label={t("empty.steps")}>
           <FirstStep title={t("empty.runner")} isDone={hasRunner} action={t("empty.connect")} onAction={() => openSettings("runners")}>
             {t("empty.runnerAbout")} <Trans t={t} i18nKey="empty.here" components={code} />
           </FirstStep>
           <FirstStep title={t("empty.model")} isDone={hasModel} action={t("addModel")} onAction={() => openSettings("models")}>
             {t("empty.modelAbout")}
           </FirstStep>
-          <li className="call">
+          <li className={styles.call}>
             <h2>{t("empty.say")}</h2>
             <p>
               <Trans t={t} i18nKey="empty.sayAbout" components={code} /> {help}
@@ -60,7 +61,7 @@ function FirstStep({ title, isDone, action, onAction, children }: StepProps) {
   const { t } = useTranslation("chat");
   const id = useId();
   return (
-    <li className={isDone ? "call done" : "call"}>
+    <li className={styles.call}>
       <h2 id={id}>
         {isDone && <CircleCheck aria-hidden="true" />}
         {title} {isDone && <span className="unseen">{t("empty.done")}</span>}

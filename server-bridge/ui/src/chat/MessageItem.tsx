@@ -8,7 +8,8 @@ import { ExecCard } from "./cards/ExecCard";
 import { ToolCard } from "./cards/ToolCard";
 import { MessageMenu } from "./MessageMenu";
 import { Reply } from "./Reply";
-import "./messages.css";
+import { classes } from "../lib/classes";
+import styles from "./messages.module.css";
 
 interface Props {
   message: Message;
@@ -23,7 +24,7 @@ export const MessageItem = memo(function MessageItem({ message, live }: Props) {
   const hasMenu = message.role === "user" || message.agent?.kind === "reply";
   return (
     <article
-      className={`message ${message.role}${message.undone === true ? " undone" : ""}`}
+      className={classes(styles.message, styles[message.role], message.undone === true && styles.undone)}
       aria-label={message.undone === true ? t("takenBack", { speaker }) : speaker}
       title={absoluteTime(message.created_at)}
       data-testid="message"
@@ -41,11 +42,11 @@ function Body({ message, live }: Props) {
   if (message.agent?.kind === "tool") return <ToolCard message={message} tool={message.agent} live={live} />;
   if (message.agent?.kind === "reply") return <Reply message={message} reply={message.agent} live={live} />;
   if (message.role === "notice" && isAligned(message.text)) return <Aligned text={message.text} />;
-  if (message.role !== "user") return <p className="text">{message.text}</p>;
+  if (message.role !== "user") return <p className={styles.text}>{message.text}</p>;
   const { text, files } = splitAttached(message.text);
   return (
-    <div className="bubble">
-      <p className="text">{text}</p>
+    <div className={styles.bubble}>
+      <p className={styles.text}>{text}</p>
       {files.length > 0 && <AttachedFiles files={files} />}
     </div>
   );
@@ -55,7 +56,7 @@ function Body({ message, live }: Props) {
 function Aligned({ text }: { text: string }) {
   const { t } = useTranslation("chat");
   return (
-    <pre className="text aligned" role="group" tabIndex={0} aria-label={t("notice")}>
+    <pre className={`${styles.text} ${styles.aligned}`} role="group" tabIndex={0} aria-label={t("notice")}>
       {text}
     </pre>
   );

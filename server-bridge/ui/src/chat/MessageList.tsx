@@ -11,6 +11,7 @@ import { FIRST_INDEX, type Item, itemsOf, moved, type Position, speakingOf } fro
 import { MessageItem } from "./MessageItem";
 import { PendingItem } from "./PendingItem";
 import { TurnEnd } from "./TurnEnd";
+import styles from "./chat.module.css";
 
 export interface ListHandle {
   /** Brings a message into view and gives its question the focus. */
@@ -50,11 +51,11 @@ export function MessageList({ pending, handle }: Props) {
   const { run: loadOlder, error } = older;
   const head = useMemo(() => ({ more, error, load: () => void loadOlder() }), [more, error, loadOlder]);
   return (
-    <div className="messages-frame">
+    <div className={styles.messagesFrame}>
       <Head value={head}>
         <Virtuoso
           ref={list}
-          className="messages"
+          className={styles.messages}
           role="log"
           // New words are told by the announcer: here, every message that is scrolled into view would be.
           aria-live="off"
@@ -81,7 +82,7 @@ export function MessageList({ pending, handle }: Props) {
         />
       </Head>
       {!atEnd && (
-        <button type="button" className="jump" onClick={showEnd}>
+        <button type="button" className={styles.jump} onClick={showEnd}>
           <ArrowDown aria-hidden="true" />
           {unseen > 0 ? t("jumpNew", { count: unseen }) : t("jump")}
         </button>
@@ -107,22 +108,22 @@ const Head = createContext<{ more: boolean; error: string | null; load: () => vo
 function ListHead() {
   const { t } = useTranslation("chat");
   const { more, error, load } = useContext(Head);
-  if (!more) return <p className="list-head hint">{t("beginning")}</p>;
-  if (error === null) return <p className="list-head hint">{t("loadingOlder")}</p>;
+  if (!more) return <p className={`${styles.listHead} hint`}>{t("beginning")}</p>;
+  if (error === null) return <p className={`${styles.listHead} hint`}>{t("loadingOlder")}</p>;
   return (
-    <button type="button" className="list-head quiet" onClick={load}>
+    <button type="button" className={`${styles.listHead} quiet`} onClick={load}>
       {error}
     </button>
   );
 }
 
 function ListFoot() {
-  return <div className="list-foot" />;
+  return <div className={styles.listFoot} />;
 }
 
 function Row({ item }: { item: Item }) {
   return (
-    <div className="row-of-list">
+    <div className={styles.rowOfList}>
       {item.kind === "pending" ? (
         <PendingItem pending={item.pending} />
       ) : item.kind === "end" ? (

@@ -10,6 +10,7 @@ import { beganTurn } from "../state/conversation";
 import type { Message } from "../types";
 import { splitAttached } from "./AttachedFiles";
 import { TakeBackDialog } from "./TakeBackDialog";
+import styles from "./messages.module.css";
 
 /** What can be done with a message. */
 export function MessageMenu({ message }: { message: Message }) {
@@ -31,7 +32,7 @@ export function MessageMenu({ message }: { message: Message }) {
     items.push({ label, onSelect: () => void download(exportUrl(message.chat_id, format)).catch(actions.report) });
   }
   return (
-    <div className="message-menu">
+    <div className={styles.messageMenu}>
       <Menu
         trigger={
           <button type="button" className="quiet icon small" aria-label={t("actions.open")}>

@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { useActions } from "../state/context";
 import type { Pending } from "../state/outbox";
+import styles from "./messages.module.css";
 
 /** A message that the server does not have yet. */
 export function PendingItem({ pending }: { pending: Pending }) {
@@ -8,8 +9,8 @@ export function PendingItem({ pending }: { pending: Pending }) {
   const { retrySend, discardSend } = useActions();
   const { status, error } = pending;
   return (
-    <article className="message user pending" aria-label={t("you")} data-testid="pending" data-status={status}>
-      <p className="text">{pending.text}</p>
+    <article className={`${styles.message} ${styles.user} ${styles.pending}`} aria-label={t("you")} data-testid="pending" data-status={status}>
+      <p className={styles.text}>{pending.text}</p>
       <footer className={status === "sending" ? "hint" : "problem"}>
         <span role={status === "sending" ? undefined : "status"}>
           {status === "refused" ? t("pending.refused", { error: error ?? "" }) : t(`pending.${status}`)}

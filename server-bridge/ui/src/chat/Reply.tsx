@@ -4,6 +4,7 @@ import { type LiveOutput, saidOn } from "../state/output";
 import type { Agent, Message } from "../types";
 import { useFold } from "./folds";
 import { Markdown } from "./markdown/Markdown";
+import styles from "./messages.module.css";
 
 interface Props {
   message: Message;
@@ -16,7 +17,7 @@ export function Reply({ message, reply, live }: Props) {
   const text = isOpen(message) && live !== undefined ? saidOn(live, "text") : message.text;
   const reasoning = reply.reasoning ?? saidOn(live, "reasoning");
   return (
-    <div className="reply">
+    <div className={styles.reply}>
       {reasoning !== "" && <Reasoning id={message.id} text={reasoning} />}
       {text !== "" && <Markdown text={text} />}
     </div>
@@ -28,11 +29,11 @@ function Reasoning({ id, text }: { id: number; text: string }) {
   const [open, toggle] = useFold(`reasoning ${id}`, false);
   const words = text.split(/\s+/).length;
   return (
-    <div className="reasoning">
+    <div className={styles.reasoning}>
       <button type="button" className="quiet" aria-expanded={open} onClick={toggle}>
         {t("reasoning")} <span className="hint">{t("reasoningLength", { count: words })}</span>
       </button>
-      {open && <p className="text">{text}</p>}
+      {open && <p className={styles.text}>{text}</p>}
     </div>
   );
 }

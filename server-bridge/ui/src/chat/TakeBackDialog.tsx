@@ -4,6 +4,7 @@ import { ApiError, errorText } from "../api";
 import { Dialog } from "../kit/Dialog";
 import { useActions } from "../state/context";
 import type { Message } from "../types";
+import styles from "./chat.module.css";
 
 interface Props {
   message: Message;
@@ -29,9 +30,9 @@ export function TakeBackDialog({ message, onClose }: Props) {
   };
   return (
     <Dialog title={t("takeBack.title")} onClose={onClose}>
-      <div className="take-back">
+      <div className={styles.takeBack}>
         <p>{t("takeBack.about")}</p>
-        <label className="check">
+        <label className={styles.check}>
           <input type="checkbox" checked={files} onChange={(event) => setFiles(event.target.checked)} /> {t("takeBack.files")}
         </label>
         {problem !== null && (
@@ -40,7 +41,7 @@ export function TakeBackDialog({ message, onClose }: Props) {
           </p>
         )}
         {problem?.isConflict && <p className="caution">{t("takeBack.forceAbout")}</p>}
-        <div className="answers">
+        <div className={styles.answers}>
           <button type="button" className="quiet" onClick={onClose}>
             {t("takeBack.keep")}
           </button>

@@ -4,6 +4,8 @@ import { useTranslation } from "react-i18next";
 import type { Todo } from "../types";
 import { useFold } from "./folds";
 import { TodoItems } from "./TodoItems";
+import styles from "./chat.module.css";
+import marks from "../kit/marks.module.css";
 
 /** What is to be done, above the composer as long as not all of it is. */
 export function TodoPanel({ items }: { items: Todo[] }) {
@@ -13,11 +15,11 @@ export function TodoPanel({ items }: { items: Todo[] }) {
   const current = items.find((item) => item.status === "in_progress") ?? items.find((item) => item.status === "pending");
   const done = items.filter((item) => item.status === "completed").length;
   return (
-    <section className="todo-panel" aria-label={t("todos.title")}>
+    <section className={styles.todoPanel} aria-label={t("todos.title")}>
       <button type="button" className="quiet" aria-expanded={open} aria-controls={list} onClick={toggle}>
-        <ChevronRight className="chevron" aria-hidden="true" />
+        <ChevronRight className={marks.chevron} aria-hidden="true" />
         <strong>{t("todos.progress", { done, all: items.length })}</strong>
-        {!open && <span className="current">{current?.content}</span>}
+        {!open && <span className={styles.current}>{current?.content}</span>}
       </button>
       <div id={list} hidden={!open}>
         {open && <TodoItems items={items} />}

@@ -6,6 +6,8 @@ import { ELAPSED_TICK_MS } from "../limits";
 import { useActions } from "../state/context";
 import { placeName } from "../state/where";
 import type { UnderWay } from "./items";
+import { classes } from "../lib/classes";
+import styles from "./chat.module.css";
 
 interface Props {
   chatId: string;
@@ -19,8 +21,8 @@ export function TurnBar({ chatId, underWay, onShow }: Props) {
   const cancel = useAction(useActions().cancel);
   const { kind, since, asking, away } = underWay;
   return (
-    <div className={`turn-bar ${kind}`} data-testid="turn-status">
-      <span className="pulse" aria-hidden="true" />
+    <div className={classes(styles.turnBar, styles[kind])} data-testid="turn-status">
+      <span className={styles.pulse} aria-hidden="true" />
       <span>{away === null || asking !== null ? t(`turn.${kind}`) : t("turn.away", { place: placeName(away) })}</span>
       {kind !== "queued" && <Elapsed since={since} />}
       {asking !== null && (
@@ -30,7 +32,7 @@ export function TurnBar({ chatId, underWay, onShow }: Props) {
       )}
       {/* A command's own card has its button. */}
       {kind !== "command" && (
-        <button type="button" className="stop" disabled={cancel.busy} onClick={() => void cancel.run(chatId)}>
+        <button type="button" className={styles.stop} disabled={cancel.busy} onClick={() => void cancel.run(chatId)}>
           {cancel.busy ? t("turn.cancelling") : t("turn.cancel")}
         </button>
       )}
@@ -50,5 +52,5 @@ function Elapsed({ since }: { since: number }) {
     return () => clearInterval(timer);
   }, []);
   const seconds = Math.max(0, Math.floor((now - since) / 1_000));
-  return <span className="hint elapsed">{seconds < 60 ? `${seconds} s` : duration(seconds * 1_000)}</span>;
+  return <span className={`hint ${styles.elapsed}`}>{seconds < 60 ? `${seconds} s` : duration(seconds * 1_000)}</span>;
 }

@@ -3,6 +3,8 @@ import { useAction } from "../lib/useAction";
 import { useActions, useAppState } from "../state/context";
 import type { Message } from "../types";
 import { askedWith } from "./items";
+import { classes } from "../lib/classes";
+import styles from "./messages.module.css";
 
 /** Why an answer ended early, after all that it did; `message` is the answer's first. */
 export function TurnEnd({ message }: { message: Message }) {
@@ -11,7 +13,7 @@ export function TurnEnd({ message }: { message: Message }) {
   if (reply?.kind !== "reply") return null;
   const { status, error } = reply;
   return (
-    <article className={`message assistant${message.undone === true ? " undone" : ""}`} aria-label={t("assistant")} data-testid="turn-end" data-status={status}>
+    <article className={classes(styles.message, styles.assistant, message.undone === true && styles.undone)} aria-label={t("assistant")} data-testid="turn-end" data-status={status}>
       {(status === "cancelled" || status === "interrupted") && <p className="hint">{t(`turn.${status}`)}</p>}
       {error !== undefined && <Failure message={message} error={error} />}
     </article>
@@ -24,7 +26,7 @@ function Failure({ message, error }: { message: Message; error: string }) {
   const again = useAction(useActions().sayAgain);
   const asked = askedWith(messages, message);
   return (
-    <div className="failure" role="alert">
+    <div className={styles.failure} role="alert">
       <p className="problem">{error}</p>
       {asked !== undefined && message.undone !== true && (
         <button type="button" disabled={again.busy} onClick={() => void again.run(asked)}>

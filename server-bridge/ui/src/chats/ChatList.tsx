@@ -6,7 +6,8 @@ import { useAction } from "../lib/useAction";
 import { useActions, useAppState } from "../state/context";
 import { ChatRows } from "./ChatRows";
 import { useChatSearch } from "./useChatSearch";
-import "./chats.css";
+import { classes } from "../lib/classes";
+import styles from "./chats.module.css";
 
 interface Props {
   /** On a narrow page the list is a drawer. */
@@ -32,23 +33,22 @@ export function ChatList({ open, shown, onDone }: Props) {
     focusComposer();
   };
   useEffect(() => {
-    if (open) list.current?.querySelector<HTMLElement>("[aria-current], .new-chat")?.focus();
+    if (open) list.current?.querySelector<HTMLElement>("[aria-current], [data-new-chat]")?.focus();
   }, [open]);
-  const name = ["chat-list", open && "open", !shown && "put-away"].filter(Boolean).join(" ");
   return (
     <>
-      {open && <div className="drawer-shade" onClick={onDone} />}
+      {open && <div className={styles.drawerShade} onClick={onDone} />}
       <nav
         id="chat-list"
         ref={list}
-        className={name}
+        className={classes(styles.chatList, open && styles.open, !shown && styles.putAway)}
         aria-label={t("title")}
         onKeyDown={(event) => {
           if (event.key === "Escape" && open) onDone();
         }}
       >
-        <div className="chat-list-head">
-          <div className="search">
+        <div className={styles.chatListHead}>
+          <div className={styles.search}>
             <Search aria-hidden="true" />
             <input
               type="search"
@@ -59,7 +59,7 @@ export function ChatList({ open, shown, onDone }: Props) {
               onKeyDown={(event) => {
                 if (event.key === "ArrowDown") {
                   event.preventDefault();
-                  list.current?.querySelector<HTMLElement>(".chat-row [tabindex='0']")?.focus();
+                  list.current?.querySelector<HTMLElement>("[data-chat] [tabindex='0']")?.focus();
                 } else if (event.key === "Escape" && query !== "") {
                   event.stopPropagation();
                   setQuery("");
@@ -74,7 +74,8 @@ export function ChatList({ open, shown, onDone }: Props) {
           </div>
           <button
             type="button"
-            className="quiet icon new-chat"
+            className={`quiet icon ${styles.newChat}`}
+            data-new-chat
             aria-label={t("newChat")}
             title={t("newChat")}
             disabled={create.busy}
@@ -89,7 +90,7 @@ export function ChatList({ open, shown, onDone }: Props) {
           </p>
         )}
         <ChatRows chats={chats} grouped={query.trim() === ""} onOpened={onDone} />
-        <p className="hint chat-list-note" role="status">
+        <p className={`hint ${styles.chatListNote}`} role="status">
           {searching ? t("searching") : query.trim() !== "" ? t("found", { count: chats.length }) : chats.length === 0 ? t("none") : ""}
         </p>
       </nav>

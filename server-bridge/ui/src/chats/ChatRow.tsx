@@ -9,6 +9,8 @@ import type { Activity } from "../state/activity";
 import { placeName } from "../state/where";
 import type { Chat } from "../types";
 import { TitleField } from "./TitleField";
+import { classes } from "../lib/classes";
+import styles from "./chats.module.css";
 
 interface Props {
   chat: Chat;
@@ -43,8 +45,8 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
   const title = chat.title || t("untitled");
   return (
     <>
-      {heading !== null && <h2 className="day">{heading}</h2>}
-      <div className={current ? "chat-row current" : "chat-row"} data-testid="chat" data-chat={chat.id}>
+      {heading !== null && <h2 className={styles.day}>{heading}</h2>}
+      <div className={current ? `${styles.chatRow} ${styles.current}` : styles.chatRow} data-testid="chat" data-chat={chat.id}>
         {renaming ? (
           <TitleField chat={chat} onDone={finish} />
         ) : (
@@ -52,7 +54,8 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
             <button
               type="button"
               ref={button}
-              className="title"
+              className={styles.title}
+              data-title
               tabIndex={reachable ? 0 : -1}
               aria-current={current ? "page" : undefined}
               title={title}
@@ -60,19 +63,19 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
               onDoubleClick={onRename}
             >
               {activity !== null && (
-                <span className={`activity ${activity}`} role="img" aria-label={t(activity)} title={t(activity)} />
+                <span className={classes(styles.activity, styles[activity])} role="img" aria-label={t(activity)} title={t(activity)} />
               )}
-              <span className="title-text">{title}</span>
+              <span className={styles.titleText}>{title}</span>
               {chat.runner !== null && (
-                <span className="bound" title={t("bound", { place: placeName(chat.runner) })}>
+                <span className={styles.bound} title={t("bound", { place: placeName(chat.runner) })}>
                   <Pin aria-hidden="true" />
                 </span>
               )}
-              {chat.found && <span className="excerpt">{chat.found.excerpt}</span>}
+              {chat.found && <span className={styles.excerpt}>{chat.found.excerpt}</span>}
             </button>
             <Menu
               trigger={
-                <button type="button" className="quiet icon more" tabIndex={reachable ? 0 : -1} aria-label={t("actionsOf", { title })}>
+                <button type="button" className={`quiet icon ${styles.more}`} tabIndex={reachable ? 0 : -1} aria-label={t("actionsOf", { title })}>
                   <Ellipsis aria-hidden="true" />
                 </button>
               }

@@ -8,6 +8,7 @@ import { chatActivity } from "../state/activity";
 import type { Chat } from "../types";
 import { ChatRow } from "./ChatRow";
 import { type Day, dayOf, isSameDay } from "./days";
+import styles from "./chats.module.css";
 
 interface Props {
   chats: Chat[];
@@ -29,7 +30,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
   const [deleting, setDeleting] = useState<Chat | null>(null);
   const at = Math.max(0, chats.findIndex((chat) => chat.id === (reached ?? openChatId)));
 
-  const focusTitle = (id: string) => rows.current?.querySelector<HTMLElement>(`[data-chat="${id}"] .title`)?.focus();
+  const focusTitle = (id: string) => rows.current?.querySelector<HTMLElement>(`[data-chat="${id}"] [data-title]`)?.focus();
   const focusRow = (index: number) => {
     const chat = chats[index];
     if (chat === undefined) return;
@@ -39,7 +40,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const chat = chats[at];
-    const onTitle = event.target instanceof HTMLElement && event.target.classList.contains("title");
+    const onTitle = event.target instanceof HTMLElement && event.target.dataset.title !== undefined;
     if (chat === undefined || !onTitle) return;
     const steps: Record<string, () => void> = {
       ArrowDown: () => focusRow(at + 1),
@@ -71,7 +72,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
       ? new Intl.DateTimeFormat(i18n.language, { year: "numeric", month: "long" }).format(day.at)
       : t(`days.${day.kind}`);
   return (
-    <div className="chat-rows" ref={rows} onKeyDown={onKeyDown}>
+    <div className={styles.chatRows} ref={rows} onKeyDown={onKeyDown}>
       <Virtuoso
         ref={view}
         data={chats}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useActions } from "../state/context";
 import type { Chat } from "../types";
+import styles from "./chats.module.css";
 
 /** A chat's title while it is changed: Enter and leaving keep it, Escape does not. */
 export function TitleField({ chat, onDone }: { chat: Chat; onDone: (byKey: boolean) => void }) {
@@ -30,7 +31,7 @@ export function TitleField({ chat, onDone }: { chat: Chat; onDone: (byKey: boole
   return (
     <input
       ref={field}
-      className="title-field"
+      className={styles.titleField}
       aria-label={t("titleOf")}
       value={title}
       maxLength={200}

@@ -2,6 +2,8 @@ import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { COUNTDOWN_TICK_MS } from "../limits";
 import { useAppState, useSession } from "../state/context";
+import { classes } from "../lib/classes";
+import styles from "./frame.module.css";
 
 /** What the user should know at once: a lost connection, and notices of the server. */
 export function Banners() {
@@ -9,9 +11,9 @@ export function Banners() {
   const { connection, banners, retry_at: retryAt } = useAppState("connection", "banners", "retry_at");
   const { actions, retry } = useSession();
   return (
-    <div className="banners" role="status" aria-live="polite">
+    <div role="status" aria-live="polite">
       {connection === "offline" && (
-        <div className="banner warning" data-testid="offline-banner">
+        <div className={`${styles.banner} ${styles.warning}`} data-testid="offline-banner">
           <span>
             {t("offline")} <Countdown key={retryAt} retryAt={retryAt} />
           </span>
@@ -21,7 +23,7 @@ export function Banners() {
         </div>
       )}
       {banners.map((banner) => (
-        <div key={banner.id} className={`banner ${banner.level}`} data-testid="banner">
+        <div key={banner.id} className={classes(styles.banner, styles[banner.level])} data-testid="banner">
           <span>{banner.text}</span>
           <button type="button" className="quiet" onClick={() => actions.dismissBanner(banner.id)}>
             {t("dismiss")}
@@ -42,7 +44,7 @@ function Countdown({ retryAt }: { retryAt: number | null }) {
   }, []);
   const seconds = retryAt === null ? 0 : Math.ceil((retryAt - now) / 1_000);
   return (
-    <span className="countdown" aria-hidden="true">
+    <span className={styles.countdown} aria-hidden="true">
       {seconds > 0 ? t("retryIn", { count: seconds }) : t("retrying")}
     </span>
   );

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { DOCK_MAX_PX, DOCK_MIN_PX, DOCK_STEP_PX } from "../limits";
 import { PANELS, type Panel } from "../panels";
 import { useKept } from "./useKept";
+import styles from "./frame.module.css";
 
 /** The panel beside the chat; on a narrow page it covers the chat. */
 export function Dock({ panel, onClose }: { panel: Panel["id"]; onClose: () => void }) {
@@ -14,7 +15,7 @@ export function Dock({ panel, onClose }: { panel: Panel["id"]; onClose: () => vo
   if (shown === undefined) return null;
   const width = Number(kept);
   return (
-    <aside className="dock" aria-label={t(shown.id)} style={width > 0 ? { width: clamp(width) } : undefined}>
+    <aside className={styles.dock} aria-label={t(shown.id)} style={width > 0 ? { width: clamp(width) } : undefined}>
       <Edge label={frame("resize")} width={clamp(width > 0 ? width : window.innerWidth / 2)} onWidth={(px) => keep(String(clamp(px)))} />
       <header>
         <h2>{t(shown.id)}</h2>
@@ -22,7 +23,7 @@ export function Dock({ panel, onClose }: { panel: Panel["id"]; onClose: () => vo
           <X aria-hidden="true" />
         </button>
       </header>
-      <Suspense fallback={<p className="hint dock-wait">{frame("connecting")}</p>}>
+      <Suspense fallback={<p className={`hint ${styles.dockWait}`}>{frame("connecting")}</p>}>
         <shown.View />
       </Suspense>
     </aside>
@@ -49,7 +50,7 @@ function Edge({ label, width, onWidth }: { label: string; width: number; onWidth
   };
   return (
     <div
-      className="dock-edge"
+      className={styles.dockEdge}
       role="separator"
       aria-orientation="vertical"
       aria-valuenow={width}

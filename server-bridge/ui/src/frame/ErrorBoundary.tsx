@@ -1,5 +1,6 @@
 import i18next from "i18next";
 import { Component, type ReactNode } from "react";
+import styles from "./frame.module.css";
 
 interface State {
   error: Error | null;
@@ -12,7 +13,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
 
   static getDerivedStateFromError(error: unknown): State {
     // What failed is still on the page at this moment, and with it what the user wrote.
-    const draft = document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value ?? "";
+    const draft = document.querySelector<HTMLTextAreaElement>("textarea[data-composer]")?.value ?? "";
     return { error: error instanceof Error ? error : new Error(String(error)), draft };
   }
 
@@ -21,8 +22,8 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
     if (error === null) return this.props.children;
     const t = i18next.getFixedT(null, "frame");
     return (
-      <main className="centered">
-        <section className="failed" role="alert">
+      <main className={styles.centered}>
+        <section className={styles.failed} role="alert">
           <h1>{t("failed")}</h1>
           <p>{t("failedHint")}</p>
           {draft !== "" && (

@@ -5,6 +5,7 @@ import { ApiError } from "../api";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 import { Logo } from "./Logo";
+import styles from "./frame.module.css";
 
 export function LoginForm() {
   const { t } = useTranslation("frame");
@@ -27,8 +28,8 @@ export function LoginForm() {
   };
 
   return (
-    <main className="centered">
-      <form className="login" onSubmit={submit} aria-busy={login.busy}>
+    <main className={styles.centered}>
+      <form className={styles.login} onSubmit={submit} aria-busy={login.busy}>
         <h1>
           <Logo /> Sandbridge
         </h1>

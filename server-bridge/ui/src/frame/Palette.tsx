@@ -7,7 +7,7 @@ import { PALETTE_CHATS_COUNT, SEARCH_PAUSE_MS } from "../limits";
 import { useActions, useAppState } from "../state/context";
 import type { Chat } from "../types";
 import { usePaletteGroups } from "./paletteGroups";
-import "./palette.css";
+import styles from "./Palette.module.css";
 
 /** Everything that can be opened or done, found by typing. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -22,10 +22,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title={t("palette")} titleUnseen shape="palette" onClose={onClose}>
-      <Command className="palette" label={t("palette")} loop>
+      <Command className={styles.palette} label={t("palette")} loop>
         <Command.Input autoFocus placeholder={t("paletteHint")} value={query} onValueChange={setQuery} />
         <Command.List>
-          <Command.Empty className="palette-empty">{t("nothingFound")}</Command.Empty>
+          <Command.Empty className={styles.paletteEmpty}>{t("nothingFound")}</Command.Empty>
           {chats.length > 0 && (
             <Command.Group heading={t("chats")}>
               {chats.map((chat) => (
@@ -35,8 +35,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                   keywords={[chat.title, chat.found ? query : ""]}
                   onSelect={done(() => actions.openChat(chat.id))}
                 >
-                  <span className="palette-name">{chat.title || t("untitled")}</span>
-                  {chat.found && <span className="palette-note">{chat.found.excerpt}</span>}
+                  <span className={styles.paletteName}>{chat.title || t("untitled")}</span>
+                  {chat.found && <span className={styles.paletteNote}>{chat.found.excerpt}</span>}
                 </Command.Item>
               ))}
             </Command.Group>
@@ -46,14 +46,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               {group.items.map(({ name, note, icon: Icon, run, words }) => (
                 <Command.Item key={name} value={`${group.heading} ${name}`} keywords={words} onSelect={done(run)}>
                   <Icon aria-hidden="true" />
-                  <span className="palette-name">{name}</span>
-                  {note && <span className="palette-note">{note}</span>}
+                  <span className={styles.paletteName}>{name}</span>
+                  {note && <span className={styles.paletteNote}>{note}</span>}
                 </Command.Item>
               ))}
             </Command.Group>
           ))}
         </Command.List>
-        <p className="palette-foot" aria-hidden="true">
+        <p className={styles.paletteFoot} aria-hidden="true">
           <kbd>↑</kbd>
           <kbd>↓</kbd> {t("toChoose")} <CornerDownLeft /> {t("toOpen")} <kbd>Esc</kbd> {t("toClose")}
         </p>

@@ -6,6 +6,7 @@ import { useAction } from "../lib/useAction";
 import { PasswordField } from "../settings/PasswordField";
 import { Problem } from "../settings/parts";
 import { useActions, useAppState } from "../state/context";
+import dialogs from "../kit/Dialog.module.css";
 
 /** Asks for the password once more where the server wants it; what was begun goes on after it. */
 export function PasswordPrompt() {
@@ -33,12 +34,12 @@ function Prompt({ onEnd }: { onEnd: (isGiven: boolean) => void }) {
   };
   return (
     <Dialog title={t("confirm.title")} onClose={() => onEnd(false)}>
-      <form className="stack" onSubmit={(event) => void submit(event)} aria-busy={give.busy}>
+      <form className={dialogs.form} onSubmit={(event) => void submit(event)} aria-busy={give.busy}>
         <p className="hint">{t("confirm.why")}</p>
         <input type="text" autoComplete="username" value={me?.name ?? ""} readOnly hidden />
         <PasswordField label={t("password")} kind="current" autoFocus value={password} onChange={setPassword} />
         <Problem text={give.error} />
-        <div className="form-end">
+        <div>
           <button type="submit" className="primary" disabled={give.busy}>
             {t("confirm.go")}
           </button>

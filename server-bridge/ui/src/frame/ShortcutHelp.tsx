@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { Dialog } from "../kit/Dialog";
 import { IS_MAC, keyNames, SHORTCUTS, type Shortcut } from "./shortcuts";
+import styles from "./frame.module.css";
 
 /** All keys that work everywhere, and those of the list of chats. */
 export function ShortcutHelp({ onClose }: { onClose: () => void }) {
@@ -17,7 +18,7 @@ export function ShortcutHelp({ onClose }: { onClose: () => void }) {
   ];
   return (
     <Dialog title={t("shortcuts.title")} onClose={onClose}>
-      <div className="shortcuts">
+      <div className={styles.shortcuts}>
         <Rows rows={everywhere} />
         <h3>{t("shortcuts.inList")}</h3>
         <Rows rows={list} />

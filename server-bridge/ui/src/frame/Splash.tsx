@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
+import styles from "./frame.module.css";
 
 /** Shown until the server has said who is signed in. */
 export function Splash() {
@@ -17,7 +18,7 @@ export function Splash() {
     void run();
   }, [run]);
   return (
-    <main className="centered" aria-busy={resume.busy}>
+    <main className={styles.centered} aria-busy={resume.busy}>
       <p role="status">{resume.error ?? t("connecting")}</p>
       {resume.error !== null && (
         <button type="button" className="primary" onClick={() => void resume.run()}>

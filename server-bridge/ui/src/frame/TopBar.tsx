@@ -5,6 +5,7 @@ import { WhereMenu } from "../where/WhereMenu";
 import { useFrame } from "./context";
 import { Logo } from "./Logo";
 import { IS_MAC, keyNames } from "./shortcuts";
+import styles from "./frame.module.css";
 
 interface Props {
   /** Whether the drawer of a narrow page is open. */
@@ -20,7 +21,7 @@ export function TopBar({ chatsOpen, listShown, onToggleChats }: Props) {
   const { panel, showPanel, showOverlay, openSettings } = useFrame();
   const palette = keyNames("palette", IS_MAC).join("+");
   return (
-    <header className="top-bar">
+    <header className={styles.topBar}>
       <button
         type="button"
         className="quiet icon"
@@ -32,12 +33,12 @@ export function TopBar({ chatsOpen, listShown, onToggleChats }: Props) {
       >
         <PanelLeft aria-hidden="true" />
       </button>
-      <span className="brand only-wide">
+      <span className={`${styles.brand} only-wide`}>
         <Logo /> Sandbridge
       </span>
       <WhereMenu />
-      <span className="spacer only-wide" />
-      <button type="button" className="palette-button only-wide" onClick={() => showOverlay("palette")}>
+      <span className={`${styles.spacer} only-wide`} />
+      <button type="button" className={`${styles.paletteButton} only-wide`} onClick={() => showOverlay("palette")}>
         <Search aria-hidden="true" />
         {t("palette")}
         <kbd aria-hidden="true">{palette}</kbd>

@@ -14,6 +14,7 @@ import type { Shortcut } from "./shortcuts";
 import { TopBar } from "./TopBar";
 import { useKept } from "./useKept";
 import { useShortcuts } from "./useShortcuts";
+import styles from "./frame.module.css";
 
 const SettingsDialog = lazy(() => import("../settings/SettingsDialog"));
 const Palette = lazy(() => import("./Palette"));
@@ -48,10 +49,10 @@ export function Workbench() {
   useShortcuts((shortcut) => run[shortcut]());
   return (
     <FrameContext value={frame}>
-      <div className="workbench">
+      <div className={styles.workbench}>
         <TopBar chatsOpen={chatsOpen} listShown={listShown === "shown"} onToggleChats={toggleChats} />
         <Banners />
-        <div className="columns">
+        <div className={styles.columns}>
           <ChatList open={chatsOpen} shown={listShown === "shown"} onDone={() => setChatsOpen(false)} />
           <ChatView />
           {panel !== null && <Dock panel={panel} onClose={() => showPanel(null)} />}
@@ -67,7 +68,7 @@ export function Workbench() {
 }
 
 function focusComposer(): void {
-  document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
+  document.querySelector<HTMLTextAreaElement>("textarea[data-composer]")?.focus();
 }
 
 /** The open panel stays open over a reload. */

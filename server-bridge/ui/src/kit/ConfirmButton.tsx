@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import styles from "./ConfirmButton.module.css";
 
 interface Props {
   /** On the button. */
@@ -33,7 +34,7 @@ export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }
     );
   }
   return (
-    <div className="confirm" role="group" aria-label={question}>
+    <div className={styles.confirm} role="group" aria-label={question}>
       <span>{question}</span>
       <button
         type="button"

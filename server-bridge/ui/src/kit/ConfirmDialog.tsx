@@ -1,5 +1,6 @@
 import { AlertDialog } from "radix-ui";
 import { useTranslation } from "react-i18next";
+import styles from "./Dialog.module.css";
 
 interface Props {
   question: string;
@@ -15,11 +16,11 @@ export function ConfirmDialog({ question, note, confirmLabel, onConfirm, onClose
   return (
     <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
-        <div className="dialog-shade" aria-hidden="true" />
-        <AlertDialog.Content className="dialog window question" aria-modal="true">
+        <div className={styles.dialogShade} aria-hidden="true" />
+        <AlertDialog.Content className={`${styles.dialog} ${styles.window} ${styles.question}`} aria-modal="true">
           <AlertDialog.Title>{question}</AlertDialog.Title>
           <AlertDialog.Description className="hint">{note}</AlertDialog.Description>
-          <div className="question-buttons">
+          <div className={styles.questionButtons}>
             <AlertDialog.Cancel>{t("keep")}</AlertDialog.Cancel>
             <AlertDialog.Action className="danger" onClick={onConfirm}>
               {confirmLabel}

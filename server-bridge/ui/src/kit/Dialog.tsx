@@ -2,6 +2,8 @@ import { Dialog as Radix } from "radix-ui";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { classes } from "../lib/classes";
+import styles from "./Dialog.module.css";
 
 interface Props {
   title: string;
@@ -20,9 +22,9 @@ export function Dialog({ title, shape = "window", titleUnseen = false, onClose, 
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
         {/* Radix's own overlay adds a style element, which the page's content security policy forbids. */}
-        <div className="dialog-shade" aria-hidden="true" />
+        <div className={styles.dialogShade} aria-hidden="true" />
         <Radix.Content
-          className={`dialog ${shape}`}
+          className={classes(styles.dialog, styles[shape])}
           aria-describedby={undefined}
           onOpenAutoFocus={(event) => {
             // The dialog itself: its first button is the one that closes it.

@@ -1,5 +1,6 @@
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
+import styles from "./Menu.module.css";
 
 export interface MenuItem {
   label: string;
@@ -20,9 +21,9 @@ export function Menu({ trigger, items }: Props) {
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content className="menu" align="end" sideOffset={4}>
+        <DropdownMenu.Content className={styles.menu} align="end" sideOffset={4}>
           {items.map((item) => (
-            <DropdownMenu.Item key={item.label} className={item.danger ? "menu-item danger" : "menu-item"} onSelect={item.onSelect}>
+            <DropdownMenu.Item key={item.label} className={item.danger ? `${styles.menuItem} danger` : styles.menuItem} onSelect={item.onSelect}>
               {item.label}
             </DropdownMenu.Item>
           ))}

@@ -1,5 +1,6 @@
 import { useRef } from "react";
 import { CopyButton } from "./CopyButton";
+import styles from "./Secret.module.css";
 
 interface Props {
   text: string;
@@ -12,7 +13,7 @@ interface Props {
 export function Secret({ text, name, testId }: Props) {
   const source = useRef<HTMLElement>(null);
   return (
-    <div className="copyable">
+    <div className={styles.copyable}>
       <code ref={source} data-testid={testId}>
         {text}
       </code>

@@ -3,6 +3,7 @@ import { useLoaded } from "../lib/useLoaded";
 import { useTimeWords } from "../lib/useTimeWords";
 import { Ready } from "./parts";
 import { useRequests } from "./requests";
+import styles from "./settings.module.css";
 
 /** What this page is made of, by licence. */
 const LICENCES: { licence: string; parts: string }[] = [
@@ -24,7 +25,7 @@ export default function About() {
     <>
       <Ready loaded={loaded}>
         {(about) => (
-          <dl className="facts card">
+          <dl className={`${styles.facts} ${styles.card}`}>
             {[
               [t("server.version"), `Sandbridge ${about.version}`],
               [t("server.started"), absolute(about.started_at)],
@@ -48,7 +49,7 @@ export default function About() {
         )}
       </Ready>
       <h4>{t("server.docs")}</h4>
-      <ul className="plain">
+      <ul className={styles.plain}>
         <li>
           <a href="/api/v1/openapi.json" target="_blank" rel="noopener noreferrer">
             {t("server.api")}
@@ -63,7 +64,7 @@ export default function About() {
       </ul>
       <h4>{t("server.licences")}</h4>
       <p>{t("server.own")}</p>
-      <dl className="facts">
+      <dl className={styles.facts}>
         {LICENCES.map(({ licence, parts }) => (
           <div key={licence}>
             <dt>{licence}</dt>

@@ -5,6 +5,8 @@ import { useActions, useAppState } from "../state/context";
 import { PasswordField } from "./PasswordField";
 import { Problem } from "./parts";
 import { useRequests } from "./requests";
+import styles from "./settings.module.css";
+import marks from "../kit/marks.module.css";
 
 export default function Account() {
   const { t } = useTranslation("settings");
@@ -12,10 +14,10 @@ export default function Account() {
   const actions = useActions();
   return (
     <>
-      <div className="card account-card">
+      <div className={`${styles.card} ${styles.accountCard}`}>
         <p>
           <strong>{me?.name}</strong>
-          {me?.admin && <span className="badge">{t("account.admin")}</span>}
+          {me?.admin && <span className={marks.badge}>{t("account.admin")}</span>}
         </p>
         <button type="button" onClick={() => void actions.logout().catch(actions.report)}>
           {t("account.signOut")}
@@ -45,7 +47,7 @@ function PasswordForm({ user }: { user: string }) {
     void change.run();
   };
   return (
-    <form className="stack narrow" onSubmit={submit}>
+    <form className={`${styles.stack} ${styles.narrow}`} onSubmit={submit}>
       <h4>{t("account.password")}</h4>
       <input type="text" autoComplete="username" value={user} readOnly hidden />
       <PasswordField label={t("account.current")} kind="current" value={current} onChange={setCurrent} />
@@ -53,7 +55,7 @@ function PasswordForm({ user }: { user: string }) {
       <PasswordField label={t("account.repeat")} kind="repeated" value={repeated} onChange={setRepeated} />
       <p className="hint">{t("account.passwordHint")}</p>
       <Problem text={change.error} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={change.busy}>
           {t("account.change")}
         </button>

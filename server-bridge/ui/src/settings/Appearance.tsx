@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { chooseTheme, keptTheme, type Theme, THEMES } from "../lib/appearance";
 import { LanguageField } from "./LanguageField";
+import styles from "./settings.module.css";
 
 const ICONS = { system: Monitor, light: Sun, dark: Moon };
 
@@ -15,7 +16,7 @@ export default function Appearance() {
   };
   return (
     <>
-      <fieldset className="themes">
+      <fieldset className={styles.themes}>
         <legend>{t("appearance.theme")}</legend>
         {THEMES.map((candidate) => {
           const Icon = ICONS[candidate];

@@ -8,7 +8,8 @@ import { useAppState } from "../state/context";
 import { Field, Problem } from "./parts";
 import { type AuditFilter, useRequests } from "./requests";
 import type { AuditEntry } from "./types";
-import "./figures.css";
+import styles from "./settings.module.css";
+import figures from "./figures.module.css";
 
 /** Outcomes that need no second look. */
 const FINE = ["ok", "allow"];
@@ -22,7 +23,7 @@ export default function Audit() {
   const { entries, more, busy, error, loadMore } = useAudit(filter);
   return (
     <>
-      <div className="fields">
+      <div className={styles.fields}>
         {me?.admin && (
           <Field label={t("audit.user")}>
             {(id) => (
@@ -52,10 +53,10 @@ export default function Audit() {
         </Field>
       </div>
       <Problem text={error} />
-      {entries !== null && entries.length === 0 && <p className="nothing">{t("audit.none")}</p>}
+      {entries !== null && entries.length === 0 && <p className={styles.nothing}>{t("audit.none")}</p>}
       {entries !== null && entries.length > 0 && (
-        <div className="sheet" tabIndex={0} role="region" aria-label={t("sections.audit")}>
-          <table className="audit">
+        <div className={figures.sheet} tabIndex={0} role="region" aria-label={t("sections.audit")}>
+          <table className={figures.audit}>
             <thead>
               <tr>
                 <th scope="col">{t("audit.at")}</th>
@@ -90,7 +91,7 @@ function Row({ entry, at }: { entry: AuditEntry; at: string }) {
       <td>
         <code>{entry.action}</code>
       </td>
-      <td className="target">
+      <td className={figures.target}>
         {entry.target}
         {entry.location && <span className="hint"> {entry.location}</span>}
       </td>

@@ -7,6 +7,7 @@ import { LanguageField } from "./LanguageField";
 import { Field, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
 import type { Preferences } from "./types";
+import styles from "./settings.module.css";
 
 export default function General() {
   const requests = useRequests();
@@ -37,7 +38,7 @@ function AgentForm({ known, onSaved }: { known: Preferences; onSaved: (preferenc
     void save.run();
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className={styles.stack} onSubmit={submit}>
       <h4>{t("general.agent")}</h4>
       <Field label={t("general.instructions")} hint={t("general.instructionsHint")}>
         {(id, hint) => (
@@ -70,7 +71,7 @@ function AgentForm({ known, onSaved }: { known: Preferences; onSaved: (preferenc
         )}
       </Field>
       <Problem text={save.error} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={save.busy}>
           {t("save")}
         </button>

@@ -9,6 +9,8 @@ import { useTimeWords } from "../lib/useTimeWords";
 import { Field, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
 import { type ApiKey, KEY_SCOPES, type KeyScope, type MadeKey } from "./types";
+import styles from "./settings.module.css";
+import marks from "../kit/marks.module.css";
 
 const DAY_S = 86_400;
 /** How long a key may be asked to work, in days; 0: for ever. */
@@ -28,9 +30,9 @@ export default function Keys() {
       <Ready loaded={loaded}>
         {(keys) =>
           keys.length === 0 ? (
-            <p className="nothing">{t("keys.none")}</p>
+            <p className={styles.nothing}>{t("keys.none")}</p>
           ) : (
-            <ul className="cards">
+            <ul className={styles.cards}>
               {keys.map((key) => (
                 <KeyCard key={key.name} known={key} onRemove={() => void remove.run(key.name)} />
               ))}
@@ -53,10 +55,10 @@ function KeyCard({ known, onRemove }: { known: ApiKey; onRemove: () => void }) {
       ? t("keys.noEnd")
       : t(known.expired ? "keys.ended" : "keys.ends", { when: absolute(known.expires_at) });
   return (
-    <li className="card line">
+    <li className={`${styles.card} ${styles.line}`}>
       <div>
         <h4>
-          {known.name} <span className="badge">{t(`keys.scopes.${known.scope}`)}</span>
+          {known.name} <span className={marks.badge}>{t(`keys.scopes.${known.scope}`)}</span>
         </h4>
         <p className={known.expired ? "caution" : "hint"}>
           {used} · {ends}
@@ -90,9 +92,9 @@ function AddKey({ onAdded }: { onAdded: () => Promise<void> }) {
     void add.run();
   };
   return (
-    <form className="card stack" onSubmit={submit}>
+    <form className={`${styles.card} ${styles.stack}`} onSubmit={submit}>
       <h4>{t("keys.add")}</h4>
-      <div className="fields">
+      <div className={styles.fields}>
         <Field label={t("name")}>
           {(id) => (
             <input
@@ -131,13 +133,13 @@ function AddKey({ onAdded }: { onAdded: () => Promise<void> }) {
         </Field>
       </div>
       <Problem text={add.error} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={add.busy}>
           {t("keys.make")}
         </button>
       </div>
       {made !== null && (
-        <div className="token-result" role="group" aria-label={t("keys.made", { name: made.name })}>
+        <div className={styles.tokenResult} role="group" aria-label={t("keys.made", { name: made.name })}>
           <p>{t("keys.shownOnce", { name: made.name })}</p>
           <Secret text={made.key} name={t("keys.copy")} testId="api-key" />
           <footer>

@@ -6,6 +6,7 @@ import { useNow } from "../lib/useNow";
 import { useTimeWords } from "../lib/useTimeWords";
 import { Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
+import styles from "./settings.module.css";
 
 export default function Memories() {
   const { t } = useTranslation("settings");
@@ -21,17 +22,17 @@ export default function Memories() {
     <Ready loaded={loaded}>
       {(memories) => (
         <>
-          {memories.length === 0 && <p className="nothing">{t("memory.none")}</p>}
-          <ul className="cards">
+          {memories.length === 0 && <p className={styles.nothing}>{t("memory.none")}</p>}
+          <ul className={styles.cards}>
             {memories.map((memory) => (
-              <li key={memory.name} className="card memory">
+              <li key={memory.name} className={styles.card}>
                 <header>
                   <h4>{memory.name}</h4>
                   <span className="hint" title={absolute(memory.updated_at)}>
                     {relative(memory.updated_at, now)}
                   </span>
                 </header>
-                <p className="as-written">{memory.text}</p>
+                <p className={styles.asWritten}>{memory.text}</p>
                 <ConfirmButton
                   label={t("memory.forget")}
                   name={t("memory.forgetName", { name: memory.name })}

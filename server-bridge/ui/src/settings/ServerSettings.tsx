@@ -8,6 +8,7 @@ import type { ServerSettings as Known } from "../types";
 import { Choices, Field, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
 import { CONTEXT_MODES } from "./types";
+import styles from "./settings.module.css";
 
 /** What administrators change of the whole server; what another one changes meanwhile is shown at once. */
 export default function ServerSettings() {
@@ -90,7 +91,7 @@ function Values({ known, onSaved }: Props) {
   };
   const problem = known.base_prompt_problem;
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className={styles.stack} onSubmit={submit}>
       <Field
         label={t("serverSettings.turns")}
         hint={t("serverSettings.turnsHint", { max: TURNS_AT_ONCE_MAX, count: known.turns_at_once_default })}
@@ -124,7 +125,7 @@ function Values({ known, onSaved }: Props) {
         )}
       </Field>
       <Problem text={save.error} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={save.busy}>
           {t("save")}
         </button>

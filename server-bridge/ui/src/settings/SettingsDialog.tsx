@@ -5,7 +5,7 @@ import { Dialog } from "../kit/Dialog";
 import { showSettings } from "../lib/location";
 import { useAppState } from "../state/context";
 import { type Section, sectionsFor } from "./sections";
-import "./settings.css";
+import styles from "./settings.module.css";
 
 interface Props {
   /** From the address; empty for the list, which a wide page shows beside the first section. */
@@ -22,7 +22,7 @@ export default function SettingsDialog({ section, onClose }: Props) {
   const open = named ?? sections[0];
   return (
     <Dialog title={t("title")} shape="page" onClose={onClose}>
-      <div className={named === undefined ? "settings at-list" : "settings"}>
+      <div className={named === undefined ? `${styles.settings} ${styles.atList}` : styles.settings}>
         <nav aria-label={t("title")}>
           {(["you", "work", "server"] as const).map((group) => (
             <div key={group} role="group" aria-label={t(`groups.${group}`)}>
@@ -36,12 +36,12 @@ export default function SettingsDialog({ section, onClose }: Props) {
           ))}
         </nav>
         {open !== undefined && (
-          <section className="settings-section" aria-labelledby="section-title" key={open.id}>
+          <section className={styles.settingsSection} aria-labelledby="section-title" key={open.id}>
             <header>
               <button type="button" className="quiet icon only-narrow" aria-label={t("back")} onClick={() => showSettings("")}>
                 <ChevronLeft aria-hidden="true" />
               </button>
-              <h3 id="section-title">{t(`sections.${open.id}`)}</h3>
+              <h3 id="section-title" className={styles.sectionTitle}>{t(`sections.${open.id}`)}</h3>
             </header>
             <p className="hint">{t(`hints.${open.id}`)}</p>
             <Suspense fallback={<p className="hint">{t("loading")}</p>}>

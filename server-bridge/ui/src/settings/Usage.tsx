@@ -6,7 +6,8 @@ import { useAppState } from "../state/context";
 import { Field, Ready } from "./parts";
 import { useRequests } from "./requests";
 import type { UsageReport, UsageSum } from "./types";
-import "./figures.css";
+import styles from "./settings.module.css";
+import figures from "./figures.module.css";
 
 const PERIODS_DAYS = [7, 30, 90, 365] as const;
 
@@ -19,7 +20,7 @@ export default function Usage() {
   const loaded = useLoaded(["usage", days, chatId], () => requests.usage(days, chatId));
   return (
     <>
-      <div className="fields">
+      <div className={styles.fields}>
         <Field label={t("usage.period")}>
           {(id) => (
             <select id={id} value={days} onChange={(event) => setDays(Number(event.target.value))}>
@@ -54,13 +55,13 @@ function Report({ report, days }: { report: UsageReport; days: number }) {
   const { figure, cost } = useTimeWords();
   return (
     <>
-      <div className="figures">
+      <div className={figures.figures}>
         <Figures title={t("usage.today")} sum={report.today} />
         <Figures title={t("days", { count: days })} sum={report.total} />
       </div>
-      {report.days.length === 0 ? <p className="nothing">{t("usage.none")}</p> : <DayBars report={report} days={days} />}
+      {report.days.length === 0 ? <p className={styles.nothing}>{t("usage.none")}</p> : <DayBars report={report} days={days} />}
       {report.models.length > 0 && (
-        <div className="sheet" tabIndex={0} role="region" aria-label={t("usage.byModel")}>
+        <div className={figures.sheet} tabIndex={0} role="region" aria-label={t("usage.byModel")}>
           <table>
             <thead>
               <tr>
@@ -103,9 +104,9 @@ function Figures({ title, sum }: { title: string; sum: UsageSum }) {
   const { t } = useTranslation("settings");
   const { figure, cost } = useTimeWords();
   return (
-    <div className="card figure">
+    <div className={`${styles.card} ${figures.figure}`}>
       <p className="hint">{title}</p>
-      <p className="large">{isPriced(sum) ? cost(sum.cost_micros) : t("usage.unknownCost")}</p>
+      <p className={figures.large}>{isPriced(sum) ? cost(sum.cost_micros) : t("usage.unknownCost")}</p>
       <p className="hint">
         {t("usage.sum", {
           calls: figure(sum.calls, true),
@@ -128,20 +129,20 @@ function DayBars({ report, days }: { report: UsageReport; days: number }) {
   const all = lastDays(days);
   const highest = Math.max(1, ...all.map((day) => worth(known.get(day))));
   return (
-    <figure className="bars">
+    <figure className={figures.bars}>
       <figcaption>{priced ? t("usage.costByDay") : t("usage.tokensByDay")}</figcaption>
       <ul style={{ gridTemplateColumns: `repeat(${all.length}, minmax(0, 1fr))` }}>
         {all.map((day) => {
           const value = worth(known.get(day));
           return (
             <li key={day} title={`${day}: ${words(value)}`}>
-              <span className="bar" style={{ height: `${(100 * value) / highest}%` }} aria-hidden="true" />
+              <span className={figures.bar} style={{ height: `${(100 * value) / highest}%` }} aria-hidden="true" />
               {value > 0 && <span className="unseen">{`${day}: ${words(value)}`}</span>}
             </li>
           );
         })}
       </ul>
-      <p className="hint ends" aria-hidden="true">
+      <p className={`hint ${figures.ends}`} aria-hidden="true">
         <span>{all[0]}</span>
         <span>{all.at(-1)}</span>
       </p>

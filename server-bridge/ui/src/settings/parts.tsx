@@ -2,6 +2,7 @@
 import { type ReactNode, useId } from "react";
 import { useTranslation } from "react-i18next";
 import type { Loaded } from "../lib/useLoaded";
+import styles from "./settings.module.css";
 
 /** An error in its place; nothing without one. */
 export function Problem({ text }: { text: string | null }) {
@@ -25,7 +26,7 @@ export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (v
   }
   if (loaded.error === null) return <p className="hint">{t("loading")}</p>;
   return (
-    <div className="load-failed">
+    <div className={styles.loadFailed}>
       <Problem text={loaded.error} />
       <button type="button" onClick={() => void loaded.reload()}>
         {t("tryAgain")}
@@ -50,7 +51,7 @@ export function Field({ label, hint, problem = null, children }: FieldProps) {
   const problemId = problem === null ? undefined : `${id}-problem`;
   const describedBy = [problemId, hintId].filter((part) => part !== undefined).join(" ") || undefined;
   return (
-    <div className="field">
+    <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
       {children(id, describedBy)}
       {problem !== null && (
@@ -80,10 +81,10 @@ interface ChoiceProps<T extends string> {
 export function Choices<T extends string>({ legend, name, value, choices, disabled, onChoose }: ChoiceProps<T>) {
   const id = useId();
   return (
-    <fieldset className="choices" disabled={disabled}>
+    <fieldset className={styles.choices} disabled={disabled}>
       <legend>{legend}</legend>
       {choices.map((choice) => (
-        <div key={choice.value} className="choice">
+        <div key={choice.value} className={styles.choice}>
           <label>
             <input
               type="radio"

@@ -8,6 +8,7 @@ import { PasswordField } from "../settings/PasswordField";
 import { Field, Problem } from "../settings/parts";
 import { useActions } from "../state/context";
 import { Steps } from "./Steps";
+import room from "../settings/settings.module.css";
 
 /** The first administrator, made by whoever has the secret that the server printed. */
 export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void> }) {
@@ -37,7 +38,7 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
   };
   return (
     <Steps step="account">
-      <form className="stack" onSubmit={submit} aria-busy={create.busy}>
+      <form className={room.stack} onSubmit={submit} aria-busy={create.busy}>
         {given === "" && (
           <Field label={t("account.secret")} hint={t("account.secretHint")}>
             {(id, hint) => (
@@ -70,7 +71,7 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
         <PasswordField label={t("account.password")} kind="new" autoFocus value={password} onChange={setPassword} />
         <PasswordField label={t("account.repeat")} kind="repeated" value={repeated} onChange={setRepeated} />
         <Problem text={create.error} />
-        <div className="form-end">
+        <div className={room.formEnd}>
           <button type="submit" className="primary" disabled={create.busy}>
             {t("account.create")}
           </button>

@@ -6,6 +6,8 @@ import { ModelForm } from "../settings/models/ModelForm";
 import { Problem, Ready } from "../settings/parts";
 import { useRequests } from "../settings/requests";
 import type { Subscription, Trial } from "../settings/types";
+import styles from "./setup.module.css";
+import room from "../settings/settings.module.css";
 
 /** A model of one's own, tried before it is kept; or none. */
 export function ModelStep({ onDone }: { onDone: () => void }) {
@@ -31,7 +33,7 @@ function NoModel({ onSaved, onDone }: NoModelProps) {
   return (
     <>
       <ModelForm known={null} isFirst onSaved={onSaved} onCancel={null} />
-      <button type="button" className="quiet later" onClick={onDone}>
+      <button type="button" className={`quiet ${styles.later}`} onClick={onDone}>
         {t("model.skip")}
       </button>
     </>
@@ -53,13 +55,13 @@ function Chosen({ subscription, trial: first, onDone }: ChosenProps) {
   const test = useAction(async () => setTrial(await requests.testModel(subscription.name, null)));
   const answer = trial === null ? "" : t("model.answered", { model: trial.model, answer: trial.answer });
   return (
-    <div className="card stack">
+    <div className={`${room.card} ${room.stack}`}>
       <p>{t(subscription.shared ? "model.shared" : "model.saved", { name: subscription.name })}</p>
-      <p role="status" className={trial === null ? "hint" : "good"}>
+      <p role="status" className={trial === null ? "hint" : room.good}>
         {test.busy ? t("model.testing") : answer}
       </p>
       <Problem text={test.error} />
-      <div className="form-end">
+      <div className={room.formEnd}>
         <button type="button" className="primary" autoFocus onClick={onDone}>
           {t("next")}
         </button>

@@ -8,6 +8,8 @@ import { TokenCommand, WaitingFor } from "../settings/runners/TokenResult";
 import { WorkspaceField } from "../settings/runners/WorkspaceField";
 import { useActions, useAppState } from "../state/context";
 import type { RunnerToken } from "../types";
+import styles from "./setup.module.css";
+import room from "../settings/settings.module.css";
 
 /** What a new user sees run first: harmless, everywhere, and it tells where one is. */
 const FIRST_COMMAND = "!uname -a && pwd && ls";
@@ -43,14 +45,14 @@ export function RunnerStep() {
           <NameForm onAdded={setAdded} />
         </>
       ) : (
-        <div className="card stack">
+        <div className={`${room.card} ${room.stack}`}>
           <TokenCommand result={added.token} workspace={added.workspace} />
           <WaitingFor name={added.token.name} />
         </div>
       )}
       <Problem text={start.error} />
       {connected !== undefined && (
-        <div className="form-end">
+        <div className={room.formEnd}>
           <button type="button" className="primary" disabled={start.busy} onClick={() => void start.run(connected.name)}>
             {t("runner.first", { command: FIRST_COMMAND })}
           </button>
@@ -61,7 +63,7 @@ export function RunnerStep() {
           {t("runner.docker")}
         </button>
       )}
-      <button type="button" className="quiet later" onClick={actions.endWelcome}>
+      <button type="button" className={`quiet ${styles.later}`} onClick={actions.endWelcome}>
         {t("runner.skip")}
       </button>
     </>
@@ -84,7 +86,7 @@ function NameForm({ onAdded }: { onAdded: (added: Added) => void }) {
     void add.run();
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className={room.stack} onSubmit={submit}>
       <Field label={settings("runners.name")} hint={settings("runners.nameProblems.rule")}>
         {(id, hint) => (
           <input
@@ -102,7 +104,7 @@ function NameForm({ onAdded }: { onAdded: (added: Added) => void }) {
       </Field>
       <WorkspaceField value={workspace} onChange={setWorkspace} />
       <Problem text={add.error} />
-      <div className="form-end">
+      <div className={room.formEnd}>
         <button type="submit" className="primary" disabled={add.busy}>
           {t("runner.command")}
         </button>

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Logo } from "../frame/Logo";
-import "../settings/settings.css";
-import "./setup.css";
+import styles from "./setup.module.css";
+import room from "../settings/settings.module.css";
 
 const STEPS = ["account", "model", "runner"] as const;
 export type Step = (typeof STEPS)[number];
@@ -12,14 +12,14 @@ export function Steps({ step, children }: { step: Step; children: ReactNode }) {
   const { t } = useTranslation("setup");
   const at = STEPS.indexOf(step);
   return (
-    <main className="setup">
-      <div className="setup-page">
-        <p className="setup-brand">
+    <main className={`${styles.setup} ${room.alike}`}>
+      <div className={styles.setupPage}>
+        <p className={styles.setupBrand}>
           <Logo /> Sandbridge
         </p>
-        <ol className="steps" aria-label={t("steps")}>
+        <ol className={styles.steps} aria-label={t("steps")}>
           {STEPS.map((name, index) => (
-            <li key={name} aria-current={index === at ? "step" : undefined} className={index < at ? "past" : undefined}>
+            <li key={name} aria-current={index === at ? "step" : undefined} className={index < at ? styles.past : undefined}>
               {t(`${name}.step`)}
             </li>
           ))}

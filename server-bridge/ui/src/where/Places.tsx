@@ -2,7 +2,11 @@ import { DropdownMenu } from "radix-ui";
 import { Check } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { type Option, placeName } from "../state/where";
+import marks from "../kit/marks.module.css";
+import { classes } from "../lib/classes";
 import { machine } from "./machine";
+import styles from "./where.module.css";
+import menus from "../kit/Menu.module.css";
 
 interface Props {
   options: Option[];
@@ -21,14 +25,14 @@ export function Places({ options, value, automatic, onChoose }: Props) {
         <DropdownMenu.RadioItem
           key={option.value}
           value={option.value}
-          className="menu-item place"
+          className={`${menus.menuItem} ${styles.place}`}
           data-state-of-place={option.state}
           aria-label={`${option.kind === "automatic" ? t("automatic") : placeName(option.value)}${option.state === "online" ? "" : `, ${t(option.state)}`}`}
         >
-          <span className={option.kind === "automatic" ? "dot none" : `dot ${option.state}`} aria-hidden="true" />
-          <span className="place-name">{option.kind === "automatic" ? t("automatic") : placeName(option.value)}</span>
-          {option.runner?.profile && <span className="where-profile">{option.runner.profile}</span>}
-          <DropdownMenu.ItemIndicator className="place-check">
+          <span className={classes(marks.dot, option.kind === "automatic" ? marks.none : marks[option.state])} aria-hidden="true" />
+          <span className={styles.placeName}>{option.kind === "automatic" ? t("automatic") : placeName(option.value)}</span>
+          {option.runner?.profile && <span className={styles.whereProfile}>{option.runner.profile}</span>}
+          <DropdownMenu.ItemIndicator className={styles.placeCheck}>
             <Check aria-hidden="true" />
           </DropdownMenu.ItemIndicator>
           <Details option={option} automatic={automatic} />
@@ -59,7 +63,7 @@ function Details({ option, automatic }: { option: Option; automatic: string }) {
     lines.push({ text: option.note ?? t("hints.unavailable"), warns: true });
   }
   return lines.map(({ text, warns }) => (
-    <span key={text} className={warns ? "place-line warns" : "place-line"}>
+    <span key={text} className={warns ? `${styles.placeLine} ${styles.warns}` : styles.placeLine}>
       {text}
     </span>
   ));

@@ -7,7 +7,10 @@ import { useActions, useAppState, useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
 import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
 import { Places } from "./Places";
-import "./where.css";
+import { classes } from "../lib/classes";
+import styles from "./where.module.css";
+import menus from "../kit/Menu.module.css";
+import marks from "../kit/marks.module.css";
 
 /** Where the next command runs, always in view, and the switch of it. */
 export function WhereMenu() {
@@ -16,7 +19,7 @@ export function WhereMenu() {
   const actions = useActions();
   const { openSettings } = useFrame();
   const chat = useSelected(openChatOf);
-  if (settings === null) return <div className="where" aria-busy="true" />;
+  if (settings === null) return <div className={styles.where} aria-busy="true" />;
   const bound = chat?.runner ?? null;
   const now = where(settings, runners, bound);
 
@@ -33,14 +36,14 @@ export function WhereMenu() {
     actions.bindChat(chat.id, value === AUTOMATIC ? null : value).catch(actions.report);
   };
   return (
-    <div className="where" data-testid="where" data-state={now.state}>
+    <div className={styles.where} data-testid="where" data-state={now.state}>
       <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger asChild>
           <WhereButton now={now} />
         </DropdownMenu.Trigger>
         <DropdownMenu.Portal>
-          <DropdownMenu.Content className="menu places" align="start" sideOffset={6} collisionPadding={8}>
-            <DropdownMenu.Label className="menu-label">{t("activeRunner")}</DropdownMenu.Label>
+          <DropdownMenu.Content className={`${menus.menu} ${styles.places}`} align="start" sideOffset={6} collisionPadding={8}>
+            <DropdownMenu.Label className={menus.menuLabel}>{t("activeRunner")}</DropdownMenu.Label>
             <Places
               options={options(settings, runners, settings.active_runner)}
               value={settings.active_runner ?? AUTOMATIC}
@@ -49,13 +52,13 @@ export function WhereMenu() {
             />
             {chat !== null && (
               <DropdownMenu.Sub>
-                <DropdownMenu.SubTrigger className="menu-item sub">
+                <DropdownMenu.SubTrigger className={`${menus.menuItem} ${styles.sub}`}>
                   <Pin aria-hidden="true" />
                   {t("thisChat")}
-                  <ChevronDown aria-hidden="true" className="turn" />
+                  <ChevronDown aria-hidden="true" className={styles.turn} />
                 </DropdownMenu.SubTrigger>
                 <DropdownMenu.Portal>
-                  <DropdownMenu.SubContent className="menu places" collisionPadding={8}>
+                  <DropdownMenu.SubContent className={`${menus.menu} ${styles.places}`} collisionPadding={8}>
                     <Places
                       options={options(settings, runners, bound)}
                       value={bound ?? AUTOMATIC}
@@ -66,8 +69,8 @@ export function WhereMenu() {
                 </DropdownMenu.Portal>
               </DropdownMenu.Sub>
             )}
-            <DropdownMenu.Separator className="menu-line" />
-            <DropdownMenu.Item className="menu-item" onSelect={() => openSettings("runners")}>
+            <DropdownMenu.Separator className={menus.menuLine} />
+            <DropdownMenu.Item className={menus.menuItem} onSelect={() => openSettings("runners")}>
               {t("manage")}
             </DropdownMenu.Item>
           </DropdownMenu.Content>
@@ -87,14 +90,14 @@ function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"butto
     <button
       type="button"
       {...trigger}
-      className="where-button"
+      className={styles.whereButton}
       title={now.by === "chat" ? t("bound") : t("activeRunner")}
     >
       <span className="unseen">{t("activeRunner")}:</span>
-      <span className={`dot ${now.state}`} aria-hidden="true" />
+      <span className={classes(marks.dot, marks[now.state])} aria-hidden="true" />
       {now.by === "chat" && <Pin aria-hidden="true" />}
-      <span className="where-name">{place}</span>
-      {profile && <span className="where-profile">{profile}</span>}
+      <span className={styles.whereName}>{place}</span>
+      {profile && <span className={styles.whereProfile}>{profile}</span>}
       {now.place !== null && <span className="unseen">{t(now.state)}</span>}
       <ChevronDown aria-hidden="true" />
     </button>
@@ -109,7 +112,7 @@ function Reason({ now }: { now: Where }) {
   if (now.hint === null) return null;
   if (now.hint === "noRunner") {
     return (
-      <button type="button" className="where-call" onClick={() => openSettings("runners")}>
+      <button type="button" className={styles.whereCall} onClick={() => openSettings("runners")}>
         {t("connect")}
       </button>
     );
@@ -117,7 +120,7 @@ function Reason({ now }: { now: Where }) {
   const layers = runners.find((runner) => runner.name === now.place)?.refused.join(", ") ?? "";
   const said = t(`hints.${now.hint}`, { layers });
   return (
-    <span className="where-reason" title={now.note ?? said}>
+    <span className={styles.whereReason} title={now.note ?? said}>
       {said}
     </span>
   );

@@ -1,6 +1,9 @@
 import { Popover } from "radix-ui";
 import { useTranslation } from "react-i18next";
 import type { ChatDetails } from "../../types";
+import { classes } from "../../lib/classes";
+import styles from "../composer/composer.module.css";
+import menus from "../../kit/Menu.module.css";
 
 const RADIUS = 7;
 const ROUND = 2 * Math.PI * RADIUS;
@@ -17,16 +20,16 @@ export function ContextRing({ details }: { details: ChatDetails }) {
   return (
     <Popover.Root>
       <Popover.Trigger asChild>
-        <button type="button" className={`quiet ring ${tone}`} aria-label={name} title={name}>
+        <button type="button" className={classes("quiet", styles.ring, styles[tone])} aria-label={name} title={name}>
           <svg viewBox="0 0 18 18" aria-hidden="true">
             <circle cx="9" cy="9" r={RADIUS} />
-            <circle className="used" cx="9" cy="9" r={RADIUS} strokeDasharray={`${share * ROUND} ${ROUND}`} />
+            <circle className={styles.used} cx="9" cy="9" r={RADIUS} strokeDasharray={`${share * ROUND} ${ROUND}`} />
           </svg>
           <span>{usage.cost_micros > 0 ? cost(usage.cost_micros) : context !== null && `${percent} %`}</span>
         </button>
       </Popover.Trigger>
       <Popover.Portal>
-        <Popover.Content className="menu usage" align="end" side="top" sideOffset={4} collisionPadding={8} aria-label={t("context.title")}>
+        <Popover.Content className={`${menus.menu} ${styles.usage}`} align="end" side="top" sideOffset={4} collisionPadding={8} aria-label={t("context.title")}>
           <dl>
             {context !== null && (
               <>

@@ -1,6 +1,8 @@
 import { ChevronDown } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
+import styles from "../composer/composer.module.css";
+import menus from "../../kit/Menu.module.css";
 
 export interface Choice {
   value: string;
@@ -25,18 +27,18 @@ export function Picker({ name, value, choices, icon, onOpen, onChoose }: Props) 
   return (
     <DropdownMenu.Root modal={false} onOpenChange={(open) => open && onOpen?.()}>
       <DropdownMenu.Trigger asChild>
-        <button type="button" className="quiet picker" aria-label={`${name}: ${chosen?.label ?? value}`} title={name}>
+        <button type="button" className={`quiet ${styles.picker}`} aria-label={`${name}: ${chosen?.label ?? value}`} title={name}>
           {icon}
           <span>{chosen?.label ?? value}</span>
           <ChevronDown aria-hidden="true" />
         </button>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content className="menu picker-menu" align="start" side="top" sideOffset={4} collisionPadding={8}>
+        <DropdownMenu.Content className={`${menus.menu} ${styles.pickerMenu}`} align="start" side="top" sideOffset={4} collisionPadding={8}>
           <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
             {choices.map((choice) => (
-              <DropdownMenu.RadioItem key={choice.value} value={choice.value} className="menu-item">
-                <span className="label">{choice.label}</span>
+              <DropdownMenu.RadioItem key={choice.value} value={choice.value} className={menus.menuItem}>
+                <span className={styles.label}>{choice.label}</span>
                 {choice.about !== undefined && <span className="hint">{choice.about}</span>}
               </DropdownMenu.RadioItem>
             ))}

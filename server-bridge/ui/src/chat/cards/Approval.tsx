@@ -7,6 +7,8 @@ import type { Agent, Message } from "../../types";
 import { AnswerProblem, isTooLate } from "./AnswerProblem";
 import { ApprovalFacts } from "./ApprovalFacts";
 import { LazyDiff } from "./LazyDiff";
+import styles from "./cards.module.css";
+import dialogs from "../../kit/Dialog.module.css";
 
 interface Props {
   message: Message;
@@ -38,13 +40,13 @@ export function Approval({ message, tool }: Props) {
   const edit = tool.data?.kind === "edit" && !tool.data.is_cut ? tool.data : null;
   const { approval } = tool;
   return (
-    <div className="approval" role="group" aria-label={title} tabIndex={-1} data-asking={message.id} onKeyDown={onKeyDown}>
-      <p className="question">
+    <div className={styles.approval} role="group" aria-label={title} tabIndex={-1} data-asking={message.id} onKeyDown={onKeyDown}>
+      <p className={dialogs.question}>
         <strong>{title}</strong>
       </p>
       {tool.asked_by !== undefined && <p className="hint">{t("approval.askedBy", { name: tool.asked_by })}</p>}
       {approval === undefined ? (
-        <pre className="output" role="group" tabIndex={0} aria-label={t("approval.detail")}>
+        <pre className={styles.output} role="group" tabIndex={0} aria-label={t("approval.detail")}>
           {tool.detail ?? tool.hint}
         </pre>
       ) : (
@@ -53,7 +55,7 @@ export function Approval({ message, tool }: Props) {
       {edit !== null && <LazyDiff edit={edit} path={approval?.target ?? tool.hint} />}
       {approval?.always !== undefined && <p className="hint">{t("approval.holds", { what: approval.always })}</p>}
       {approval?.only_once !== undefined && <p className="hint">{t("approval.onlyOnce", { why: approval.only_once })}</p>}
-      <div className="answers">
+      <div className={styles.answers}>
         <button type="button" className="primary" aria-keyshortcuts="a" disabled={isClosed} onClick={() => say(true, false)}>
           {t("approval.allow")}
         </button>
@@ -65,7 +67,7 @@ export function Approval({ message, tool }: Props) {
         <button type="button" className="danger" aria-keyshortcuts="d" disabled={isClosed} onClick={() => say(false, false)}>
           {t("approval.deny")}
         </button>
-        <span className="hint keys">{t("approval.keys")}</span>
+        <span className={`hint ${styles.keys}`}>{t("approval.keys")}</span>
       </div>
       <AnswerProblem problem={answer.problem} />
     </div>

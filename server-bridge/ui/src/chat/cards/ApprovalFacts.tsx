@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { placeName } from "../../state/where";
 import type { ApprovalDocument, Edit } from "../../types";
+import styles from "./cards.module.css";
 
 /**
  * What is to be allowed: what it does, to which file, where, and each thing that the model wrote in an element of its own, so that
@@ -12,7 +13,7 @@ export function ApprovalFacts({ approval, edit }: { approval: ApprovalDocument; 
   const parts = approval.parts.filter((part) => edit === null || part.is_in_edit !== true);
   return (
     <>
-      <dl className="facts">
+      <dl className={styles.facts}>
         <dt>{t("approval.effect")}</dt>
         <dd>{approval.effect}</dd>
         {target !== undefined && (
@@ -41,9 +42,9 @@ export function ApprovalFacts({ approval, edit }: { approval: ApprovalDocument; 
         )}
       </dl>
       {parts.map((part, at) => (
-        <figure key={at} className="part">
+        <figure key={at} className={styles.part}>
           <figcaption>{part.label}</figcaption>
-          <pre className="output" role="group" tabIndex={0} aria-label={part.label}>
+          <pre className={styles.output} role="group" tabIndex={0} aria-label={part.label}>
             {part.text}
           </pre>
         </figure>

@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { FOLDED_BLANK_LINES } from "../../limits";
 import type { Edit } from "../../types";
+import styles from "./cards.module.css";
 
 interface Line {
   kind: "same" | "added" | "removed";
@@ -19,17 +20,17 @@ export default function DiffView({ edit, path }: { edit: Edit; path: string }) {
   const { t } = useTranslation("chat");
   const lines = useMemo(() => folded(linesOf(edit), (count) => t("diff.blank", { count })), [edit, t]);
   return (
-    <div className="diff" role="group" tabIndex={0} aria-label={t("diff.label", { path })}>
+    <div className={styles.diff} role="group" tabIndex={0} aria-label={t("diff.label", { path })}>
       <table>
         <tbody>
           {lines.map((line, at) => (
-            <tr key={at} className={line.kind}>
-              <td className="number">{line.old}</td>
-              <td className="number">{line.new}</td>
-              <td className="sign" aria-label={line.kind === "same" ? undefined : t(`diff.${line.kind}`)}>
+            <tr key={at} className={styles[line.kind]}>
+              <td className={styles.number}>{line.old}</td>
+              <td className={styles.number}>{line.new}</td>
+              <td className={styles.sign} aria-label={line.kind === "same" ? undefined : t(`diff.${line.kind}`)}>
                 {SIGN[line.kind]}
               </td>
-              <td className="text">{line.text}</td>
+              <td className={styles.text}>{line.text}</td>
             </tr>
           ))}
         </tbody>

@@ -7,6 +7,8 @@ import type { LiveOutput } from "../../state/output";
 import type { Exec, Message } from "../../types";
 import { execSummary } from "./execSummary";
 import { OutputView } from "./OutputView";
+import { classes } from "../../lib/classes";
+import styles from "./cards.module.css";
 
 interface Props {
   message: Message;
@@ -21,9 +23,9 @@ export function ExecCard({ message, exec, live }: Props) {
   const cancel = useAction(actions.cancel);
   const { text, tone } = execSummary(exec, t);
   return (
-    <div className={`exec-card ${tone}`}>
-      <pre className="command">
-        <span className="prompt" aria-hidden="true">
+    <div className={classes(styles.execCard, styles[tone])} data-tone={tone}>
+      <pre className={styles.command}>
+        <span className={styles.prompt} aria-hidden="true">
           ${" "}
         </span>
         <code>{exec.command}</code>
@@ -31,7 +33,7 @@ export function ExecCard({ message, exec, live }: Props) {
       <OutputView text={message.text} live={live} />
       {exec.error !== null && <p className="problem">{exec.error}</p>}
       <footer>
-        <span className="status" data-testid="exec-status">
+        <span className={styles.status} data-testid="exec-status">
           {text}
         </span>
         {exec.output_path !== null && (

@@ -1,11 +1,12 @@
 import { lazy, Suspense } from "react";
 import type { Edit } from "../../types";
+import styles from "./cards.module.css";
 
 const DiffView = lazy(() => import("./DiffView"));
 
 /** The same as `DiffView`, which is loaded with the first change that is shown. */
 export function LazyDiff({ edit, path }: { edit: Edit; path: string }) {
-  const plain = <pre className="output">{edit.new}</pre>;
+  const plain = <pre className={styles.output}>{edit.new}</pre>;
   return (
     <Suspense fallback={plain}>
       <DiffView edit={edit} path={path} />

@@ -4,6 +4,7 @@ import { colouredText } from "../../lib/terminal";
 import { useStickToEnd } from "../../lib/useStickToEnd";
 import type { LiveOutput, Segment } from "../../state/output";
 import { Coloured } from "./Coloured";
+import styles from "./cards.module.css";
 
 interface Props {
   /** The stored output, shown where nothing better is known. */
@@ -27,11 +28,11 @@ function Stored({ text, lines }: { text: string; lines: number | undefined }) {
   const isLong = lines !== undefined && split.length > lines + 1;
   return (
     <>
-      <pre className="output" role="group" tabIndex={0} aria-label={t("output")}>
+      <pre className={styles.output} role="group" tabIndex={0} aria-label={t("output")}>
         <Coloured text={isLong && !whole ? split.slice(0, lines).join("\n") : all} />
       </pre>
       {isLong && (
-        <button type="button" className="quiet more" onClick={() => setWhole(!whole)}>
+        <button type="button" className={`quiet ${styles.more}`} onClick={() => setWhole(!whole)}>
           {whole ? t("tool.showLess") : t("tool.showMore", { count: split.length })}
         </button>
       )}
@@ -44,8 +45,8 @@ function Live({ live }: { live: LiveOutput }) {
   const [view, onScroll] = useStickToEnd<HTMLPreElement>(live);
   const blocks = useMemo(() => blocksOf(live.segments), [live.segments]);
   return (
-    <pre className="output" role="group" ref={view} onScroll={onScroll} tabIndex={0} aria-label={t("output")}>
-      {live.dropped && <span className="gap">{`${t("earlierNotShown")}\n`}</span>}
+    <pre className={styles.output} role="group" ref={view} onScroll={onScroll} tabIndex={0} aria-label={t("output")}>
+      {live.dropped && <span className={styles.gap}>{`${t("earlierNotShown")}\n`}</span>}
       {blocks.map((block) => (
         <Block key={block.id} runs={block.runs} last={block.runs.at(-1)} />
       ))}
@@ -75,7 +76,7 @@ interface BlockProps {
 const Block = memo(
   function Block({ runs }: BlockProps) {
     return (
-      <div className="lines">
+      <div>
         {runs.map((segment) => (
           <Run key={segment.id} segment={segment} />
         ))}
@@ -87,9 +88,9 @@ const Block = memo(
 
 const Run = memo(function Run({ segment }: { segment: Segment }) {
   const { t } = useTranslation("chat");
-  if (segment.channel === "gap") return <span className="gap">{`\n${t("gap")}\n`}</span>;
+  if (segment.channel === "gap") return <span className={styles.gap}>{`\n${t("gap")}\n`}</span>;
   return (
-    <span className={segment.channel}>
+    <span className={styles[segment.channel]}>
       <Coloured text={segment.text} style={segment.style} />
     </span>
   );

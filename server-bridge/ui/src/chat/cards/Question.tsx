@@ -7,6 +7,7 @@ import type { Message } from "../../types";
 import { useAnswer } from "../composer/useDraft";
 import { Markdown } from "../markdown/Markdown";
 import { AnswerProblem, isTooLate } from "./AnswerProblem";
+import styles from "./cards.module.css";
 
 interface Props {
   message: Message;
@@ -29,10 +30,10 @@ export function Question({ message, question, options }: Props) {
     if (words.trim() !== "" && !isClosed) void say(words);
   };
   return (
-    <form className="approval" aria-label={t("question.label")} data-asking={message.id} tabIndex={-1} onSubmit={submit}>
+    <form className={styles.approval} aria-label={t("question.label")} data-asking={message.id} tabIndex={-1} onSubmit={submit}>
       <Markdown text={question} />
       {options.length > 0 && (
-        <div className="options">
+        <div className={styles.options}>
           {options.map((option, at) => (
             <button key={at} type="button" disabled={isClosed} onClick={() => void say(option)}>
               {option}
@@ -40,7 +41,7 @@ export function Question({ message, question, options }: Props) {
           ))}
         </div>
       )}
-      <div className="answers">
+      <div className={styles.answers}>
         <input
           aria-label={t("question.own")}
           placeholder={t("question.ownPlaceholder")}

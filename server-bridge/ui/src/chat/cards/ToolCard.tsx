@@ -13,6 +13,9 @@ import { LazyDiff } from "./LazyDiff";
 import { OutputView } from "./OutputView";
 import { Question } from "./Question";
 import { iconOf, linesAtFirst } from "./toolLook";
+import { classes } from "../../lib/classes";
+import styles from "./cards.module.css";
+import marks from "../../kit/marks.module.css";
 
 type Tool = Extract<Agent, { kind: "tool" }>;
 
@@ -33,26 +36,26 @@ export function ToolCard({ message, tool, live }: Props) {
   const shown = open || tool.status === "asking";
   const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;
   return (
-    <div className={`exec-card tool ${TONE[tool.status]}`}>
-      <button type="button" className="head" data-testid="tool" aria-expanded={shown} aria-controls={body} onClick={toggle}>
-        <ChevronRight className="chevron" aria-hidden="true" />
+    <div className={classes(styles.execCard, styles.tool, styles[TONE[tool.status]])} data-tone={TONE[tool.status]}>
+      <button type="button" className={styles.head} data-testid="tool" aria-expanded={shown} aria-controls={body} onClick={toggle}>
+        <ChevronRight className={marks.chevron} aria-hidden="true" />
         {createElement(iconOf(tool.tool), { "aria-hidden": true })}
         <strong>{tool.tool}</strong>
         <code>{tool.hint.split("\n")[0]}</code>
         {edit && <EditCount edit={edit} />}
         {tool.place !== null && (
-          <span className="chip" title={t("tool.where", { place: placeName(tool.place) })}>
+          <span className={styles.chip} title={t("tool.where", { place: placeName(tool.place) })}>
             {placeName(tool.place)}
           </span>
         )}
-        <span className="status">
+        <span className={styles.status}>
           {tool.status === "running" && <Running place={tool.place} />}
           {tool.status !== "running" && tool.status !== "done" && t(`tool.${tool.status}`)}
           {tool.duration_ms !== undefined && ` ${duration(tool.duration_ms)}`}
         </span>
       </button>
       {tool.sub_agent && <Progress agent={tool.sub_agent} from={message.chat_id} />}
-      <div id={body} className="body" hidden={!shown}>
+      <div id={body} hidden={!shown}>
         {shown && <Body message={message} tool={tool} live={live} edit={edit} />}
       </div>
     </div>
@@ -77,8 +80,8 @@ function EditCount({ edit }: { edit: Edit }) {
   while (end < Math.min(before.length, after.length) - same && before.at(-1 - end) === after.at(-1 - end)) end += 1;
   const [added, removed] = [after.length - same - end, before.length - same - end];
   return (
-    <span className="edit-count" role="img" aria-label={t("diff.summary", { added, removed })}>
-      <span className="added">+{added}</span> <span className="removed">−{removed}</span>
+    <span className={styles.editCount} role="img" aria-label={t("diff.summary", { added, removed })}>
+      <span className={styles.added}>+{added}</span> <span className={styles.removed}>−{removed}</span>
     </span>
   );
 }
@@ -89,7 +92,7 @@ function Progress({ agent, from }: { agent: SubAgent; from: string }) {
   const { enterChat } = useActions();
   const name = [agent.role, agent.instance].filter(Boolean).join(" ");
   return (
-    <p className="sub-agent" data-testid="sub-agent">
+    <p className={styles.subAgent} data-testid="sub-agent">
       {name !== "" && <strong>{name}</strong>}
       <span>{t("agent.steps", { count: agent.steps })}</span>
       {agent.doing && <code>{agent.doing}</code>}
@@ -110,7 +113,7 @@ function Body({ message, tool, live, edit }: Props & { edit: Edit | null }) {
   if (edit !== null) return <LazyDiff edit={edit} path={tool.hint} />;
   return (
     <>
-      {tool.hint.includes("\n") && <pre className="command">{tool.hint}</pre>}
+      {tool.hint.includes("\n") && <pre className={styles.command}>{tool.hint}</pre>}
       <OutputView text={message.text} live={live} lines={linesAtFirst(tool.tool)} />
     </>
   );

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { Completion } from "./completion";
 import type { Completions } from "./useCompletion";
+import styles from "./composer.module.css";
 
 interface Props {
   id: string;
@@ -17,7 +18,7 @@ export function CompletionList({ id, completions, onChoose }: Props) {
   useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [marked]);
   if (found.length === 0) return null;
   return (
-    <ul id={id} className="completions" role="listbox" aria-label={wanted?.kind === "path" ? t("complete.files") : t("complete.commands")}>
+    <ul id={id} className={styles.completions} role="listbox" aria-label={wanted?.kind === "path" ? t("complete.files") : t("complete.commands")}>
       {found.map((completion, at) => (
         <li
           key={completion.insert}

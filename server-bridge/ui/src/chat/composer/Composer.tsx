@@ -21,7 +21,7 @@ import { type Completion, completed } from "./completion";
 import { useAttachments } from "./useAttachments";
 import { useCompletion } from "./useCompletion";
 import { useDraft, useEdit } from "./useDraft";
-import "./composer.css";
+import styles from "./composer.module.css";
 
 interface Props {
   chatId: string | null;
@@ -120,7 +120,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
 
   return (
     <form
-      className="composer"
+      className={styles.composer}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -129,7 +129,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
       onDrop={(event) => take(event, event.dataTransfer)}
     >
       {edit !== null && (
-        <p className="editing hint">
+        <p className={`${styles.editing} hint`}>
           <span>{t("editing")}</span>
           <button type="button" className="quiet" disabled={busy} onClick={() => setEdit(null)}>
             {t("stopEditing")}
@@ -142,10 +142,11 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
         </p>
       )}
       <CompletionList id={list} completions={completions} onChoose={choose} />
-      <div className="box">
+      <div className={styles.box}>
         <AttachmentList attached={files.attached} onRemove={files.remove} />
         <textarea
           ref={field}
+          data-composer
           aria-label={t("message")}
           placeholder={t("placeholder")}
           rows={1}
@@ -165,7 +166,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
           onPaste={(event) => take(event, event.clipboardData)}
           onKeyDown={onKeyDown}
         />
-        <div className="bar">
+        <div className={styles.bar}>
           <AttachButton onFiles={files.add} />
           {children}
           <button type="submit" className="primary icon" aria-label={t("send")} title={t("sendKeys")} disabled={!isSendable}>

@@ -1,6 +1,7 @@
 import { Suspense, lazy, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { forEditing } from "./text";
+import styles from "./files.module.css";
 
 const Difference = lazy(() => import("./Difference"));
 
@@ -25,9 +26,9 @@ export function Conflict({ mine, theirs, busy, onOverwrite, onReload, onGoOn }: 
   const [isSure, setIsSure] = useState(false);
   const { now } = theirs;
   return (
-    <div className="file-conflict" role="alertdialog" aria-label={t("file.conflict")}>
+    <div className={styles.fileConflict} role="alertdialog" aria-label={t("file.conflict")}>
       <p>{now === null ? t("file.conflictGone") : t("file.conflict")}</p>
-      <div className="file-buttons">
+      <div className={styles.fileButtons}>
         {now !== null && (
           <button type="button" aria-expanded={isShown} onClick={() => setIsShown(!isShown)}>
             {t("file.difference")}

@@ -10,6 +10,7 @@ import { files } from "./requests";
 import { sha256Hex } from "./sha256";
 import { forEditing, forFile } from "./text";
 import { readNow } from "./useContent";
+import styles from "./files.module.css";
 
 interface Props {
   place: string;
@@ -74,8 +75,8 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
   };
   const busy = save.busy || overwrite.busy;
   return (
-    <div className="file-editor" onKeyDown={onKeyDown}>
-      {draft.ends === "mixed" && <p className="caution files-problem">{t("file.mixedEnds")}</p>}
+    <div className={styles.fileEditor} onKeyDown={onKeyDown}>
+      {draft.ends === "mixed" && <p className={`caution ${styles.filesProblem}`}>{t("file.mixedEnds")}</p>}
       {theirs !== null && (
         <Conflict
           mine={draft.text}
@@ -93,7 +94,7 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
         autoFocus
         onChange={(event) => keep({ text: event.target.value })}
       />
-      <div className="file-buttons">
+      <div className={styles.fileButtons}>
         <button type="button" className="primary" disabled={busy} title="Ctrl+S" onClick={() => void save.run(true)}>
           {t("file.save")}
         </button>

@@ -7,6 +7,8 @@ import type { DroppedFile } from "./dropped";
 import { type Path, WORKSPACE, child, entryNameProblem, keyOf, nameOf, parent } from "./path";
 import { files } from "./requests";
 import { uploads } from "./uploads";
+import styles from "./files.module.css";
+import dialogs from "../../kit/Dialog.module.css";
 
 /** What is asked before something changes. */
 export type Asked =
@@ -68,12 +70,12 @@ function NameDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { ki
   };
   return (
     <Dialog title={t(`file.ask.${asked.kind}`, { into: into.text || t("file.workspace") })} onClose={onClose}>
-      <form className="dialog-body" onSubmit={(event) => void submit(event)}>
+      <form className={dialogs.dialogBody} onSubmit={(event) => void submit(event)}>
         <input aria-label={t("file.name")} value={name} autoFocus spellCheck={false} autoComplete="off" onChange={(event) => setName(event.target.value)} />
         <p className="problem" role="alert">
           {problem ?? change.error}
         </p>
-        <div className="dialog-buttons">
+        <div className={dialogs.dialogButtons}>
           <button type="submit" className="primary" disabled={change.busy}>
             {asked.kind === "rename" ? t("file.rename") : t("file.create")}
           </button>
@@ -101,12 +103,12 @@ function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { 
   });
   return (
     <Dialog title={t("file.ask.delete", { name: nameOf(path) })} onClose={onClose}>
-      <div className="dialog-body">
+      <div className={dialogs.dialogBody}>
         <p>{t(isDirectory ? "file.deleteDirectory" : "file.deleteFile", { path: path.text, place })}</p>
         <p className="problem" role="alert">
           {remove.error}
         </p>
-        <div className="dialog-buttons">
+        <div className={dialogs.dialogButtons}>
           <button type="button" className="danger" disabled={remove.busy} onClick={() => void remove.run()}>
             {t("file.delete")}
           </button>
@@ -145,13 +147,13 @@ function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "u
   const bytes = asked.files.reduce((sum, { content }) => sum + content.size, 0);
   return (
     <Dialog title={t("file.ask.replace")} onClose={onClose}>
-      <div className="dialog-body">
+      <div className={dialogs.dialogBody}>
         {look.error !== null && <p className="problem">{look.error}</p>}
-        <ul className="replaced">
+        <ul className={styles.replaced}>
           {replaced?.slice(0, REPLACED_SHOWN).map((name) => <li key={name}>{name}</li>)}
         </ul>
         {(replaced?.length ?? 0) > REPLACED_SHOWN && <p className="hint">…</p>}
-        <div className="dialog-buttons">
+        <div className={dialogs.dialogButtons}>
           {replaced !== null && (
             <button type="button" className="danger" onClick={() => begin(asked.files)}>
               {t("file.replaceAll", { size: bytesText(bytes) })}

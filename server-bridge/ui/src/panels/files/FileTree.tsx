@@ -5,6 +5,8 @@ import { Virtuoso, type VirtuosoHandle } from "react-virtuoso";
 import { bytesText } from "../size";
 import type { Entry, Path } from "./path";
 import { type Row, moved, parentRow, typedAhead } from "./tree";
+import { classes } from "../../lib/classes";
+import styles from "./files.module.css";
 
 export type EntryRow = Extract<Row, { kind: "entry" }>;
 
@@ -42,7 +44,7 @@ export function FileTree(props: Props) {
   return (
     <Virtuoso<Row, TreeContext>
       ref={list}
-      className="file-tree"
+      className={styles.fileTree}
       data={rows}
       context={{
         label: t("file.tree"),
@@ -127,7 +129,7 @@ function EntryItem({ id, row, isSelected, isUnsaved, onSelect, onActivate, onDro
   const { entry, level } = row;
   return (
     <div
-      className="tree-row"
+      className={styles.treeRow}
       role="treeitem"
       id={id}
       aria-level={level}
@@ -147,21 +149,21 @@ function EntryItem({ id, row, isSelected, isUnsaved, onSelect, onActivate, onDro
         onDropFiles(row, event.dataTransfer);
       }}
     >
-      <span className="twist" aria-hidden="true">
+      <span className={styles.twist} aria-hidden="true">
         {row.isOpen !== null && (row.isOpen ? <ChevronDown /> : <ChevronRight />)}
       </span>
       <KindIcon kind={entry.kind} isOpen={row.isOpen === true} />
-      <span className="name">{entry.name}</span>
-      {isUnsaved(row.path) && <span className="unsaved" role="img" aria-label={t("file.unsaved")} title={t("file.unsaved")} />}
+      <span className={styles.name}>{entry.name}</span>
+      {isUnsaved(row.path) && <span className={styles.unsaved} role="img" aria-label={t("file.unsaved")} title={t("file.unsaved")} />}
       {entry.kind === "symlink" && <span className="hint">{t("file.link")}</span>}
-      {entry.kind === "file" && <span className="hint size">{bytesText(entry.size)}</span>}
+      {entry.kind === "file" && <span className="hint">{bytesText(entry.size)}</span>}
     </div>
   );
 }
 
 function KindIcon({ kind, isOpen }: { kind: Entry["kind"]; isOpen: boolean }) {
   const Icon = { file: File, directory: isOpen ? FolderOpen : Folder, symlink: CornerDownRight, other: FileQuestion }[kind];
-  return <Icon className={`kind ${kind}`} aria-hidden="true" />;
+  return <Icon className={classes(styles.kind, styles[kind])} aria-hidden="true" />;
 }
 
 function AboutItem({ row, onMore }: { row: Exclude<Row, EntryRow>; onMore: (directory: Path) => void }) {
@@ -169,7 +171,7 @@ function AboutItem({ row, onMore }: { row: Exclude<Row, EntryRow>; onMore: (dire
   const indent = { paddingInlineStart: `${1.6 + (row.level - 1) * 0.9}rem` };
   // Rows of a tree are tree items, whatever they say.
   return (
-    <div className="tree-row about" role="treeitem" aria-level={row.level} aria-selected={false} style={indent}>
+    <div className={`${styles.treeRow} ${styles.about}`} role="treeitem" aria-level={row.level} aria-selected={false} style={indent}>
       {row.kind === "loading" && <span className="hint">{t("file.loading")}</span>}
       {row.kind === "empty" && <span className="hint">{t("file.empty")}</span>}
       {row.kind === "error" && <span className="problem">{row.text}</span>}

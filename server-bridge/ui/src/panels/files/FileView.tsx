@@ -13,6 +13,7 @@ import { type Path, nameOf } from "./path";
 import { downloadUrl } from "./requests";
 import { forEditing, lineEnds } from "./text";
 import { type Content, type Loaded, useContent } from "./useContent";
+import styles from "./files.module.css";
 
 interface Props {
   place: string;
@@ -52,12 +53,12 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
     if (isSaved) onSaved();
   };
   return (
-    <section className="file-view" aria-label={nameOf(path)} aria-busy={busy}>
+    <section className={styles.fileView} aria-label={nameOf(path)} aria-busy={busy}>
       <header>
-        <button type="button" className="quiet icon back" aria-label={t("file.back")} onClick={onClose}>
+        <button type="button" className={`quiet icon ${styles.back}`} aria-label={t("file.back")} onClick={onClose}>
           <ArrowLeft aria-hidden="true" />
         </button>
-        <div className="file-facts">
+        <div className={styles.fileFacts}>
           <h3 title={path.text}>{nameOf(path)}</h3>
           {loaded !== null && <Facts loaded={loaded} />}
         </div>
@@ -79,12 +80,12 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
         >
           <Download aria-hidden="true" />
         </DownloadLink>
-        <button type="button" className="quiet icon close" aria-label={t("file.closeFile")} onClick={onClose}>
+        <button type="button" className={`quiet icon ${styles.close}`} aria-label={t("file.closeFile")} onClick={onClose}>
           <X aria-hidden="true" />
         </button>
       </header>
       {error !== null && (
-        <p className="problem files-problem" role="alert">
+        <p className={`problem ${styles.filesProblem}`} role="alert">
           {errorText(error)}
         </p>
       )}
@@ -92,7 +93,7 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
         <Editor place={place} owner={owner} path={path} draft={draft} onEnd={stopEditing} onSaved={onSaved} />
       ) : (
         <>
-          {busy && content === undefined && <p className="hint files-none">{t("file.loading")}</p>}
+          {busy && content === undefined && <p className={`hint ${styles.filesNone}`}>{t("file.loading")}</p>}
           {loaded !== null && content !== undefined && <Body path={path} size={loaded.stat.size} content={content} load={load} />}
         </>
       )}
@@ -123,14 +124,14 @@ function Body({ path, size, content, load }: { path: Path; size: number; content
       );
     case "image":
       return (
-        <div className="file-image">
+        <div className={styles.fileImage}>
           <img src={content.address} alt={t("file.image", { name: nameOf(path) })} />
         </div>
       );
     case "binary":
-      return <p className="hint files-none">{t("file.binary")}</p>;
+      return <p className={`hint ${styles.filesNone}`}>{t("file.binary")}</p>;
     case "other":
-      return <p className="hint files-none">{t("file.special")}</p>;
+      return <p className={`hint ${styles.filesNone}`}>{t("file.special")}</p>;
   }
 }
 
@@ -140,7 +141,7 @@ function Pieces({ size, content, load }: { size: number; content: Extract<Conten
   const { offset, length } = content;
   const last = Math.max(0, size - FILE_PIECE_BYTES);
   return (
-    <div className="file-pieces">
+    <div className={styles.filePieces}>
       <span className="hint" role="status">
         {t("file.piece", { from: bytesText(offset), to: bytesText(offset + length), size: bytesText(size) })}
       </span>

@@ -16,6 +16,7 @@ import { type Stat, files } from "./requests";
 import { rowsOf } from "./tree";
 import { uploads } from "./uploads";
 import { useTree } from "./useTree";
+import styles from "./files.module.css";
 
 const HIDDEN_KEY = "sandbridge.files.hidden";
 
@@ -78,14 +79,14 @@ export function Files({ place, owner }: Props) {
   };
   return (
     <div
-      className={opened === null ? "files" : "files viewing"}
+      className={opened === null ? styles.files : `${styles.files} ${styles.viewing}`}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
         void receive(WORKSPACE, event.dataTransfer);
       }}
     >
-      <div className="files-tree">
+      <div className={styles.filesTree}>
         <Toolbar
           place={place}
           selected={selected}
@@ -98,7 +99,7 @@ export function Files({ place, owner }: Props) {
           onAsk={setAsked}
         />
         {error !== null && (
-          <p className="problem files-problem" role="alert">
+          <p className={`problem ${styles.filesProblem}`} role="alert">
             {error}
           </p>
         )}
@@ -116,7 +117,7 @@ export function Files({ place, owner }: Props) {
         <UploadList place={place} />
       </div>
       {opened === null ? (
-        <p className="hint files-none">{t("file.none")}</p>
+        <p className={`hint ${styles.filesNone}`}>{t("file.none")}</p>
       ) : (
         <FileView
           key={keyOf(opened)}

@@ -2,8 +2,7 @@ import { useTranslation } from "react-i18next";
 import { useAppState } from "../../state/context";
 import { useActivePlace } from "../place";
 import { Files } from "./Files";
-import "../panels.css";
-import "./files.css";
+import panels from "../panels.module.css";
 
 /** The files of the active runner's workspace. */
 export default function FilesPanel() {
@@ -12,7 +11,7 @@ export default function FilesPanel() {
   const place = useActivePlace();
   if (place === null || me === null) {
     return (
-      <div className="panel-empty">
+      <div className={panels.panelEmpty}>
         <p>{t("file.nowhere")}</p>
         <p className="hint">{t("file.choose")}</p>
       </div>

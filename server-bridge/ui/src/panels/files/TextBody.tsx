@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { FILE_HIGHLIGHT_CHARS } from "../../limits";
+import styles from "./files.module.css";
 
 interface Props {
   name: string;
@@ -18,9 +19,9 @@ export function TextBody({ name, text, firstLine }: Props) {
     const count = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
     return Array.from({ length: Math.max(1, count) }, (_, index) => firstLine + index).join("\n");
   }, [text, firstLine]);
-  if (text === "") return <p className="hint files-none">{t("file.noText")}</p>;
+  if (text === "") return <p className={`hint ${styles.filesNone}`}>{t("file.noText")}</p>;
   return (
-    <div className="file-text" tabIndex={0} role="region" aria-label={t("file.textOf", { name })}>
+    <div className={styles.fileText} tabIndex={0} role="region" aria-label={t("file.textOf", { name })}>
       {numbers !== null && <pre aria-hidden="true">{numbers}</pre>}
       <pre data-testid="file-text">{coloured ?? text}</pre>
     </div>

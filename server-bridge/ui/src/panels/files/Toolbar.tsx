@@ -8,6 +8,7 @@ import type { Asked } from "./FileDialogs";
 import type { Selected } from "./Files";
 import { type Path, WORKSPACE, nameOf } from "./path";
 import { downloadUrl } from "./requests";
+import styles from "./files.module.css";
 
 interface Props {
   place: string;
@@ -38,8 +39,8 @@ export function Toolbar({ place, selected, directory, showHidden, onShowHidden, 
     items.push({ label: t("file.deleteOf", { name: nameOf(path) }), danger: true, onSelect: () => onAsk({ kind: "delete", path, isDirectory }) });
   }
   return (
-    <div className="files-bar">
-      <div className="files-tools" role="toolbar" aria-label={t("file.tools")}>
+    <div className={styles.filesBar}>
+      <div className={styles.filesTools} role="toolbar" aria-label={t("file.tools")}>
         <strong title={t("file.where")}>{placeName(place)}</strong>
         <Tool label={t("file.newFile", { into })} onClick={() => onAsk({ kind: "file", into: directory })}>
           <FilePlus aria-hidden="true" />
@@ -103,7 +104,7 @@ function PathField({ path, onGoTo }: { path: string; onGoTo: (text: string) => v
     onGoTo(text);
   };
   return (
-    <form className="files-path" onSubmit={submit}>
+    <form className={styles.filesPath} onSubmit={submit}>
       <input
         aria-label={t("file.path")}
         placeholder={t("file.path")}

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { bytesText } from "../size";
 import { type UploadView, uploads } from "./uploads";
+import styles from "./files.module.css";
 
 /** Uploads to a place, with what is left of them. */
 export function UploadList({ place }: { place: string }) {
@@ -11,7 +12,7 @@ export function UploadList({ place }: { place: string }) {
   const left = all.filter(({ state }) => state === "waiting" || state === "running").length;
   const done = all.filter(({ state }) => state === "done").length;
   return (
-    <section className="uploads" aria-label={t("file.uploads")} hidden={all.length === 0}>
+    <section className={styles.uploads} aria-label={t("file.uploads")} hidden={all.length === 0}>
       <header>
         <span role="status">{all.length > 0 && (left > 0 ? t("file.uploading", { left }) : t("file.uploaded", { done }))}</span>
         {left > 0 ? (
@@ -39,7 +40,7 @@ function UploadItem({ upload }: { upload: UploadView }) {
   const isLeft = state === "waiting" || state === "running";
   return (
     <li data-testid="upload" data-state={state}>
-      <span className="name" title={path.text}>
+      <span className={styles.name} title={path.text}>
         {path.text}
       </span>
       {isLeft && <progress aria-label={t("file.progressOf", { name: path.text })} max={Math.max(size, 1)} value={sent} />}

@@ -6,6 +6,7 @@ import { TASKS_REFRESH_MS, TASK_HEAD_BYTES, TASK_TAIL_BYTES } from "../../limits
 import { useStickToEnd } from "../../lib/useStickToEnd";
 import { type ExecReport, type ExecView, execs } from "../requests";
 import { bytesText } from "../size";
+import styles from "./tasks.module.css";
 
 /** Beginning and end of a task's output, renewed while it runs. */
 export function TaskOutput({ task }: { task: ExecView }) {
@@ -35,12 +36,12 @@ export function TaskOutput({ task }: { task: ExecView }) {
   }, [task.exec_id, isRunning]);
 
   const [view, onScroll] = useStickToEnd<HTMLPreElement>(report?.output_bytes);
-  if (error !== null) return <p className="problem task-output">{error}</p>;
-  if (report === null) return <p className="hint task-output">{t("task.loading")}</p>;
-  if (report.output_bytes === 0) return <p className="hint task-output">{isRunning ? t("task.noOutput") : t("task.noOutputAtAll")}</p>;
+  if (error !== null) return <p className={`problem ${styles.taskOutput}`}>{error}</p>;
+  if (report === null) return <p className={`hint ${styles.taskOutput}`}>{t("task.loading")}</p>;
+  if (report.output_bytes === 0) return <p className={`hint ${styles.taskOutput}`}>{isRunning ? t("task.noOutput") : t("task.noOutputAtAll")}</p>;
   const leftOut = report.output_bytes - TASK_HEAD_BYTES - TASK_TAIL_BYTES;
   return (
-    <pre className="task-output" ref={view} onScroll={onScroll} tabIndex={0} aria-label={t("task.output", { command: task.command })}>
+    <pre className={styles.taskOutput} ref={view} onScroll={onScroll} tabIndex={0} aria-label={t("task.output", { command: task.command })}>
       {plainText(report.head)}
       {leftOut > 0 && <span className="hint">{`\n${t("task.leftOut", { size: bytesText(leftOut) })}\n`}</span>}
       {plainText(report.tail)}

@@ -10,20 +10,21 @@ import { openPanel } from "../open";
 import { type ExecView, execs } from "../requests";
 import { TaskOutput } from "./TaskOutput";
 import { useTasks } from "./useTasks";
-import "../panels.css";
-import "./tasks.css";
+import { classes } from "../../lib/classes";
+import styles from "./tasks.module.css";
+import marks from "../../kit/marks.module.css";
 
 /** What runs for the user, wherever it was started, and what ended in the background. */
 export default function TasksPanel() {
   const { t } = useTranslation("panels");
   const { running, ended, error, reload } = useTasks();
   if (running === null || ended === null) {
-    return error === null ? <p className="hint tasks-none">{t("task.loading")}</p> : <p className="problem tasks-none">{error}</p>;
+    return error === null ? <p className={`hint ${styles.tasksNone}`}>{t("task.loading")}</p> : <p className={`problem ${styles.tasksNone}`}>{error}</p>;
   }
   return (
-    <div className="tasks" role="region" aria-label={t("task.list")} tabIndex={0}>
+    <div className={styles.tasks} role="region" aria-label={t("task.list")} tabIndex={0}>
       {error !== null && (
-        <p className="problem tasks-none" role="alert">
+        <p className={`problem ${styles.tasksNone}`} role="alert">
           {error}
         </p>
       )}
@@ -37,10 +38,10 @@ function Section({ title, empty, tasks, onChange }: { title: string; empty: stri
   return (
     <section aria-label={title}>
       <h3>
-        {title} <span className="badge">{tasks.length}</span>
+        {title} <span className={marks.badge}>{tasks.length}</span>
       </h3>
       {tasks.length === 0 ? (
-        <p className="hint tasks-none">{empty}</p>
+        <p className={`hint ${styles.tasksNone}`}>{empty}</p>
       ) : (
         <ul>
           {tasks.map((task) => (
@@ -73,9 +74,9 @@ function Task({ task, onChange }: { task: ExecView; onChange: () => void }) {
     <span key="kind">{kindOf(task, t)}</span>,
   ];
   return (
-    <li className={`task ${toneOf(task)}`} data-testid="task" data-status={task.status}>
-      <div className="task-head">
-        <button type="button" className="quiet toggle" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+    <li className={classes(styles.task, styles[toneOf(task)])} data-testid="task" data-status={task.status}>
+      <div className={styles.taskHead}>
+        <button type="button" className={`quiet ${styles.toggle}`} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
           <code>{name}</code>
         </button>
@@ -103,7 +104,7 @@ function Task({ task, onChange }: { task: ExecView; onChange: () => void }) {
             />
           ))}
       </div>
-      <p className="task-facts">{details}</p>
+      <p className={styles.taskFacts}>{details}</p>
       {task.error !== null && <p className="problem">{task.error}</p>}
       {kill.error !== null && (
         <p className="problem" role="alert">
@@ -119,7 +120,7 @@ function StatusText({ task }: { task: ExecView }) {
   const { t } = useTranslation("panels");
   const code = task.status === "signaled" ? task.signal : task.code;
   return (
-    <span className="status" data-testid="task-status">
+    <span className={styles.status} data-testid="task-status">
       {t(`task.status.${task.status}`, { code: code ?? "?" })}
     </span>
   );

@@ -2,6 +2,7 @@ import { useTranslation } from "react-i18next";
 import { Dialog } from "../../kit/Dialog";
 import { placeName } from "../../state/where";
 import type { TerminalView } from "./session";
+import dialogs from "../../kit/Dialog.module.css";
 
 interface Props {
   view: TerminalView;
@@ -15,9 +16,9 @@ export function CloseDialog({ view, onEnd, onLeave, onKeep }: Props) {
   const { t } = useTranslation("panels");
   return (
     <Dialog title={t("term.closeTitle")} onClose={onKeep}>
-      <div className="dialog-body">
+      <div className={dialogs.dialogBody}>
         <p>{t("term.closeText", { place: view.place === null ? t("term.itsPlace") : placeName(view.place) })}</p>
-        <div className="dialog-buttons">
+        <div className={dialogs.dialogButtons}>
           <button type="button" className="danger" onClick={onEnd}>
             {t("term.closeEnd")}
           </button>

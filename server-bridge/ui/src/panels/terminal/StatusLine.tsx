@@ -4,25 +4,26 @@ import { placeName } from "../../state/where";
 import type { End } from "./link";
 import type { TerminalView } from "./session";
 import { terminals } from "./terminals";
+import styles from "./terminal.module.css";
 
 /** Beneath a terminal: where it is, how it stands, and what it needs an answer to. */
 export function StatusLine({ view }: { view: TerminalView }) {
   const { t } = useTranslation("panels");
   const place = view.place === null ? null : placeName(view.place);
   return (
-    <div className="terminal-status">
+    <div className={styles.terminalStatus}>
       {view.copy !== null && <CopyQuestion view={view} text={view.copy} />}
       {view.paste_refused && (
         <p className="problem" role="alert">
           {t("term.pasteTooLarge")}
         </p>
       )}
-      <div className="terminal-line" data-testid="terminal-status" data-state={view.state.kind}>
+      <div className={styles.terminalLine} data-testid="terminal-status" data-state={view.state.kind}>
         {place !== null && <strong title={t("term.where")}>{place}</strong>}
-        <span className="said" role="status">
+        <span className={styles.said} role="status">
           <State view={view} />
         </span>
-        {view.link !== null && <span className="hint link">{t("term.followLink", { address: view.link })}</span>}
+        {view.link !== null && <span className={`hint ${styles.link}`}>{t("term.followLink", { address: view.link })}</span>}
         <Remedy view={view} />
       </div>
     </div>
@@ -85,7 +86,7 @@ function CopyQuestion({ view, text }: { view: TerminalView; text: string }) {
   const actions = useActions();
   const answer = (allow: boolean) => void terminals.find(view.exec_id)?.answerCopy(allow).catch(actions.report);
   return (
-    <div className="terminal-question" role="group" aria-label={t("term.copyQuestion")}>
+    <div className={styles.terminalQuestion} role="group" aria-label={t("term.copyQuestion")}>
       <p>{t("term.copyQuestion")}</p>
       <pre tabIndex={0} aria-label={t("term.copyText")}>
         {text}

@@ -12,8 +12,10 @@ import { StatusLine } from "./StatusLine";
 import { TerminalScreen } from "./TerminalScreen";
 import type { TerminalView } from "./session";
 import { terminals } from "./terminals";
-import "../panels.css";
-import "./terminal.css";
+import { classes } from "../../lib/classes";
+import styles from "./terminal.module.css";
+import panels from "../panels.module.css";
+import marks from "../../kit/marks.module.css";
 
 /** Terminals as tabs. They live on when this is closed. */
 export default function TerminalPanel() {
@@ -42,13 +44,13 @@ export default function TerminalPanel() {
 
   return (
     <Tabs.Root
-      className="terminals"
+      className={styles.terminals}
       value={active ?? ""}
       onValueChange={(id) => terminals.select(id)}
       activationMode="manual"
     >
-      <div className="terminal-bar">
-        <Tabs.List className="terminal-tabs" aria-label={t("term.tabs")} ref={list}>
+      <div className={styles.terminalBar}>
+        <Tabs.List className={styles.terminalTabs} aria-label={t("term.tabs")} ref={list}>
           {tabs.map((tab, index) => (
             <Tab key={tab.exec_id} tab={tab} number={index + 1} isActive={tab.exec_id === active} onClose={() => askToClose(tab)} />
           ))}
@@ -62,7 +64,7 @@ export default function TerminalPanel() {
         />
       </div>
       {current === undefined ? (
-        <div className="panel-empty">
+        <div className={panels.panelEmpty}>
           <p>{t("term.empty")}</p>
           <button type="button" className="primary" onClick={() => terminals.open(place)}>
             {place === null ? t("term.open") : t("term.openOn", { place: placeName(place) })}
@@ -70,7 +72,7 @@ export default function TerminalPanel() {
           <p className="hint">{t("term.goesOn")}</p>
         </div>
       ) : (
-        <Tabs.Content className="terminal-content" value={current.exec_id} tabIndex={-1} key={current.exec_id}>
+        <Tabs.Content className={styles.terminalContent} value={current.exec_id} tabIndex={-1} key={current.exec_id}>
           <TerminalScreen id={current.exec_id} />
           <StatusLine view={current} />
         </Tabs.Content>
@@ -109,14 +111,14 @@ function Tab({ tab, number, isActive, onClose }: TabProps) {
     if (event.key === "Delete") onClose();
   };
   return (
-    <Tabs.Trigger className="terminal-tab" value={tab.exec_id} title={tab.title} onKeyDown={onKeyDown}>
-      <span className={`dot ${dotOf(tab)}`} aria-hidden="true" />
-      <span className="name">
+    <Tabs.Trigger className={styles.terminalTab} value={tab.exec_id} title={tab.title} onKeyDown={onKeyDown}>
+      <span className={classes(marks.dot, marks[dotOf(tab)], styles.state)} aria-hidden="true" />
+      <span className={styles.name}>
         {name}
         {tab.title !== "" && <span className="hint"> {tab.title}</span>}
       </span>
-      {!isActive && tab.has_rung && <span className="rung" role="img" aria-label={t("term.rang")} />}
-      <span className="close" aria-hidden="true" title={t("term.closeByKey")} onPointerDown={(event) => event.stopPropagation()} onClick={onClose}>
+      {!isActive && tab.has_rung && <span className={styles.rung} role="img" aria-label={t("term.rang")} />}
+      <span className={styles.close} aria-hidden="true" title={t("term.closeByKey")} onPointerDown={(event) => event.stopPropagation()} onClick={onClose}>
         <X />
       </span>
     </Tabs.Trigger>

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { terminals } from "./terminals";
+import styles from "./terminal.module.css";
 
 /** The place of a terminal's screen on the page. */
 export function TerminalScreen({ id }: { id: string }) {
@@ -30,8 +31,8 @@ export function TerminalScreen({ id }: { id: string }) {
   };
   return (
     <>
-      <div className="terminal-place" ref={place} role="region" aria-label={t("term.screen")} data-testid="terminal-screen" />
-      <div className="touch-keys" role="toolbar" aria-label={t("term.keys")}>
+      <div className={styles.terminalPlace} ref={place} role="region" aria-label={t("term.screen")} data-testid="terminal-screen" />
+      <div className={styles.touchKeys} role="toolbar" aria-label={t("term.keys")}>
         {TOUCH_KEYS.map(([label, text]) => (
           <button type="button" key={label} onPointerDown={(event) => event.preventDefault()} onClick={() => type(text)}>
             {label}

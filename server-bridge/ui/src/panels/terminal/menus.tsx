@@ -7,6 +7,8 @@ import { type ExecView, execs } from "../requests";
 import type { Preferences } from "./preferences";
 import type { TerminalView } from "./session";
 import { terminals } from "./terminals";
+import menus from "../../kit/Menu.module.css";
+import panels from "../panels.module.css";
 
 /** Where a new terminal opens, and those that run elsewhere: in another window, or left running. */
 export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePlace: string | null }) {
@@ -26,28 +28,28 @@ export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePl
     <DropdownMenu.Root modal={false} onOpenChange={look}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content className="menu" align="end" sideOffset={4}>
-          {terminals.isFull && <DropdownMenu.Label className="menu-label">{t("term.full")}</DropdownMenu.Label>}
+        <DropdownMenu.Content className={menus.menu} align="end" sideOffset={4}>
+          {terminals.isFull && <DropdownMenu.Label className={panels.label}>{t("term.full")}</DropdownMenu.Label>}
           {activePlace === null && (
-            <DropdownMenu.Item className="menu-item" disabled={terminals.isFull} onSelect={() => terminals.open(null)}>
+            <DropdownMenu.Item className={menus.menuItem} disabled={terminals.isFull} onSelect={() => terminals.open(null)}>
               {t("term.open")}
             </DropdownMenu.Item>
           )}
           {places.map(({ value, state }) => (
             <DropdownMenu.Item
               key={value}
-              className="menu-item"
+              className={menus.menuItem}
               disabled={terminals.isFull || state === "offline"}
               onSelect={() => terminals.open(value)}
             >
               {value === activePlace ? t("term.openActive", { place: placeName(value) }) : t("term.openOn", { place: placeName(value) })}
             </DropdownMenu.Item>
           ))}
-          {running.length > 0 && <DropdownMenu.Label className="menu-label">{t("term.elsewhere")}</DropdownMenu.Label>}
+          {running.length > 0 && <DropdownMenu.Label className={panels.label}>{t("term.elsewhere")}</DropdownMenu.Label>}
           {running.map((exec) => (
             <DropdownMenu.Item
               key={exec.exec_id}
-              className="menu-item"
+              className={menus.menuItem}
               disabled={terminals.isFull}
               onSelect={() => terminals.adopt(exec.exec_id, exec.runner)}
             >
@@ -81,15 +83,15 @@ export function OptionsMenu({ trigger, preferences, current, onClose }: OptionsP
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content className="menu" align="end" sideOffset={4}>
-          <DropdownMenu.Item className="menu-item" onSelect={(event) => resize(event, 1)}>
+        <DropdownMenu.Content className={menus.menu} align="end" sideOffset={4}>
+          <DropdownMenu.Item className={menus.menuItem} onSelect={(event) => resize(event, 1)}>
             {t("term.larger")} <span className="hint">{preferences.font_px} px</span>
           </DropdownMenu.Item>
-          <DropdownMenu.Item className="menu-item" onSelect={(event) => resize(event, -1)}>
+          <DropdownMenu.Item className={menus.menuItem} onSelect={(event) => resize(event, -1)}>
             {t("term.smaller")}
           </DropdownMenu.Item>
           <DropdownMenu.CheckboxItem
-            className="menu-item"
+            className={menus.menuItem}
             checked={preferences.screen_reader}
             onCheckedChange={(isOn) => terminals.prefer({ screen_reader: isOn })}
           >
@@ -97,15 +99,15 @@ export function OptionsMenu({ trigger, preferences, current, onClose }: OptionsP
           </DropdownMenu.CheckboxItem>
           {current !== undefined && (
             <>
-              <DropdownMenu.Item className="menu-item" onSelect={() => terminals.find(current.exec_id)?.screen.clear()}>
+              <DropdownMenu.Item className={menus.menuItem} onSelect={() => terminals.find(current.exec_id)?.screen.clear()}>
                 {t("term.clear")}
               </DropdownMenu.Item>
-              <DropdownMenu.Item className="menu-item danger" onSelect={() => onClose(current)}>
+              <DropdownMenu.Item className={`${menus.menuItem} danger`} onSelect={() => onClose(current)}>
                 {t("term.close")}
               </DropdownMenu.Item>
             </>
           )}
-          <DropdownMenu.Label className="menu-label">{t("term.shortcuts")}</DropdownMenu.Label>
+          <DropdownMenu.Label className={panels.label}>{t("term.shortcuts")}</DropdownMenu.Label>
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
     </DropdownMenu.Root>

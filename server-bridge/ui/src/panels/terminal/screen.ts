@@ -10,6 +10,7 @@ import { TERMINAL_SCROLLBACK_LINES } from "../../limits";
 import type { Preferences } from "./preferences";
 import { boundedTitle, copyRequest, openableLink, pasteable } from "./text";
 import { readTheme } from "./theme";
+import styles from "./terminal.module.css";
 
 export interface ScreenEvents {
   /** Keys, pasted text, and the terminal's answers to its program. */
@@ -41,7 +42,7 @@ export class Screen {
     preferences: Preferences,
     private readonly events: ScreenEvents,
   ) {
-    this.host.className = "terminal-screen";
+    this.host.className = styles.terminalScreen ?? "";
     const links = {
       activate: (event: MouseEvent, text: string) => openLink(event, text),
       hover: (_: MouseEvent, text: string) => events.onLink(openableLink(text)),

@@ -1,12 +1,13 @@
-/** The colours of terminals: those of `terminal.css`, which know light and dark. */
+/** The colours of terminals: those of `terminal.module.css`, which know light and dark. */
 import type { ITheme } from "@xterm/xterm";
+import styles from "./terminal.module.css";
 
 const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
 /** Reads the colours as they are at the moment. */
 export function readTheme(): ITheme {
   const probe = document.createElement("span");
-  probe.className = "terminal-colours";
+  probe.className = styles.terminalColours ?? "";
   document.body.append(probe);
   const colour = (name: string) => {
     probe.style.color = `var(--term-${name})`;

@@ -9,6 +9,7 @@ import { ModelName, OfferedNames } from "./ModelName";
 import { Address, KeyField, ProviderField } from "./PlaceFields";
 import { TierFields } from "./TierFields";
 import { type Offer, useOffer } from "./useOffer";
+import styles from "../settings.module.css";
 
 interface Props {
   /** Null to add one. */
@@ -58,9 +59,9 @@ export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) 
   const title = known === null ? t("models.add") : t("models.change", { name: known.name });
   const { balance } = draft.tiers;
   return (
-    <form ref={form} className="card stack" onSubmit={submit} aria-label={title} aria-busy={save.busy}>
+    <form ref={form} className={`${styles.card} ${styles.stack}`} onSubmit={submit} aria-label={title} aria-busy={save.busy}>
       {!isFirst && <h4>{title}</h4>}
-      <div className="fields">
+      <div className={styles.fields}>
         {known === null && !isFirst && <NameField draft={draft} change={change} />}
         <ProviderField draft={draft} change={change} />
       </div>
@@ -86,7 +87,7 @@ export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) 
       <OfferedNames id={names} offer={offer} />
       {!isFirst && <ChoiceFields draft={draft} change={change} />}
       <Problem text={save.error ?? problemOf(null)} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={save.busy}>
           {t(isFirst ? "models.tryAndSave" : "save")}
         </button>
@@ -153,7 +154,7 @@ function NameField({ draft, change }: PartProps) {
 function ChoiceFields({ draft, change }: PartProps) {
   const { t } = useTranslation("settings");
   return (
-    <div className="fields">
+    <div className={styles.fields}>
       <Field label={t("models.usualTier")}>
         {(id) => (
           <select id={id} value={draft.defaultTier} onChange={(event) => change({ defaultTier: event.target.value as Tier | "" })}>

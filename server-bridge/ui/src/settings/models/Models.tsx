@@ -7,6 +7,7 @@ import { useRequests } from "../requests";
 import { type ModelList, TIERS } from "../types";
 import { ModelForm } from "./ModelForm";
 import { SubscriptionCard } from "./SubscriptionCard";
+import styles from "../settings.module.css";
 
 export default function Models() {
   const { t } = useTranslation("settings");
@@ -22,11 +23,11 @@ export default function Models() {
       {(list) => (
         <>
           {list.models.length === 0 ? (
-            <p className="nothing">{t("models.none")}</p>
+            <p className={styles.nothing}>{t("models.none")}</p>
           ) : (
             <DefaultModel list={list} onChosen={(chosen) => loaded.replace({ ...list, chosen })} />
           )}
-          <ul className="cards">
+          <ul className={styles.cards}>
             {list.models.map((subscription) => (
               <SubscriptionCard
                 key={subscription.name}
@@ -39,7 +40,7 @@ export default function Models() {
           {adding ? (
             <ModelForm known={null} onSaved={saved} onCancel={() => setAdding(false)} />
           ) : (
-            <button type="button" className="start" onClick={() => setAdding(true)}>
+            <button type="button" className={styles.start} onClick={() => setAdding(true)}>
               {t("models.add")}
             </button>
           )}

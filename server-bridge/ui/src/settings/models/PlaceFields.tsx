@@ -3,6 +3,7 @@ import { useAppState } from "../../state/context";
 import { Field } from "../parts";
 import type { Provider, Subscription } from "../types";
 import type { Draft } from "./draft";
+import styles from "../settings.module.css";
 
 const PROVIDERS: Provider[] = ["openai", "anthropic"];
 const ADDRESSES: Record<Provider, string> = { openai: "https://api.openai.com/v1", anthropic: "https://api.anthropic.com" };
@@ -36,7 +37,7 @@ export function Address({ draft, change, problem }: Props & { problem: string | 
   return (
     <>
       {(runners.length > 0 || draft.relayed) && (
-        <label className="tick">
+        <label className={styles.tick}>
           <input
             type="checkbox"
             checked={draft.relayed}
@@ -107,7 +108,7 @@ export function KeyField({ draft, known, change, problem }: KeyProps) {
         )}
       </Field>
       {kept !== null && (
-        <label className="tick">
+        <label className={styles.tick}>
           <input type="checkbox" checked={draft.withoutKey} onChange={(event) => change({ withoutKey: event.target.checked })} />
           {t("models.takeKey")}
         </label>

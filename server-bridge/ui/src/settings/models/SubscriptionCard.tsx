@@ -7,6 +7,8 @@ import { Problem } from "../parts";
 import { useRequests } from "../requests";
 import { type Subscription, TIERS, type Trial } from "../types";
 import { ModelForm } from "./ModelForm";
+import styles from "../settings.module.css";
+import marks from "../../kit/marks.module.css";
 
 interface Props {
   subscription: Subscription;
@@ -40,15 +42,15 @@ export function SubscriptionCard({ subscription, isDefault, onChanged }: Props) 
     );
   }
   return (
-    <li className="card" data-testid="subscription" data-name={name}>
+    <li className={styles.card} data-testid="subscription" data-name={name}>
       <header>
         <h4>{name}</h4>
-        {shared && <span className="badge">{t("models.shared")}</span>}
-        {isDefault && <span className="badge active">{t("models.isDefault")}</span>}
+        {shared && <span className={marks.badge}>{t("models.shared")}</span>}
+        {isDefault && <span className={`${marks.badge} ${marks.active}`}>{t("models.isDefault")}</span>}
         <span className="hint">{t(`models.providers.${subscription.provider}`)}</span>
       </header>
       <Facts subscription={subscription} />
-      <div className="actions">
+      <div className={styles.actions}>
         <button type="button" className="quiet" disabled={test.busy} onClick={() => void test.run()}>
           {test.busy ? t("models.testing") : t("models.test")}
         </button>
@@ -67,7 +69,7 @@ export function SubscriptionCard({ subscription, isDefault, onChanged }: Props) 
           </>
         )}
       </div>
-      <p role="status" className="good">
+      <p role="status" className={styles.good}>
         {trial !== null && t("models.answered", { model: trial.model, ms: trial.duration_ms, answer: trial.answer })}
       </p>
       <Problem text={test.error ?? remove.error} />
@@ -80,7 +82,7 @@ function Facts({ subscription }: { subscription: Subscription }) {
   const { figure } = useTimeWords();
   const { runner, base_url: address, models, default_tier: tier, fallback, api_key_end: key, shared } = subscription;
   return (
-    <dl className="facts">
+    <dl className={styles.facts}>
       {(runner ?? address) && (
         <div>
           <dt>{t("models.at")}</dt>
@@ -94,7 +96,7 @@ function Facts({ subscription }: { subscription: Subscription }) {
           <div key={candidate}>
             <dt>{t(`models.tiers.${candidate}`)}</dt>
             <dd>
-              {model.name} {candidate === tier && <span className="badge">{t("models.usual")}</span>}{" "}
+              {model.name} {candidate === tier && <span className={marks.badge}>{t("models.usual")}</span>}{" "}
               <span className="hint">
                 {model.window_tokens ? t("models.window", { tokens: figure(model.window_tokens, true) }) : ""}
                 {model.price ? ` · ${t("models.priced", { input: model.price.input, output: model.price.output })}` : ""}

@@ -3,6 +3,7 @@ import { Field } from "../parts";
 import { type Tier, TIERS } from "../types";
 import type { TierDraft } from "./draft";
 import { ModelName } from "./ModelName";
+import styles from "../settings.module.css";
 
 interface Props {
   tiers: Record<Tier, TierDraft>;
@@ -17,11 +18,11 @@ export function TierFields({ tiers, list, onAsk, onChange }: Props) {
   const { t } = useTranslation("settings");
   const change = (tier: Tier, changed: Partial<TierDraft>) => onChange({ ...tiers, [tier]: { ...tiers[tier], ...changed } });
   return (
-    <fieldset className="tiers">
+    <fieldset className={styles.tiers}>
       <legend>{t("models.models")}</legend>
       <p className="hint">{t("models.tierHint")}</p>
       {TIERS.map((tier) => (
-        <div key={tier} className="tier" role="group" aria-label={t(`models.tiers.${tier}`)}>
+        <div key={tier} className={styles.tier} role="group" aria-label={t(`models.tiers.${tier}`)}>
           <ModelName
             label={t(`models.tiers.${tier}`)}
             list={list}
@@ -46,7 +47,7 @@ function Figures({ draft, onChange }: { draft: TierDraft; onChange: (changed: Pa
     { label: t("models.outputPrice"), value: draft.outputPrice, step: "any", placeholder: "", key: "outputPrice" },
   ] as const;
   return (
-    <div className="fields three">
+    <div className={`${styles.fields} ${styles.three}`}>
       {figures.map(({ label, value, step, placeholder, key }) => (
         <Field key={key} label={label}>
           {(id) => (

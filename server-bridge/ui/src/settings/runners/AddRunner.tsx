@@ -8,6 +8,7 @@ import { Problem } from "../parts";
 import { ReachNotice } from "./ReachNotice";
 import { TokenResult } from "./TokenResult";
 import { WorkspaceField } from "./WorkspaceField";
+import styles from "../settings.module.css";
 
 export function AddRunner() {
   const { t } = useTranslation("settings");
@@ -28,12 +29,12 @@ export function AddRunner() {
     void add.run();
   };
   return (
-    <form className="card stack add-runner" onSubmit={submit}>
+    <form className={`${styles.card} ${styles.stack}`} onSubmit={submit}>
       <h4>{t("runners.connect")}</h4>
       <ReachNotice />
-      <div className="field">
+      <div className={styles.field}>
         <label htmlFor="runner-name">{t("runners.name")}</label>
-        <div className="row">
+        <div className={styles.row}>
           <input
             id="runner-name"
             placeholder="laptop"
@@ -54,7 +55,7 @@ export function AddRunner() {
         </p>
       </div>
       <WorkspaceField value={workspace} onChange={setWorkspace} />
-      <label className="tick">
+      <label className={styles.tick}>
         <input type="checkbox" checked={enrol} onChange={(event) => setEnrol(event.target.checked)} />
         {t("runners.enrol")}
       </label>

@@ -11,6 +11,8 @@ import { Problem, Ready } from "../parts";
 import { useRequests } from "../requests";
 import type { Container } from "../types";
 import { useActivate } from "./RunnerCard";
+import styles from "../settings.module.css";
+import marks from "../../kit/marks.module.css";
 
 const MIB_BYTES = 1_048_576;
 const EXPORT_ADDRESS = "/api/v1/container/export";
@@ -24,15 +26,15 @@ export function ContainerCard({ place }: { place: string }) {
   const activate = useActivate(place);
   const active = settings?.active_runner === place;
   return (
-    <section className="card runner" aria-labelledby="container-title" data-testid="container">
+    <section className={`${styles.card} ${styles.runner}`} aria-labelledby="container-title" data-testid="container">
       <header>
         <StateDot state={loaded.value?.state === "running" ? "online" : "offline"} />
         <h4 id="container-title">{t("container.title")}</h4>
-        {active && <span className="badge active">{t("runners.active")}</span>}
+        {active && <span className={`${marks.badge} ${marks.active}`}>{t("runners.active")}</span>}
         <span className="hint">{loaded.value !== null && t(`container.states.${loaded.value.state}`)}</span>
       </header>
       <Ready loaded={loaded}>{(container) => <Facts container={container} />}</Ready>
-      <div className="actions">
+      <div className={styles.actions}>
         {!active && (
           <button type="button" className="quiet" disabled={activate.busy} onClick={() => void activate.run()}>
             {t("runners.activate")}
@@ -54,11 +56,11 @@ function Facts({ container }: { container: Container }) {
     ...(container.cpus === null ? [] : [t("container.cpus", { cpus: container.cpus })]),
   ];
   return (
-    <dl className="facts">
+    <dl className={styles.facts}>
       <div>
         <dt>{t("container.image")}</dt>
         <dd>
-          {container.image} {container.own_image && <span className="badge">{t("container.own")}</span>}
+          {container.image} {container.own_image && <span className={marks.badge}>{t("container.own")}</span>}
         </dd>
       </div>
       <div>
@@ -135,11 +137,11 @@ function Controls({ container, reload }: { container: Container | null; reload: 
         confirmLabel={t("container.reset")}
         onConfirm={() => void work.run(() => requests.resetContainer(workspace), t("container.wasReset"))}
       />
-      <label className="tick whole">
+      <label className={`${styles.tick} ${styles.whole}`}>
         <input type="checkbox" checked={workspace} onChange={(event) => setWorkspace(event.target.checked)} />
         {t("container.workspace")}
       </label>
-      <p role="status" className="hint whole">
+      <p role="status" className={`hint ${styles.whole}`}>
         {work.busy ? t("container.working") : note}
       </p>
       <Problem text={work.error} />

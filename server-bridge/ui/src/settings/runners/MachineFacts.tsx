@@ -1,6 +1,8 @@
 import { useTranslation } from "react-i18next";
 import { useTimeWords } from "../../lib/useTimeWords";
 import type { Layer, Runner } from "../../types";
+import styles from "../settings.module.css";
+import marks from "../../kit/marks.module.css";
 
 /** What a machine said of itself when it last registered, and which layers of confinement hold there. */
 export function MachineFacts({ runner }: { runner: Runner }) {
@@ -24,7 +26,7 @@ export function MachineFacts({ runner }: { runner: Runner }) {
   return (
     <>
       {known.length > 0 && (
-        <dl className="facts">
+        <dl className={styles.facts}>
           {known.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
@@ -34,7 +36,7 @@ export function MachineFacts({ runner }: { runner: Runner }) {
         </dl>
       )}
       {runner.layers.length > 0 && (
-        <ul className="layers" aria-label={t("runners.confinement")}>
+        <ul className={styles.layers} aria-label={t("runners.confinement")}>
           {runner.layers.map((layer) => (
             <LayerBadge key={layer.name} layer={layer} />
           ))}
@@ -52,10 +54,10 @@ function isChosen({ name, detail }: Layer): boolean {
 function LayerBadge({ layer }: { layer: Layer }) {
   const { t } = useTranslation("settings");
   if (!layer.holds && isChosen(layer)) {
-    return <li className="badge">{`${layer.name}: ${layer.detail}`}</li>;
+    return <li className={marks.badge}>{`${layer.name}: ${layer.detail}`}</li>;
   }
   return (
-    <li className={layer.holds ? "badge holds" : "badge lacks"} title={layer.detail}>
+    <li className={layer.holds ? `${marks.badge} ${marks.holds}` : `${marks.badge} ${marks.lacks}`} title={layer.detail}>
       <span aria-hidden="true">{layer.holds ? "✓ " : "! "}</span>
       {layer.name} {layer.holds ? <span className="unseen">{t("runners.holds")}</span> : t("runners.lacks", { why: layer.detail })}
     </li>

@@ -3,6 +3,7 @@ import { Secret } from "../../kit/Secret";
 import { useLoaded } from "../../lib/useLoaded";
 import { useAppState } from "../../state/context";
 import { useRequests } from "../requests";
+import styles from "../settings.module.css";
 
 /** Says where other machines cannot reach this server, and how its administrator changes that. */
 export function ReachNotice() {
@@ -20,13 +21,13 @@ export function ReachNotice() {
     { how: t("runners.reach.trusted"), command: `sandbridge serve --listen ${listen}` },
   ];
   return (
-    <section className="card stack reach" aria-label={t("runners.reach.title")}>
+    <section className={`${styles.card} ${styles.stack} ${styles.reach}`} aria-label={t("runners.reach.title")}>
       <p className="caution">{t(`runners.reach.${reach}`, { host })}</p>
       {reach === "loopback_only" && !me?.admin && <p>{t("runners.reach.ask")}</p>}
       {reach === "loopback_only" && me?.admin && (
         <details>
           <summary>{t("runners.reach.how")}</summary>
-          <ul className="plain">
+          <ul className={styles.plain}>
             {ways.map(({ how, command }) => (
               <li key={command}>
                 <p>{how}</p>

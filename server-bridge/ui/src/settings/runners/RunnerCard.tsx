@@ -11,6 +11,8 @@ import { Problem } from "../parts";
 import { MachineFacts } from "./MachineFacts";
 import { TokenResult } from "./TokenResult";
 import { UpdateNotice } from "./UpdateNotice";
+import styles from "../settings.module.css";
+import marks from "../../kit/marks.module.css";
 
 export function RunnerCard({ runner }: { runner: Runner }) {
   const { t } = useTranslation("settings");
@@ -21,11 +23,11 @@ export function RunnerCard({ runner }: { runner: Runner }) {
   const activate = useActivate(runner.name);
   const refused = runner.online && runner.refused.length > 0;
   return (
-    <li className="card runner" data-testid="runner" data-name={runner.name} data-online={runner.online}>
+    <li className={`${styles.card} ${styles.runner}`} data-testid="runner" data-name={runner.name} data-online={runner.online}>
       <header>
         <StateDot state={refused ? "refused" : runner.online ? "online" : "offline"} />
         <h4>{runner.name}</h4>
-        {runner.active && <span className="badge active">{t("runners.active")}</span>}
+        {runner.active && <span className={`${marks.badge} ${marks.active}`}>{t("runners.active")}</span>}
         <Seen runner={runner} />
       </header>
       {refused && (
@@ -35,7 +37,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
       )}
       <UpdateNotice runner={runner} onLine={() => void rotate.run()} />
       <MachineFacts runner={runner} />
-      <div className="actions">
+      <div className={styles.actions}>
         {!runner.active && (
           <button type="button" className="quiet" disabled={activate.busy} onClick={() => void activate.run()}>
             {t("runners.activate")}

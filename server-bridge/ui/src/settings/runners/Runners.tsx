@@ -3,6 +3,7 @@ import { useAppState } from "../../state/context";
 import { AddRunner } from "./AddRunner";
 import { ContainerCard } from "./ContainerCard";
 import { RunnerCard } from "./RunnerCard";
+import styles from "../settings.module.css";
 
 export default function Runners() {
   const { t } = useTranslation("settings");
@@ -11,8 +12,8 @@ export default function Runners() {
   return (
     <>
       <AddRunner />
-      {runners.length === 0 && <p className="nothing">{t("runners.none")}</p>}
-      <ul className="cards">
+      {runners.length === 0 && <p className={styles.nothing}>{t("runners.none")}</p>}
+      <ul className={styles.cards}>
         {runners.map((runner) => (
           <RunnerCard key={runner.name} runner={runner} />
         ))}

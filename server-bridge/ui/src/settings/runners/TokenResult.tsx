@@ -4,6 +4,7 @@ import { Secret } from "../../kit/Secret";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { useAppState } from "../../state/context";
 import type { RunnerToken } from "../../types";
+import styles from "../settings.module.css";
 
 interface Props {
   result: RunnerToken;
@@ -18,7 +19,7 @@ interface Props {
 export function TokenResult({ result, waiting, workspace, onDone }: Props) {
   const { t } = useTranslation("settings");
   return (
-    <div className="token-result" role="group" aria-label={t("runners.tokenOf", { name: result.name })}>
+    <div className={styles.tokenResult} role="group" aria-label={t("runners.tokenOf", { name: result.name })}>
       <TokenCommand result={result} workspace={workspace} />
       <footer>
         {waiting && <WaitingFor name={result.name} />}
@@ -59,8 +60,8 @@ export function WaitingFor({ name }: { name: string }) {
   const { runners } = useAppState("runners");
   const online = runners.some((runner) => runner.name === name && runner.online);
   return (
-    <span role="status" className={online ? "waiting-for online" : "waiting-for"}>
-      {online ? <CircleCheck aria-hidden="true" /> : <LoaderCircle aria-hidden="true" className="turning" />}
+    <span role="status" className={online ? `${styles.waitingFor} ${styles.online}` : styles.waitingFor}>
+      {online ? <CircleCheck aria-hidden="true" /> : <LoaderCircle aria-hidden="true" className={styles.turning} />}
       {t(online ? "runners.connected" : "runners.waiting", { name })}
     </span>
   );

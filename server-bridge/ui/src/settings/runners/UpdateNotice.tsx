@@ -6,6 +6,7 @@ import { useActions } from "../../state/context";
 import type { Runner } from "../../types";
 import { Problem } from "../parts";
 import { type Asked, stageOf } from "./updateStage";
+import styles from "../settings.module.css";
 
 interface Props {
   runner: Runner;
@@ -34,7 +35,7 @@ export function UpdateNotice({ runner, onLine }: Props) {
   if (stage === "current") return null;
   const isToBeAsked = stage === "older" || stage === "failed";
   return (
-    <div className="update" data-testid="update" data-stage={stage}>
+    <div className={styles.update} data-testid="update" data-stage={stage}>
       {isToBeAsked && <p>{t("runners.update.older", { version: runner.version ?? "", newer })}</p>}
       {isToBeAsked && runner.update_error !== null && (
         <p className="problem">{t("runners.update.failed", { error: runner.update_error })}</p>
@@ -65,7 +66,7 @@ export function UpdateNotice({ runner, onLine }: Props) {
         )}
         {stage === "restarting" && <Turning text={t("runners.update.restarting", { newer })} />}
         {stage === "done" && (
-          <span className="waiting-for online">
+          <span className={`${styles.waitingFor} ${styles.online}`}>
             <CircleCheck aria-hidden="true" />
             {t("runners.update.done", { version: runner.version ?? "" })}
           </span>
@@ -78,8 +79,8 @@ export function UpdateNotice({ runner, onLine }: Props) {
 
 function Turning({ text }: { text: string }) {
   return (
-    <span className="waiting-for">
-      <LoaderCircle aria-hidden="true" className="turning" />
+    <span className={styles.waitingFor}>
+      <LoaderCircle aria-hidden="true" className={styles.turning} />
       {text}
     </span>
   );

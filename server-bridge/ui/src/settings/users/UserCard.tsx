@@ -8,6 +8,8 @@ import { PasswordField } from "../PasswordField";
 import { Problem } from "../parts";
 import { useRequests } from "../requests";
 import type { User } from "../types";
+import styles from "../settings.module.css";
+import marks from "../../kit/marks.module.css";
 
 export function UserCard({ user, onChanged }: { user: User; onChanged: () => Promise<void> }) {
   const { t } = useTranslation("settings");
@@ -21,15 +23,15 @@ export function UserCard({ user, onChanged }: { user: User; onChanged: () => Pro
   });
   const own = user.name === me?.name;
   return (
-    <li className="card user" data-testid="user">
+    <li className={styles.card} data-testid="user">
       <header>
         <h4>{user.name}</h4>
-        {user.admin && <span className="badge">{t("account.admin")}</span>}
-        {own && <span className="badge active">{t("users.you")}</span>}
+        {user.admin && <span className={marks.badge}>{t("account.admin")}</span>}
+        {own && <span className={`${marks.badge} ${marks.active}`}>{t("users.you")}</span>}
         <span className="hint">{t("users.since", { when: absolute(user.created_at) })}</span>
       </header>
       {!own && (
-        <div className="actions">
+        <div className={styles.actions}>
           <button
             type="button"
             className="quiet"
@@ -69,7 +71,7 @@ function ResetPassword({ name, onDone }: { name: string; onDone: () => void }) {
     void save.run();
   };
   return (
-    <form className="stack narrow" onSubmit={submit}>
+    <form className={`${styles.stack} ${styles.narrow}`} onSubmit={submit}>
       <PasswordField
         label={t("users.newPassword", { name })}
         hint={t("users.newPasswordHint")}
@@ -79,7 +81,7 @@ function ResetPassword({ name, onDone }: { name: string; onDone: () => void }) {
         onChange={setPassword}
       />
       <Problem text={save.error} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={save.busy}>
           {t("save")}
         </button>

@@ -6,6 +6,7 @@ import { PasswordField } from "../PasswordField";
 import { Field, Problem, Ready } from "../parts";
 import { useRequests } from "../requests";
 import { UserCard } from "./UserCard";
+import styles from "../settings.module.css";
 
 export default function Users() {
   const requests = useRequests();
@@ -15,7 +16,7 @@ export default function Users() {
       <AddUser onAdded={loaded.reload} />
       <Ready loaded={loaded}>
         {(users) => (
-          <ul className="cards">
+          <ul className={styles.cards}>
             {users.map((user) => (
               <UserCard key={user.name} user={user} onChanged={loaded.reload} />
             ))}
@@ -47,9 +48,9 @@ function AddUser({ onAdded }: { onAdded: () => Promise<void> }) {
     void add.run();
   };
   return (
-    <form className="card stack" onSubmit={submit}>
+    <form className={`${styles.card} ${styles.stack}`} onSubmit={submit}>
       <h4>{t("users.add")}</h4>
-      <div className="fields">
+      <div className={styles.fields}>
         <Field label={t("name")}>
           {(id) => (
             <input
@@ -65,12 +66,12 @@ function AddUser({ onAdded }: { onAdded: () => Promise<void> }) {
         </Field>
         <PasswordField label={t("users.password")} kind="new" value={password} onChange={setPassword} />
       </div>
-      <label className="tick">
+      <label className={styles.tick}>
         <input type="checkbox" checked={admin} onChange={(event) => setAdmin(event.target.checked)} />
         {t("users.makeAdmin")}
       </label>
       <Problem text={add.error} />
-      <div className="form-end">
+      <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={add.busy}>
           {t("users.addButton")}
         </button>

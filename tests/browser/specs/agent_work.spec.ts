@@ -12,8 +12,16 @@ test("keys answer an approval that has the focus, and the question says where", 
   await page.getByRole("button", { name: "Show the question" }).click();
   await expect(page.getByRole("group", { name: "Allow Shell on laptop?" })).toBeFocused();
   await expectAccessible(page);
+  // The letters of a message answer nothing, and those of an answer are written nowhere.
+  await composer(page).focus();
+  await page.keyboard.type("a dA");
+  await expect(composer(page)).toHaveValue("a dA");
+  await expect(page.getByTestId("tool").last()).toContainText("waiting for you");
+  await composer(page).fill("");
+  await page.getByRole("button", { name: "Show the question" }).click();
   await page.keyboard.press("d");
   await expect(last(page)).toContainText("Understood.");
+  await expect(composer(page)).toHaveValue("");
   await expect(page.getByTestId("tool").last()).toContainText("denied");
   await say(page, "second");
   await page.getByRole("button", { name: "Show the question" }).click();
@@ -36,7 +44,9 @@ test("a change is shown as one before and after it is allowed, and is taken back
     return { say: "Done." };
   });
   await say(page, "Change it");
-  const asked = page.getByRole("group", { name: /Allow FileReplace/ });
+  const asked = page.getByRole("group", { name: "Allow editing a file on laptop?" });
+  // With the lines around it, and its own number.
+  await expect(asked.getByRole("row")).toHaveText([/^11.*one$/, /^2.*two$/, /^2.*2$/, /^33.*three$/]);
   await expect(asked.getByRole("row", { name: "removed two" })).toBeVisible();
   await expect(asked.getByRole("row", { name: "added 2" })).toBeVisible();
   await asked.getByRole("button", { name: "Allow", exact: true }).click();

@@ -19,6 +19,14 @@ const table = JSON.parse(readFileSync(join(import.meta.dirname, "../../fixtures/
   rows: Row[];
 };
 
+/** How the page asks for each. */
+const ACTS: Record<string, string> = {
+  Cd: "changing the directory",
+  DownloadFile: "a download",
+  FileCreate: "writing a file",
+  FileReplace: "editing a file",
+};
+
 const squashed = (text: string) => text.replace(/\s/gu, "");
 
 test("hostile paths, commands and edits are shown whole", async ({ page, model, laptop }) => {
@@ -35,7 +43,7 @@ test("hostile paths, commands and edits are shown whole", async ({ page, model, 
   const asked = table.rows.filter((row) => row.refused === undefined);
   expect(table.rows.length).toBeGreaterThanOrEqual(40);
   for (const [at, row] of asked.entries()) {
-    const card = page.getByRole("group", { name: `Allow ${row.tool} on laptop?` });
+    const card = page.getByRole("group", { name: `Allow ${ACTS[row.tool] ?? row.tool} on laptop?` });
     await expect(card).toHaveCount(1);
     const id = await card.getAttribute("data-asking");
     // A change's view is loaded with the first one.

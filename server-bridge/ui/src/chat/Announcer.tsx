@@ -4,6 +4,7 @@ import { ANNOUNCED_CHARS } from "../limits";
 import { isOpen } from "../state/messages";
 import type { Message } from "../types";
 import { execSummary } from "./cards/execSummary";
+import { nameOf } from "./cards/toolLook";
 
 /** Tells a screen reader what came, once and in a sentence; the words themselves are in the list. */
 export function Announcer({ messages }: { messages: Message[] }) {
@@ -23,7 +24,7 @@ export function Announcer({ messages }: { messages: Message[] }) {
         if (agent?.kind !== "tool" || agent.status !== "asking" || asked.current.has(id)) continue;
         asked.current.add(id);
         if (agent.data?.kind === "question") say(t("said.question", { text: agent.detail ?? agent.hint }));
-        else say(t("said.asks", { tool: agent.tool }));
+        else say(t("said.asks", { tool: nameOf(agent.tool, t) }));
       } else if (open.current.delete(id)) {
         if (exec !== null) say(t("said.ended", { outcome: execSummary(exec, t).text }));
         else if (agent?.kind === "reply" && agent.error !== undefined) say(t("said.failed", { error: agent.error }));

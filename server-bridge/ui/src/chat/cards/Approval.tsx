@@ -7,8 +7,8 @@ import type { Agent, Message } from "../../types";
 import { AnswerProblem, isTooLate } from "./AnswerProblem";
 import { ApprovalFacts } from "./ApprovalFacts";
 import { LazyDiff } from "./LazyDiff";
+import { actOf } from "./toolLook";
 import styles from "./cards.module.css";
-import dialogs from "../../kit/Dialog.module.css";
 
 interface Props {
   message: Message;
@@ -35,13 +35,13 @@ export function Approval({ message, tool }: Props) {
   };
   const title =
     tool.place === null
-      ? t("approval.titleNoPlace", { tool: tool.tool })
-      : t("approval.title", { tool: tool.tool, place: placeName(tool.place) });
+      ? t("approval.titleNoPlace", { tool: actOf(tool.tool, t) })
+      : t("approval.title", { tool: actOf(tool.tool, t), place: placeName(tool.place) });
   const edit = tool.data?.kind === "edit" && !tool.data.is_cut ? tool.data : null;
   const { approval } = tool;
   return (
     <div className={styles.approval} role="group" aria-label={title} tabIndex={-1} data-asking={message.id} onKeyDown={onKeyDown}>
-      <p className={dialogs.question}>
+      <p>
         <strong>{title}</strong>
       </p>
       {tool.asked_by !== undefined && <p className="hint">{t("approval.askedBy", { name: tool.asked_by })}</p>}

@@ -12,7 +12,9 @@ import { Approval } from "./Approval";
 import { LazyDiff } from "./LazyDiff";
 import { OutputView } from "./OutputView";
 import { Question } from "./Question";
-import { iconOf, linesAtFirst } from "./toolLook";
+import { endingText } from "./execSummary";
+import { type ShellResult, shellResult } from "./shellResult";
+import { iconOf, linesAtFirst, nameOf } from "./toolLook";
 import { classes } from "../../lib/classes";
 import styles from "./cards.module.css";
 import marks from "../../kit/marks.module.css";
@@ -34,13 +36,14 @@ export function ToolCard({ message, tool, live }: Props) {
   const isOpen = tool.status === "asking" || tool.status === "running" || tool.status === "failed";
   const [open, toggle] = useFold(String(message.id), isOpen);
   const shown = open || tool.status === "asking";
+  const result = tool.tool === "Shell" ? shellResult(message.text) : null;
   const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;
   return (
     <div className={classes(styles.execCard, styles.tool, styles[TONE[tool.status]])} data-tone={TONE[tool.status]}>
       <button type="button" className={styles.head} data-testid="tool" aria-expanded={shown} aria-controls={body} onClick={toggle}>
         <ChevronRight className={marks.chevron} aria-hidden="true" />
         {createElement(iconOf(tool.tool), { "aria-hidden": true })}
-        <strong>{tool.tool}</strong>
+        <strong title={tool.tool}>{nameOf(tool.tool, t)}</strong>
         <code>{tool.hint.split("\n")[0]}</code>
         {edit && <EditCount edit={edit} />}
         {tool.place !== null && (
@@ -51,12 +54,13 @@ export function ToolCard({ message, tool, live }: Props) {
         <span className={styles.status}>
           {tool.status === "running" && <Running place={tool.place} />}
           {tool.status !== "running" && tool.status !== "done" && t(`tool.${tool.status}`)}
+          {tool.status === "failed" && result?.ending && `, ${endingText(result.ending, t)}`}
           {tool.duration_ms !== undefined && ` ${duration(tool.duration_ms)}`}
         </span>
       </button>
       {tool.sub_agent && <Progress agent={tool.sub_agent} from={message.chat_id} />}
       <div id={body} hidden={!shown}>
-        {shown && <Body message={message} tool={tool} live={live} edit={edit} />}
+        {shown && <Body message={message} tool={tool} live={live} edit={edit} result={result} />}
       </div>
     </div>
   );
@@ -103,7 +107,8 @@ function Progress({ agent, from }: { agent: SubAgent; from: string }) {
   );
 }
 
-function Body({ message, tool, live, edit }: Props & { edit: Edit | null }) {
+function Body({ message, tool, live, edit, result }: Props & { edit: Edit | null; result: ShellResult | null }) {
+  const { t } = useTranslation("chat");
   const { data, status } = tool;
   if (status === "asking" && data?.kind === "question") {
     return <Question message={message} question={tool.detail ?? tool.hint} options={data.options} />;
@@ -114,7 +119,8 @@ function Body({ message, tool, live, edit }: Props & { edit: Edit | null }) {
   return (
     <>
       {tool.hint.includes("\n") && <pre className={styles.command}>{tool.hint}</pre>}
-      <OutputView text={message.text} live={live} lines={linesAtFirst(tool.tool)} />
+      <OutputView text={result?.output ?? message.text} live={live} lines={linesAtFirst(tool.tool)} />
+      {result?.denied && <p className="problem">{t("exec.denied")}</p>}
     </>
   );
 }

@@ -3,6 +3,7 @@ import type { TFunction } from "i18next";
 import { duration, type Tone } from "../../lib/format";
 import { placeName } from "../../state/where";
 import type { Exec } from "../../types";
+import type { ShellEnding } from "./shellResult";
 
 const SIGNALS: Record<number, string> = {
   1: "SIGHUP",
@@ -24,11 +25,27 @@ export function execSummary(exec: Exec, t: TFunction<"chat">): { text: string; t
   return { text: parts.join(" · "), tone: tone(exec) };
 }
 
+/** The ending of a model's command, as in the cards of one's own. */
+export function endingText(ending: ShellEnding, t: TFunction<"chat">): string {
+  switch (ending.kind) {
+    case "exited":
+      return t("exec.exited", { code: ending.code });
+    case "signaled":
+      return signaled(ending.signal, t);
+    case "expired":
+      return t("exec.expired");
+  }
+}
+
 function outcome(exec: Exec, t: TFunction<"chat">): string {
   if (exec.status === "exited") return t("exec.exited", { code: exec.exit_code ?? "?" });
   if (exec.status !== "signaled") return t(`exec.${exec.status}`);
-  const name = exec.signal === null ? undefined : SIGNALS[exec.signal];
-  return t("exec.signaled", { signal: name ?? t("exec.signal", { number: exec.signal ?? "?" }) });
+  return signaled(exec.signal, t);
+}
+
+function signaled(signal: number | null, t: TFunction<"chat">): string {
+  const name = signal === null ? undefined : SIGNALS[signal];
+  return t("exec.signaled", { signal: name ?? t("exec.signal", { number: signal ?? "?" }) });
 }
 
 function tone(exec: Exec): Tone {

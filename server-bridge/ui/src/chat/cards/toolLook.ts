@@ -1,4 +1,5 @@
-/** What a tool's card looks like, by the tool's name. Pure. */
+/** The looks and the words of a tool's card, by the tool's name. Pure. */
+import type { TFunction } from "i18next";
 import { Bot, FilePen, FilePlus, FileText, FolderSearch, Globe, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
 import { COMPACT_LINES_COUNT } from "../../limits";
 
@@ -18,10 +19,62 @@ const ICONS: Record<string, LucideIcon> = {
   todo_write: ListTodo,
 };
 
+/** The tools that have a plain name; those of MCP servers and skills keep their own. */
+const NAMED = [
+  "Shell",
+  "FileCreate",
+  "FileReplace",
+  "Read",
+  "Glob",
+  "Grep",
+  "Cd",
+  "DownloadFile",
+  "SubAgent",
+  "SubAgentResume",
+  "AskUser",
+  "WebSearch",
+  "Fetch",
+  "Skill",
+  "ChatHistory",
+  "config",
+  "context_edit",
+  "memory_list",
+  "memory_write",
+  "offload_recall",
+  "recall_masked",
+  "task_kill",
+  "task_read",
+  "task_status",
+  "todo_list",
+  "todo_write",
+] as const;
+
 const COMPACT = ["Read", "Glob", "Grep"];
 
 export function iconOf(tool: string): LucideIcon {
   return ICONS[tool] ?? Wrench;
+}
+
+/** What people call a tool: the head of its card. */
+export function nameOf(tool: string, t: TFunction<"chat">): string {
+  const known = NAMED.find((name) => name === tool);
+  return known === undefined ? tool : t(`toolName.${known}`);
+}
+
+/** A tool within a question: "Allow … on laptop?". */
+export function actOf(tool: string, t: TFunction<"chat">): string {
+  switch (tool) {
+    case "Cd":
+    case "FileCreate":
+    case "FileReplace":
+    case "DownloadFile":
+    case "task_kill":
+    case "memory_write":
+    case "config":
+      return t(`toolAct.${tool}`);
+    default:
+      return nameOf(tool, t);
+  }
 }
 
 /** At first only so many lines of what it came to. */

@@ -8,24 +8,23 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::{Memory, Preferences, SubAgent};
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of sub-agents, and what agents know of their user.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Look, routes!(list))
-        .add(Access::Full, routes!(preferences))
-        .add(Access::Full, routes!(set_preferences))
-        .add(Access::Full, routes!(memories))
-        .add(Access::Full, routes!(forget))
+        .add(Access::Look, route!(list))
+        .add(Access::Full, route!(preferences))
+        .add(Access::Full, route!(set_preferences))
+        .add(Access::Full, route!(memories))
+        .add(Access::Full, route!(forget))
 }
 
 /// The sub-agents that a chat's agent called, the oldest first; those that they called are asked for with their chats.

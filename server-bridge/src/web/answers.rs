@@ -5,19 +5,18 @@ use api::turn::QuestionAnswer;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::MessageId;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of answers to what a model asks.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(answer))
+    Routes::new().add(Access::Full, route!(answer))
 }
 
 /// Answer a question of a model in words.

@@ -8,19 +8,18 @@ use axum::http::{HeaderMap, StatusCode, header};
 use chats::Attached;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of files with a message.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(add))
+    Routes::new().add(Access::Full, route!(add))
 }
 
 /// What they are called.

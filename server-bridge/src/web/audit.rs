@@ -6,19 +6,18 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::limits::AUDIT_PAGE_ROWS;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of the audit trail.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(list))
+    Routes::new().add(Access::Full, route!(list))
 }
 
 /// Which entries are wanted.

@@ -10,19 +10,18 @@ use chats::{Export, Format, MessageId, chat_view};
 use futures_util::stream;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of forks and exports of a chat.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(fork)).add(Access::Look, routes!(export))
+    Routes::new().add(Access::Full, route!(fork)).add(Access::Look, route!(export))
 }
 
 /// Go on with a conversation in another one: what was said so far, the machine, the directory and the approval mode are the

@@ -4,20 +4,19 @@ use api::chat::{ChatDetail, ContextView};
 use axum::Json;
 use axum::extract::{Path, State};
 use chats::{ContextUse, Detail, chat_view};
-use utoipa_axum::routes;
 
 use crate::limits::USAGE_MAX_DAYS;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 use crate::web::usage::sum_of;
 
 /// The routes of a chat's details.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Look, routes!(show))
+    Routes::new().add(Access::Look, route!(show))
 }
 
 /// A conversation with its model, how much that may do, how full its window is and what it took.

@@ -4,19 +4,18 @@ use api::turn::{FileView, Rewind, TakenBackView, Undo};
 use axum::Json;
 use axum::extract::{Path, State};
 use chats::{MessageId, RestoredFile, TakeBack, TakenBack, Turns, message_view};
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of taking parts of a chat back.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(undo)).add(Access::Full, routes!(rewind))
+    Routes::new().add(Access::Full, route!(undo)).add(Access::Full, route!(rewind))
 }
 
 /// Take back the last message, with what came of it: the conversation, and the files it changed.

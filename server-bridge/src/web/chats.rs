@@ -10,27 +10,26 @@ use axum::http::StatusCode;
 use chats::{ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of chats and their messages.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Look, routes!(list))
-        .add(Access::Full, routes!(create))
-        .add(Access::Full, routes!(remove))
-        .add(Access::Full, routes!(rename))
-        .add(Access::Look, routes!(messages))
-        .add(Access::Full, routes!(post))
-        .add(Access::Full, routes!(cancel))
-        .add(Access::Full, routes!(approve))
-        .add(Access::Full, routes!(set_approval))
+        .add(Access::Look, route!(list))
+        .add(Access::Full, route!(create))
+        .add(Access::Full, route!(remove))
+        .add(Access::Full, route!(rename))
+        .add(Access::Look, route!(messages))
+        .add(Access::Full, route!(post))
+        .add(Access::Full, route!(cancel))
+        .add(Access::Full, route!(approve))
+        .add(Access::Full, route!(set_approval))
 }
 
 /// Which conversations are wanted.

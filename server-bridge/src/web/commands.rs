@@ -3,15 +3,14 @@
 use api::chat::CommandView;
 use axum::Json;
 use chats::command_usages;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 
 /// The routes of what can be written in a chat.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Look, routes!(list))
+    Routes::new().add(Access::Look, route!(list))
 }
 
 /// All slash commands, in the order of `/help`; one may be written in several ways.

@@ -9,7 +9,6 @@ use api::session::Confirmation;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
-use utoipa_axum::routes;
 
 use crate::limits::CONFIRMATION_LIFETIME;
 use crate::web::accept::Connection;
@@ -17,13 +16,13 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of giving the password once more.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Session, routes!(confirm))
+    Routes::new().add(Access::Session, route!(confirm))
 }
 
 /// Give one's password once more. For 10 minutes, as after a login, this page's session may make keys, users and tokens of

@@ -10,26 +10,25 @@ use axum::response::{IntoResponse, Response};
 use sandbox::{ContainerError, ContainerStatus, DOCKER, UserContainer};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use execs::sandbox_user;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of a user's container.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Look, routes!(show))
-        .add(Access::Full, routes!(stop))
-        .add(Access::Full, routes!(commit))
-        .add(Access::Full, routes!(export))
-        .add(Access::Full, routes!(import))
-        .add(Access::Full, routes!(reset))
+        .add(Access::Look, route!(show))
+        .add(Access::Full, route!(stop))
+        .add(Access::Full, route!(commit))
+        .add(Access::Full, route!(export))
+        .add(Access::Full, route!(import))
+        .add(Access::Full, route!(reset))
 }
 
 /// What becomes of the workspace.

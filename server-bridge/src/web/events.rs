@@ -12,7 +12,6 @@ use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, timeout};
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::limits::{
     EVENT_BATCH, EVENT_MESSAGE_BYTES, EVENT_PING_INTERVAL, EVENTS_FORGET_INTERVAL, SOCKET_CLOSE_TIMEOUT,
@@ -21,14 +20,14 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract::Query;
 use crate::web::hub::{Heard, Listener, Stood};
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
 use crate::web::state::AppState;
 
 /// The routes of events.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Listen, routes!(connect))
+    Routes::new().add(Access::Listen, route!(connect))
 }
 
 /// Where a client stood that comes back; both, or neither.

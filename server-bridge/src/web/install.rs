@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::{Path as UrlPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::MethodFilter;
 use sandbox::{KnownRunner, RunnerFile};
 use tower_http::services::ServeFile;
 
@@ -22,10 +22,11 @@ use execs::quoted;
 
 /// The routes of what machines are given.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().undescribed(Access::Anybody, "/install", get(script)).undescribed(
+    Routes::new().undescribed(Access::Anybody, MethodFilter::GET, "/install", script).undescribed(
         Access::Anybody,
+        MethodFilter::GET,
         "/download/{file}",
-        get(download),
+        download,
     )
 }
 

@@ -6,21 +6,20 @@ use api::words::Scope;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of programs' keys.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Full, routes!(list))
-        .add(Access::Session, routes!(add))
-        .add(Access::Session, routes!(remove))
+        .add(Access::Full, route!(list))
+        .add(Access::Session, route!(add))
+        .add(Access::Session, route!(remove))
 }
 
 /// The caller's keys.

@@ -91,7 +91,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::MethodFilter;
 
 use crate::limits::JSON_BODY_BYTES;
 use crate::web::error::ApiError;
@@ -134,10 +134,10 @@ pub fn routes() -> Routes {
         .merge(mcp::routes())
         .merge(runner_socket::routes())
         .merge(install::routes())
-        .undescribed(Access::Anybody, "/api/v1/openapi.json", get(openapi::serve))
-        .undescribed(Access::Anybody, "/healthz", get(async || "ok"))
+        .undescribed(Access::Anybody, MethodFilter::GET, "/api/v1/openapi.json", openapi::serve)
+        .undescribed(Access::Anybody, MethodFilter::GET, "/healthz", async || "ok")
         // An administrator's only, as for a session.
-        .undescribed(Access::Look, "/metrics", get(metrics::page))
+        .undescribed(Access::Look, MethodFilter::GET, "/metrics", metrics::page)
 }
 
 /// Every route of the server, and what all of them pass.

@@ -10,26 +10,25 @@ use chats::subscriptions::{KeyGiven, NewSubscription, Owned, Trial};
 use llm::price::Price;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of models.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Full, routes!(list))
-        .add(Access::Full, routes!(add))
-        .add(Access::Full, routes!(change))
-        .add(Access::Full, routes!(remove))
-        .add(Access::Full, routes!(test))
-        .add(Access::Full, routes!(choose))
-        .add(Access::Full, routes!(choose_for_chat))
+        .add(Access::Full, route!(list))
+        .add(Access::Full, route!(add))
+        .add(Access::Full, route!(change))
+        .add(Access::Full, route!(remove))
+        .add(Access::Full, route!(test))
+        .add(Access::Full, route!(choose))
+        .add(Access::Full, route!(choose_for_chat))
 }
 
 /// Which chat is meant.

@@ -4,19 +4,18 @@ use api::model::{OfferedModels, ProviderDocument, SubscriptionDocument, TrialVie
 use axum::Json;
 use axum::extract::State;
 use chats::subscriptions::{Offered, Trial};
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::models::{new_subscription, trial_view};
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of trying a model before it is kept.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(models)).add(Access::Full, routes!(trial))
+    Routes::new().add(Access::Full, route!(models)).add(Access::Full, route!(trial))
 }
 
 /// Ask a provider which models it has. Nothing of the request is kept.

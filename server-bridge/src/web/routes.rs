@@ -1,10 +1,19 @@
 //! The table of routes: each area adds its handlers, with the keys that open them; router, description and scopes follow from it.
 
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::MethodRouter;
-use axum::{Extension, Router};
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter};
+use futures_util::future::BoxFuture;
+use utoipa::openapi::path::{Operation, Paths};
+use utoipa::openapi::schema::Schema;
+use utoipa::openapi::{HttpMethod, OpenApi, RefOr};
+use utoipa_axum::PathItemExt;
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -33,34 +42,36 @@ impl Routes {
         Self::default()
     }
 
-    /// Adds one handler, as `routes!(handler)`, at the method and path of its `#[utoipa::path]`.
+    /// Adds a handler, as `route!(handler)`, at the method and path of its `#[utoipa::path]`.
     ///
     /// # Panics
-    /// With several handlers at once: each has an access of its own.
+    /// Where it is described with several methods, or one beside GET, PUT, POST and DELETE.
     #[must_use]
-    pub fn add(mut self, access: Access, (schemas, paths, handler): UtoipaMethodRouter<AppState>) -> Self {
-        let operations = paths.paths.iter().flat_map(|(path, item)| {
-            let of = [
-                (Method::GET, &item.get),
-                (Method::PUT, &item.put),
-                (Method::POST, &item.post),
-                (Method::DELETE, &item.delete),
-            ];
-            of.into_iter().filter(|(_, operation)| operation.is_some()).map(move |(method, _)| (method, path))
-        });
-        let operations: Vec<_> = operations.collect();
-        let [(method, path)] = operations.as_slice() else {
-            panic!("one handler of GET, PUT, POST or DELETE at a time: {:?}", paths.paths.keys());
+    pub fn add(mut self, access: Access, described: Described) -> Self {
+        let Described { schemas, path, operation, methods, handler } = described;
+        let method = match methods.as_slice() {
+            [HttpMethod::Get] => Method::GET,
+            [HttpMethod::Put] => Method::PUT,
+            [HttpMethod::Post] => Method::POST,
+            [HttpMethod::Delete] => Method::DELETE,
+            _ => panic!("{path}: one method a handler, GET, PUT, POST or DELETE"),
         };
-        self.table.push(Row { method: method.clone(), path: (*path).clone(), access });
-        self.described = self.described.routes((schemas, paths, opened_by(access, handler)));
+        let router = MethodRouter::new().on(methods[0].to_method_filter(), Opened { access, handler });
+        let mut paths = Paths::new();
+        self.table.push(Row { method, path: path.clone(), access });
+        paths.add_path_operation(path, methods, operation);
+        self.described = self.described.routes((schemas, paths, router));
         self
     }
 
     /// Adds a handler that the description leaves out.
     #[must_use]
-    pub fn undescribed(self, access: Access, path: &str, handler: MethodRouter<AppState>) -> Self {
-        Self { described: self.described.route(path, opened_by(access, handler)), table: self.table }
+    pub fn undescribed<T, H>(self, access: Access, methods: MethodFilter, path: &str, handler: H) -> Self
+    where
+        H: Handler<T, AppState, Future = BoxFuture<'static, Response>> + Sync,
+    {
+        let router = MethodRouter::new().on(methods, Opened { access, handler: AnyHandler::new(handler) });
+        Self { described: self.described.route(path, router), table: self.table }
     }
 
     /// Adds all routes of another area.
@@ -86,15 +97,64 @@ impl Routes {
     }
 }
 
+/// A handler of any arguments. The router sees one type whatever it is given: built from the handlers' own types, each layer of the
+/// router would be compiled, and its futures looked through, once for each of a hundred handlers.
+#[derive(Clone)]
+pub struct AnyHandler(Arc<dyn Fn(Request, AppState) -> BoxFuture<'static, Response> + Send + Sync>);
+
+impl AnyHandler {
+    /// Hides the type of a handler.
+    pub fn new<T, H>(handler: H) -> Self
+    where
+        H: Handler<T, AppState, Future = BoxFuture<'static, Response>> + Sync,
+    {
+        Self(Arc::new(move |request, state| handler.clone().call(request, state)))
+    }
+}
+
+/// A handler with what its `#[utoipa::path]` says; made by [`route!`].
+pub struct Described {
+    /// The documents that its description refers to.
+    pub schemas: Vec<(String, RefOr<Schema>)>,
+    /// The path, with `{name}` for its parts that vary.
+    pub path: String,
+    /// The description.
+    pub operation: Operation,
+    /// The methods it answers.
+    pub methods: Vec<HttpMethod>,
+    /// The handler itself.
+    pub handler: AnyHandler,
+}
+
+/// A handler with its description, for [`Routes::add`].
+macro_rules! route {
+    ($handler:path) => {{
+        let mut schemas = Vec::new();
+        let (path, operation, methods) = utoipa_axum::routes!(@resolve_types $handler : schemas);
+        let handler = $crate::web::routes::AnyHandler::new($handler);
+        $crate::web::routes::Described { schemas, path, operation, methods, handler }
+    }};
+}
+pub(crate) use route;
+
 /// A handler that tells [`crate::web::auth::Caller`] which keys open it.
-fn opened_by(access: Access, handler: MethodRouter<AppState>) -> MethodRouter<AppState> {
-    handler.route_layer(Extension(access))
+#[derive(Clone)]
+struct Opened {
+    access: Access,
+    handler: AnyHandler,
+}
+
+impl Handler<(), AppState> for Opened {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, mut request: Request, state: AppState) -> Self::Future {
+        request.extensions_mut().insert(self.access);
+        (self.handler.0)(request, state)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use utoipa_axum::routes;
-
     use super::*;
 
     #[utoipa::path(get, path = "/one")]
@@ -103,18 +163,21 @@ mod tests {
     #[utoipa::path(post, path = "/other")]
     async fn other() {}
 
-    /// The macro would answer each path with both handlers.
+    #[utoipa::path(method(get, post), path = "/both")]
+    async fn both() {}
+
+    /// Each method has an access of its own.
     #[test]
-    #[should_panic(expected = "one handler")]
-    fn two_handlers_are_not_added_at_once() {
-        let _ = Routes::new().add(Access::Full, routes!(one, other));
+    #[should_panic(expected = "one method")]
+    fn a_handler_of_two_methods_is_not_added() {
+        let _ = Routes::new().add(Access::Full, route!(both));
     }
 
     #[test]
     fn a_route_is_in_the_table_and_in_the_description() {
         let routes = Routes::new()
-            .add(Access::Look, routes!(one))
-            .merge(Routes::new().add(Access::Full, routes!(other)));
+            .add(Access::Look, route!(one))
+            .merge(Routes::new().add(Access::Full, route!(other)));
         let row = |method, path: &str, access| Row { method, path: path.to_owned(), access };
         let expected = [row(Method::GET, "/one", Access::Look), row(Method::POST, "/other", Access::Full)];
         assert_eq!(routes.table(), expected);

@@ -14,7 +14,7 @@ use accounts::RunnerId;
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::MethodFilter;
 use axum_tws::Message;
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
@@ -36,10 +36,11 @@ use crate::web::state::AppState;
 
 /// The routes of runners' sockets, whose tokens are asked for on the socket itself.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().undescribed(Access::Anybody, "/runner", get(connect)).undescribed(
+    Routes::new().undescribed(Access::Anybody, MethodFilter::GET, "/runner", connect).undescribed(
         Access::Anybody,
+        MethodFilter::GET,
         "/ws/{user}",
-        get(connect),
+        connect,
     )
 }
 

@@ -5,7 +5,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use sandbox::{RouteError, RunnerFacts};
 use tokio::time::timeout;
-use utoipa_axum::routes;
 
 use execs::sandbox_user;
 
@@ -13,13 +12,13 @@ use crate::limits::RUNNER_UPDATE_TIMEOUT;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::install::HandOut;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of updating a runner.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(update))
+    Routes::new().add(Access::Full, route!(update))
 }
 
 /// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.

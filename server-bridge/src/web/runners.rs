@@ -10,7 +10,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use sandbox::{Layer, RunAsNames, RunnerFacts, RunnerState, SandboxRouter};
-use utoipa_axum::routes;
 
 use execs::sandbox_user;
 
@@ -19,7 +18,7 @@ use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::host;
 use crate::web::install::{self, HandOut};
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::runner_updates::offer;
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -28,10 +27,10 @@ use crate::web::workspace_option::workspace_option;
 /// The routes of a user's runners.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::LookToWork, routes!(list))
-        .add(Access::Session, routes!(add))
-        .add(Access::Session, routes!(rotate))
-        .add(Access::Full, routes!(revoke))
+        .add(Access::LookToWork, route!(list))
+        .add(Access::Session, route!(add))
+        .add(Access::Session, route!(rotate))
+        .add(Access::Full, route!(revoke))
 }
 
 /// The caller's runners.

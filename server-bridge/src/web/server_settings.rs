@@ -3,18 +3,17 @@
 use api::server_settings::{ServerSettings, ServerSettingsChange};
 use axum::Json;
 use axum::extract::State;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of the server's settings.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(show)).add(Access::Session, routes!(change))
+    Routes::new().add(Access::Full, route!(show)).add(Access::Session, route!(change))
 }
 
 /// The settings of the whole server. For administrators.

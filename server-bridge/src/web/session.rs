@@ -10,23 +10,22 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse};
-use utoipa_axum::routes;
 
 use crate::web::accept::Connection;
 use crate::web::auth::{Caller, session_cookie};
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of logging in and out, and who one is.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Anybody, routes!(login))
-        .add(Access::Session, routes!(logout))
-        .add(Access::LookToWork, routes!(me))
+        .add(Access::Anybody, route!(login))
+        .add(Access::Session, route!(logout))
+        .add(Access::LookToWork, route!(me))
 }
 
 /// Log in. Answers with the token for the Authorization header. To a page, whose request has an Origin, it also gives a cookie,

@@ -6,18 +6,17 @@ use axum::Json;
 use axum::extract::State;
 use execs::sandbox_user;
 use sandbox::{Choice, RouteRequest, Target};
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of a user's settings.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(show)).add(Access::Full, routes!(change))
+    Routes::new().add(Access::Full, route!(show)).add(Access::Full, route!(change))
 }
 
 /// What means the same as no choice.

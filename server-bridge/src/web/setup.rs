@@ -15,7 +15,6 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use chats::limits::{ATTACHMENT_BYTES, ATTACHMENTS, MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
-use utoipa_axum::routes;
 
 use crate::limits::{EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};
 use crate::web::accept::Connection;
@@ -24,7 +23,7 @@ use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::{host, is_loopback};
 use crate::web::rate::address_key;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::session::{begin_session, is_page};
 use crate::web::state::AppState;
@@ -32,9 +31,9 @@ use crate::web::state::AppState;
 /// The routes of the first account, and what the server is.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Anybody, routes!(status))
-        .add(Access::Anybody, routes!(make))
-        .add(Access::LookToWork, routes!(about))
+        .add(Access::Anybody, route!(status))
+        .add(Access::Anybody, route!(make))
+        .add(Access::LookToWork, route!(about))
 }
 
 /// What the server was started with, as people may know it.

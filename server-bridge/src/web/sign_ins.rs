@@ -11,21 +11,20 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use utoipa_axum::routes;
 
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::session::{begin_session, is_page};
 use crate::web::state::AppState;
 
 /// The routes of signing in without a password.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Session, routes!(issue)).add(Access::Anybody, routes!(redeem))
+    Routes::new().add(Access::Session, route!(issue)).add(Access::Anybody, route!(redeem))
 }
 
 /// Ask for a code that signs a page in as the caller: once, within 5 minutes. For programs that are logged in, such as

@@ -7,7 +7,6 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, REPORT_BYTES, REPORT_MAX_BYTES};
 use crate::web::auth::Caller;
@@ -15,16 +14,16 @@ use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::exec::attach::{end, view};
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of background tasks.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::LookToWork, routes!(list))
-        .add(Access::LookToWork, routes!(show))
-        .add(Access::Work, routes!(kill))
+        .add(Access::LookToWork, route!(list))
+        .add(Access::LookToWork, route!(show))
+        .add(Access::Work, route!(kill))
 }
 
 /// Which tasks are wanted.

@@ -13,19 +13,18 @@ use axum::http::{Method, StatusCode, Uri, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use utoipa_axum::routes;
 
 use crate::limits::{TICKET_BYTES, TICKET_LIFETIME, TICKET_PATH_BYTES, TICKETS, TICKETS_PER_SESSION};
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of tickets.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Session, routes!(issue))
+    Routes::new().add(Access::Session, route!(issue))
 }
 
 /// What stands in front of a ticket in an address; it is the last of its parts.

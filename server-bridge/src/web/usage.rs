@@ -9,20 +9,19 @@ use axum::extract::State;
 use serde::Deserialize;
 use tools::utc_day;
 use utoipa::IntoParams;
-use utoipa_axum::routes;
 
 use crate::limits::{USAGE_DAYS, USAGE_MAX_DAYS};
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of usage.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Look, routes!(show))
+    Routes::new().add(Access::Look, route!(show))
 }
 
 /// What is to be accounted for.

@@ -11,14 +11,13 @@ use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use execs::sandbox_user;
 use sandbox::Disconnect;
-use utoipa_axum::routes;
 
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::session::begin_session;
 use crate::web::state::AppState;
@@ -26,11 +25,11 @@ use crate::web::state::AppState;
 /// The routes of accounts.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Full, routes!(list))
-        .add(Access::Session, routes!(add))
-        .add(Access::Session, routes!(change))
-        .add(Access::Session, routes!(remove))
-        .add(Access::Session, routes!(change_password))
+        .add(Access::Full, route!(list))
+        .add(Access::Session, route!(add))
+        .add(Access::Session, route!(change))
+        .add(Access::Session, route!(remove))
+        .add(Access::Session, route!(change_password))
 }
 
 /// All accounts, by name. For administrators.

@@ -2,17 +2,16 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
 /// The routes of the first steps of a user.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, routes!(end))
+    Routes::new().add(Access::Full, route!(end))
 }
 
 /// End the first steps: they are not due any more, whatever the caller has.

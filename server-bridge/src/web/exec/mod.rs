@@ -36,7 +36,6 @@ use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use utoipa_axum::routes;
 
 use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
 use crate::web::auth::Caller;
@@ -45,7 +44,7 @@ use crate::web::exec::commands::commands;
 use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::Asked;
 use crate::web::exec::subject::Subject;
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
 use crate::web::state::AppState;
@@ -53,12 +52,12 @@ use crate::web::state::AppState;
 /// The routes of execs.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::Work, routes!(connect))
-        .add(Access::Work, routes!(user::show))
-        .add(Access::LookToWork, routes!(attach::list))
-        .add(Access::LookToWork, routes!(attach::show))
-        .add(Access::Work, routes!(attach::cancel))
-        .add(Access::LookToWork, routes!(attach::report))
+        .add(Access::Work, route!(connect))
+        .add(Access::Work, route!(user::show))
+        .add(Access::LookToWork, route!(attach::list))
+        .add(Access::LookToWork, route!(attach::show))
+        .add(Access::Work, route!(attach::cancel))
+        .add(Access::LookToWork, route!(attach::report))
 }
 
 type Sender = SplitSink<Socket, Message>;

@@ -15,7 +15,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use sandbox::{Metadata, Sandbox, WriteOptions};
-use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -23,7 +22,7 @@ use crate::web::extract;
 use crate::web::files::body::{attachment, content, file_name, listing};
 use crate::web::files::query::{PathQuery, PlaceQuery, RemoveQuery, WriteQuery};
 use crate::web::files::range::{Wanted, content_range};
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
@@ -32,17 +31,17 @@ use body::kind_name;
 /// The routes of files on runners.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
-        .add(Access::LookToWork, routes!(read))
-        .add(Access::Work, routes!(write))
-        .add(Access::LookToWork, routes!(stat))
-        .add(Access::LookToWork, routes!(list))
-        .add(Access::Work, routes!(mkdir))
-        .add(Access::Work, routes!(rename))
-        .add(Access::Work, routes!(remove))
-        .add(Access::LookToWork, routes!(complete::complete))
-        .add(Access::LookToWork, routes!(trees::read))
-        .add(Access::Work, routes!(trees::write))
-        .add(Access::Work, routes!(trees::download))
+        .add(Access::LookToWork, route!(read))
+        .add(Access::Work, route!(write))
+        .add(Access::LookToWork, route!(stat))
+        .add(Access::LookToWork, route!(list))
+        .add(Access::Work, route!(mkdir))
+        .add(Access::Work, route!(rename))
+        .add(Access::Work, route!(remove))
+        .add(Access::LookToWork, route!(complete::complete))
+        .add(Access::LookToWork, route!(trees::read))
+        .add(Access::Work, route!(trees::write))
+        .add(Access::Work, route!(trees::download))
 }
 use change::Change;
 

@@ -30,19 +30,18 @@ use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::MethodFilter;
 use chats::ChatService;
 use futures_util::StreamExt;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use utoipa_axum::routes;
 
 use crate::limits::{JSON_BODY_BYTES, JSON_BODY_TIMEOUT};
 use crate::web::auth::{Caller, bearer_token};
 use crate::web::error::ApiError;
 use crate::web::guard::{host, same_origin};
-use crate::web::routes::Routes;
+use crate::web::routes::{Routes, route};
 use crate::web::runners::Views;
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -52,10 +51,11 @@ use sessions::{Manager, Sessions};
 
 /// The route of the endpoint, which rmcp answers by every method.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::EachTool, routes!(serve)).undescribed(
+    Routes::new().add(Access::EachTool, route!(serve)).undescribed(
         Access::EachTool,
+        MethodFilter::GET.or(MethodFilter::DELETE),
         "/mcp",
-        get(serve).delete(serve),
+        serve,
     )
 }
 

@@ -2,7 +2,9 @@
 
 use agent::approval::{Answer, Mode};
 use agent::ask::Reply;
-use api::chat::{Cancelled, ChatView, FoundView, MessagePage, NewMessage, NewTitle, PostedView};
+use api::chat::{
+    BoundView, Cancelled, ChatView, FoundView, MessagePage, NewMessage, NewTitle, PostedView, RunnerChoice,
+};
 use api::turn::{ApprovalAnswer, ApprovalMode};
 use axum::Json;
 use axum::extract::{Path, State};
@@ -30,6 +32,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(cancel))
         .add(Access::Full, route!(approve))
         .add(Access::Full, route!(set_approval))
+        .add(Access::Full, route!(set_runner))
 }
 
 /// Which conversations are wanted.
@@ -200,6 +203,20 @@ pub async fn set_approval(
         wanted.mode.as_str().parse().map_err(|error| ApiError::invalid(format!("mode {error}")))?;
     state.chats.set_approval(&caller.user, &chat_id(&id)?, mode).await?;
     Ok(Json(ApprovalMode { mode: mode.as_str().into() }))
+}
+
+/// Say where a chat's commands go.
+#[utoipa::path(put, path = "/api/v1/chats/{id}/runner", tag = "chats", request_body = RunnerChoice,
+    params(("id" = String, Path)), responses((status = 200, body = BoundView), (status = 404)))]
+pub async fn set_runner(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(wanted): extract::Json<RunnerChoice>,
+) -> Result<Json<BoundView>, ApiError> {
+    let place = wanted.runner.as_deref();
+    let (chat, warning) = state.chats.bind_runner(&caller.user, &chat_id(&id)?, place).await?;
+    Ok(Json(BoundView { chat: chat_view(chat), warning }))
 }
 
 /// An id that is none is nobody's chat.

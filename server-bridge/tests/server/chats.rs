@@ -40,6 +40,28 @@ async fn a_command_in_a_chat_shows_where_and_how_it_ended() {
 }
 
 #[tokio::test]
+async fn a_chat_is_sent_to_a_runner_without_a_message_and_only_to_ones_own() {
+    let server = TestServer::start().await;
+    let (alice, bob) = (server.user("alice").await, server.user("bob").await);
+    let _runner = alice.connect_runner("laptop").await;
+    let chat = new_chat(&alice).await;
+    let path = format!("{chat}/runner");
+    let (status, bound) = alice.send(Method::PUT, &path, json!({"runner": "laptop"})).await;
+    assert_eq!((status, &bound["chat"]["runner"], &bound["warning"]), (200, &json!("laptop"), &Value::Null));
+    let (status, error) = alice.send(Method::PUT, &path, json!({"runner": "elsewhere"})).await;
+    assert_eq!((status, &error["error"]["kind"]), (404, &json!("not_found")), "{error}");
+    let (status, _) = bob.send(Method::PUT, &path, json!({"runner": null})).await;
+    assert_eq!(status, 404);
+    assert_eq!(alice.get(&chat).await["runner"], "laptop");
+    let (_, bound) = alice.send(Method::PUT, &path, json!({"runner": "__docker__"})).await;
+    assert!(bound["warning"].is_string(), "{bound}");
+    let (_, bound) = alice.send(Method::PUT, &path, json!({"runner": null})).await;
+    assert_eq!(bound["chat"]["runner"], Value::Null);
+    assert_eq!(alice.get(&format!("{chat}/messages")).await["messages"], json!([]));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_running_command_is_cancelled() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;

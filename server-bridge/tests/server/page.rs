@@ -24,6 +24,26 @@ async fn every_answer_has_the_security_headers() {
 }
 
 #[tokio::test]
+async fn only_the_document_for_diagrams_may_be_framed_and_style_itself_and_it_connects_nowhere() {
+    let server = TestServer::start().await;
+    let response = Client::new().get(server.url("/diagram.html")).send().await.unwrap();
+    let headers = response.headers();
+    let policies: Vec<_> = headers.get_all(CONTENT_SECURITY_POLICY).iter().collect();
+    assert_eq!(policies.len(), 1, "{policies:?}");
+    let policy = policies[0].to_str().unwrap();
+    for rule in ["default-src 'none';", "script-src 'self';", "frame-ancestors 'self'"] {
+        assert!(policy.contains(rule), "{policy}");
+    }
+    assert!(!policy.contains("connect-src") && !policy.contains("unsafe-eval"), "{policy}");
+    assert_eq!(headers[X_FRAME_OPTIONS], "SAMEORIGIN");
+    for path in ["/diagram.html/", "/x/diagram.html", "/diagram.htm"] {
+        let response = Client::new().get(server.url(path)).send().await.unwrap();
+        assert_eq!(response.headers()[X_FRAME_OPTIONS], "DENY", "{path}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn any_page_address_shows_the_page_and_a_missing_asset_is_missing() {
     let server = TestServer::start().await;
     let get = |path: &str| Client::new().get(server.url(path)).send();

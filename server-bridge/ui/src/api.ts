@@ -2,7 +2,7 @@
 import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
 import { keepSession } from "./api/session";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
-import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, RunnerUpdate, SendResult, Settings, SettingsChange, TakeBack } from "./types";
+import type { AgentOfChat, ApprovalMode, Attachment, BoundChat, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, RunnerUpdate, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
 export { type ApiClient, createApiClient, taken } from "./api/client";
 export { ApiError, errorText, failure, unreachable } from "./api/error";
@@ -63,6 +63,8 @@ export interface Api {
   chatDetails(chatId: string): Promise<ChatDetails>;
   agents(chatId: string): Promise<AgentOfChat[]>;
   setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
+  /** Null lets the chat follow the active runner; the answer says why nothing would run there now. */
+  bindChat(chatId: string, runner: string | null): Promise<BoundChat>;
   models(chatId: string | null): Promise<ModelList>;
   /** `NAME/TIER`; null takes the chat's own choice back. */
   setModel(chatId: string, model: string | null): Promise<void>;
@@ -127,6 +129,7 @@ export function createApi(onUnauthorized: () => void): Api {
     agents: (id) => taken(client.GET("/api/v1/chats/{id}/agents", chat(id))),
     setApproval: async (id, mode) =>
       void (await client.PUT("/api/v1/chats/{id}/approval", { ...chat(id), body: { mode } })),
+    bindChat: (id, runner) => taken(client.PUT("/api/v1/chats/{id}/runner", { ...chat(id), body: { runner } })),
     models: (id) => taken(client.GET("/api/v1/models", { params: { query: id === null ? {} : { chat: id } } })),
     setModel: async (id, model) =>
       void (await client.PUT("/api/v1/chats/{id}/model", { ...chat(id), body: { model } })),

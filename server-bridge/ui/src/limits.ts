@@ -185,3 +185,21 @@ export const FOLDED_BLANK_LINES = 4;
 
 /** The largest number of answers at once that an administrator may set. */
 export const TURNS_AT_ONCE_MAX = 1_000;
+
+/** The longest formula that is set; what is longer stays as it is written. */
+export const FORMULA_MAX_CHARS = 10_000;
+
+/** The largest size that a formula may give to anything, in em. */
+export const FORMULA_MAX_EM = 40;
+
+/** The most expansions of macros in a formula. */
+export const FORMULA_MAX_EXPANSIONS = 500;
+
+/** The longest diagram that is drawn; what is longer stays as it is written. */
+export const DIAGRAM_MAX_CHARS = 10_000;
+
+/** The most lines between the parts of a diagram: drawing more would hold up the page. */
+export const DIAGRAM_MAX_EDGES = 200;
+
+/** So long may the drawing of a diagram take, its library included, until its source is all that is shown. */
+export const DIAGRAM_WAIT_MS = 30_000;

@@ -8,12 +8,13 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./frame/App";
 import { startLanguage } from "./i18n";
-import { keptTheme, showTheme } from "./lib/appearance";
+import { keptSize, keptTheme, showSize, showTheme } from "./lib/appearance";
 import { SessionProvider } from "./state/context";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");
 showTheme(keptTheme());
+showSize(keptSize());
 await startLanguage();
 createRoot(root).render(
   <StrictMode>

@@ -36,6 +36,8 @@ export type TurnStatus = Extract<Agent, { kind: "reply" }>["status"];
 export type ToolStatus = Extract<Agent, { kind: "tool" }>["status"];
 export type Usage = Schemas["UsageDocument"];
 
+export type BoundChat = Schemas["BoundView"];
+
 export type Message = Schemas["MessageView"];
 export type MessagePage = Schemas["MessagePage"];
 

@@ -1,7 +1,7 @@
 /** What a model does in a chat, and what its user does about it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { composer, expect, expectAccessible, isAfterTool, messages, picture, say, Speech, test } from "../house/test";
+import { composer, expect, expectAccessible, isAfterTool, messages, picture, say, signedIn, Speech, test } from "../house/test";
 
 const last = (page: Parameters<typeof messages>[0]) => messages(page, "assistant").last();
 
@@ -94,6 +94,53 @@ test("Markdown is Markdown while it streams, and nothing in it is HTML or leaves
   await expectAccessible(page);
   await picture(page, "markdown");
   expect(foreign).toEqual([]);
+});
+
+test("formulas and diagrams are drawn, files open beside the chat, and what is neither stays as it is written", async ({ page, model, laptop }) => {
+  writeFileSync(join(laptop.workspace, "notes.txt"), "opened from a link\n");
+  const diagram = "```mermaid\ngraph TD\n  A[Begin] --> B[End]\n```";
+  model.answersWith({ say: `Since $e^{i\\pi} = -1$:\n\n${diagram}\n\nsee [the notes](notes.txt)\n\n\`\`\`mermaid\nno such diagram\n\`\`\`\n\n$$\nunclosed` });
+  await say(page, "Draw");
+  await expect(last(page).locator("math")).toHaveCount(1);
+  const drawn = last(page).getByRole("img", { name: "Diagram" });
+  await expect(drawn.first()).toBeVisible();
+  await expect.poll(() => drawn.first().evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(20);
+  await expect(last(page)).toContainText("no such diagram");
+  await expect(last(page)).toContainText("$$ unclosed");
+  // What is drawn is an image, in which nothing runs.
+  await expect(last(page).locator("svg, iframe, a[href^=javascript]").filter({ hasText: "Begin" })).toHaveCount(0);
+  await expectAccessible(page);
+  await picture(page, "drawn");
+  await last(page).getByRole("button", { name: "the notes" }).click();
+  await expect(page.getByRole("complementary", { name: "Files" })).toContainText("opened from a link");
+});
+
+test("a hostile diagram runs nothing and reaches nothing", async ({ browser, alice, laptop, model }) => {
+  void laptop;
+  const { page, errors } = await signedIn(browser, alice);
+  const foreign: string[] = [];
+  page.on("requestfinished", (request) => {
+    if (!request.url().startsWith(alice.server.url) && !request.url().startsWith("data:")) foreign.push(request.url());
+  });
+  // One that a policy refused never left the browser.
+  page.on("requestfailed", (request) => {
+    if (request.failure()?.errorText !== "csp") foreign.push(`${request.url()}: ${request.failure()?.errorText}`);
+  });
+  page.on("dialog", (dialog) => foreign.push(dialog.message()));
+  const lines = [
+    '%%{init: {"securityLevel": "loose", "htmlLabels": true, "themeCSS": "* { background: url(https://a.example/css) }"}}%%',
+    "graph TD",
+    'A["<img src=https://a.example/x.png onerror=alert(1)><script>alert(2)</script>"] --> B[End]',
+    'click A "javascript:alert(3)"',
+    "click B call alert(4)",
+  ];
+  model.answersWith({ say: `\`\`\`mermaid\n${lines.join("\n")}\n\`\`\`\n\n\`\`\`mermaid\ngraph TD\n  C --> D\n\`\`\`` });
+  await say(page, "Draw");
+  await expect(last(page).getByRole("img", { name: "Diagram" }).last()).toBeVisible();
+  expect(foreign).toEqual([]);
+  // The frame's own policy refused what was tried there.
+  expect(errors.filter((error) => !/(inline event handler|image|script|style)/i.test(error))).toEqual([]);
+  await page.context().close();
 });
 
 test("a question of the model is answered by one of its options, or in other words", async ({ page, model }) => {

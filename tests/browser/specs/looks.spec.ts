@@ -20,7 +20,7 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await messages(page, "assistant").getByText("Three files are there").waitFor();
   await picture(page, "chat");
   await page.getByRole("button", { name: "Terminal", exact: true }).click();
-  await page.getByRole("button", { name: "Open a terminal on laptop" }).waitFor();
+  await expect(page.getByTestId("terminal-status")).toHaveAttribute("data-state", "open");
   await picture(page, "dock");
   await page.getByRole("complementary", { name: "Terminal" }).getByRole("button", { name: "Close", exact: true }).click();
   await page.getByRole("button", { name: /^Active runner/ }).click();

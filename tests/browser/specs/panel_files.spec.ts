@@ -103,6 +103,7 @@ test("files go up with their progress, down as they are, and away only when that
 
   await item(page, "five.bin").click();
   const tools = page.getByRole("toolbar", { name: "File tools" });
+  await expect(tools).toBeVisible();
   const [download] = await Promise.all([page.waitForEvent("download"), tools.getByRole("link", { name: "Download five.bin" }).click()]);
   expect(download.suggestedFilename()).toBe("five.bin");
   expect(readFileSync(await download.path()).equals(content)).toBe(true);
@@ -122,6 +123,18 @@ test("files go up with their progress, down as they are, and away only when that
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(item(page, "moved")).toHaveCount(0);
   expect(existsSync(join(laptop.workspace, "moved"))).toBe(false);
+});
+
+test("the tools above the tree stand in one line, however narrow the panel", async ({ page }) => {
+  await showPanel(page, "Files");
+  const tools = page.getByRole("toolbar", { name: "File tools" });
+  await expect(tools).toBeVisible();
+  for (const width of [1600, 1280, 1000, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    const tops = await tools.locator("button, a").evaluateAll((all) => all.map((tool) => Math.round(tool.getBoundingClientRect().top)));
+    expect(new Set(tops).size, `${width} px: ${tops}`).toBe(1);
+    expect(await tools.evaluate((bar) => bar.scrollWidth <= bar.clientWidth), `${width} px`).toBe(true);
+  }
 });
 
 test("what a command makes is in the tree when the command has ended", async ({ page }) => {

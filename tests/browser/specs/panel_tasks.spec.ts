@@ -1,4 +1,4 @@
-import { expect, expectAccessible, picture, test } from "../house/test";
+import { expect, expectAccessible, picture, say, test } from "../house/test";
 import { showPanel } from "../house/panels";
 
 test("a command in the background is seen, looked into and ended", async ({ page, alice }) => {
@@ -23,9 +23,21 @@ test("a command in the background is seen, looked into and ended", async ({ page
   expect(await alice.json(["ps"])).toEqual([]);
 });
 
+test("a command of the chat is none in the background, and is not listed once it has ended", async ({ page }) => {
+  await showPanel(page, "Background tasks");
+  const [running, ended] = [page.getByRole("region", { name: "Running" }), page.getByRole("region", { name: "Ended" })];
+  await say(page, "!echo begun; sleep 300");
+  const task = running.getByTestId("task").filter({ hasText: "echo begun" });
+  await expect(task).toContainText("in a chat");
+  await expect(task).not.toContainText("background");
+  await task.getByRole("button", { name: /^End / }).click();
+  await task.getByRole("button", { name: "End it" }).click();
+  await expect(task).toHaveCount(0);
+  await expect(ended.getByTestId("task")).toHaveCount(0);
+});
+
 test("a terminal among the tasks is shown again, also in another window, and both see what is typed", async ({ page }) => {
   await showPanel(page, "Terminal");
-  await page.getByRole("button", { name: "Open a terminal on laptop" }).click();
   await expect(page.locator(".xterm-rows")).toContainText(/[$#] /);
   const other = await page.context().newPage();
   await other.goto(page.url());

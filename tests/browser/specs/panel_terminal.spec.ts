@@ -10,8 +10,8 @@ const status = (page: Page) => page.getByTestId("terminal-status");
 const rows = (page: Page) => page.locator(".xterm-rows");
 
 async function openTerminal(page: Page): Promise<void> {
+  // The first one opens by itself.
   await showPanel(page, "Terminal");
-  await page.getByRole("button", { name: "Open a terminal on laptop" }).click();
   await expect(status(page)).toHaveAttribute("data-state", "open");
 }
 
@@ -46,6 +46,22 @@ test("a shell on the active machine: keys, colours, its size, and how it ended",
   await expect(status(page)).toContainText("ended with exit code 3");
   await page.getByRole("button", { name: "Open a new shell" }).click();
   await expect(status(page)).toHaveAttribute("data-state", "open");
+});
+
+test("a terminal that was closed is not opened again by a reload, and a lost connection takes few lines of a phone", async ({ page, server }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await openTerminal(page);
+  await server.stop();
+  await expect(status(page)).toHaveAttribute("data-state", "lost");
+  expect((await status(page).boundingBox())?.height).toBeLessThan(110);
+  await server.start();
+  await expect(status(page)).toHaveAttribute("data-state", "open");
+  await page.getByRole("tab").press("Delete");
+  await page.getByRole("button", { name: "End the shell" }).click();
+  await expect(page.getByRole("button", { name: "Open a terminal on laptop" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Open a terminal on laptop" })).toBeVisible();
+  await expect(page.getByRole("tab")).toHaveCount(0);
 });
 
 test("a terminal is there again after a reload, and after the server was started anew", async ({ page, server }) => {

@@ -295,6 +295,25 @@ pub struct AttachmentView {
     pub is_image: bool,
 }
 
+/// Where a chat's commands go.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RunnerChoice {
+    /// A runner's name, `__docker__` or `none`; null follows the active runner.
+    #[serde(default)]
+    pub runner: Option<String>,
+}
+
+/// A chat whose commands were sent somewhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BoundView {
+    /// The chat.
+    pub chat: ChatView,
+    /// Why a command would not run there now, and what to do.
+    #[serde(default)]
+    #[schema(required)]
+    pub warning: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

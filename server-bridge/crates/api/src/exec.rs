@@ -237,6 +237,10 @@ pub struct ExecView {
     #[serde(default)]
     #[schema(required)]
     pub detached: bool,
+    /// Whether a message of its chat shows it, as of a `!command`: it is no task in the background.
+    #[serde(default)]
+    #[schema(required)]
+    pub in_chat: bool,
     /// Whether it is a terminal, to which clients come back.
     #[serde(default)]
     #[schema(required)]

@@ -9,6 +9,11 @@ pub(super) fn whole(old: Option<&str>, new: &str) -> CardData {
     data(old, new, 1)
 }
 
+/// What a model wrote of a change, where all of it is too long to be shown; it begins with a line of the file.
+pub(super) fn part(old: &str, new: &str, first_line: usize) -> CardData {
+    data(Some(old), new, first_line)
+}
+
 /// What differs between two contents, with some lines around it.
 pub(super) fn between(old: &str, new: &str) -> CardData {
     let (old, new): (Vec<&str>, Vec<&str>) =

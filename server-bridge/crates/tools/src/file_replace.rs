@@ -72,7 +72,7 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
         }
         let change = match edit::between(&old, &new) {
             CardData::Edit { is_cut: true, .. } if !self.regex => {
-                edit::whole(Some(&self.old_string), &self.new_string)
+                edit::part(&self.old_string, &self.new_string, self.first_line(&old))
             }
             change => change,
         };
@@ -88,6 +88,15 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
         run(self, work).await
+    }
+}
+
+impl Arguments {
+    /// The line of the file on which the old text begins first.
+    fn first_line(&self, content: &str) -> usize {
+        let region = region(content, self.start_line, self.end_line).unwrap_or(0..content.len());
+        let at = content[region.clone()].find(&self.old_string).map_or(0, |at| region.start + at);
+        content[..at].matches('\n').count() + 1
     }
 }
 
@@ -223,6 +232,15 @@ mod tests {
         assert_eq!(replaced(&all, "aXa").unwrap(), ("bXb".to_owned(), 2));
         assert!(replaced(&arguments("", "b"), "a").is_err());
         assert!(replaced(&arguments("a", "a"), "a").is_err());
+    }
+
+    #[test]
+    fn the_line_that_a_change_begins_on_is_the_files() {
+        let content = "a\nb\nx\nb\n";
+        assert_eq!(arguments("a\nb", "").first_line(content), 1);
+        assert_eq!(arguments("x\nb", "").first_line(content), 3);
+        let later = Arguments { start_line: Some(3), ..arguments("b", "") };
+        assert_eq!(later.first_line(content), 4);
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
         runner: exec.runner,
         status: exec.status.as_str().into(),
         detached: exec.detached,
+        in_chat: exec.message.is_some(),
         terminal: exec.linger_ms.is_some(),
         chat_id: exec.chat.map(|chat| chat.to_string()),
         code: exec.exit_code,

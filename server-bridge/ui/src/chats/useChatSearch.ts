@@ -1,4 +1,5 @@
-import { useEffect, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useSettled } from "../lib/useSettled";
 import { SEARCH_PAUSE_MS } from "../limits";
 import { useActions } from "../state/context";
 import type { Chat } from "../types";
@@ -24,23 +25,10 @@ interface Search {
 export function useChatSearch(chats: Chat[], query: string): Search {
   const { findChats } = useActions();
   const wanted = query.trim();
-  const [answer, setAnswer] = useState<{ query: string; chats: Chat[] }>({ query: "", chats: [] });
-  useEffect(() => {
-    if (wanted === "") return;
-    let current = true;
-    const settle = (found: Chat[]) => {
-      if (current) setAnswer({ query: wanted, chats: found });
-    };
-    const timer = setTimeout(() => {
-      // Without an answer what the titles say stands alone.
-      findChats(wanted).then(settle, () => settle([]));
-    }, SEARCH_PAUSE_MS);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [wanted, findChats]);
+  const settled = useSettled(wanted, SEARCH_PAUSE_MS);
+  const isAsked = wanted !== "" && settled === wanted;
+  // Without an answer what the titles say stands alone.
+  const { data, isFetching } = useQuery({ queryKey: ["chats found", wanted], queryFn: () => findChats(wanted), enabled: isAsked });
   if (wanted === "") return { chats, searching: false };
-  const settled = answer.query === wanted;
-  return { chats: merged(titled(chats, wanted), settled ? answer.chats : []), searching: !settled };
+  return { chats: merged(titled(chats, wanted), data ?? []), searching: !isAsked || isFetching };
 }

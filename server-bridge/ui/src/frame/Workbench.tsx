@@ -4,7 +4,7 @@ import { ChatList } from "../chats/ChatList";
 import { settingsSection, showSettings, showWorkbench } from "../lib/location";
 import { useAddress } from "../lib/useAddress";
 import { PANELS, type Panel } from "../panels";
-import { onPanelWanted } from "../panels/open";
+import { askForShell, onPanelWanted } from "../panels/open";
 import { useActions } from "../state/context";
 import { Banners } from "./Banners";
 import { FrameContext, type Frame, type Overlay } from "./context";
@@ -75,5 +75,12 @@ function focusComposer(): void {
 function usePanel(): [Panel["id"] | null, (panel: Panel["id"] | null) => void] {
   const [kept, keep] = useKept("sandbridge.panel", null);
   const known = PANELS.find((panel) => panel.id === kept);
-  return [known?.id ?? null, keep];
+  const show = useCallback(
+    (panel: Panel["id"] | null) => {
+      if (panel === "terminal") askForShell();
+      keep(panel);
+    },
+    [keep],
+  );
+  return [known?.id ?? null, show];
 }

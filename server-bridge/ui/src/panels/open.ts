@@ -8,6 +8,8 @@ import type { Panel } from ".";
 export interface Target {
   terminal?: { exec_id: string; place: string | null };
   path?: string;
+  /** A shell at once, where no terminal is there yet: somebody asked for the panel, and it was not just kept open. */
+  shell?: true;
 }
 
 type Listener = (panel: Panel["id"]) => void;
@@ -20,6 +22,11 @@ export function openPanel(panel: Panel["id"], target?: Target): void {
   if (target !== undefined) targets.set(panel, target);
   for (const listener of listeners) listener(panel);
   for (const listener of targetListeners) listener(panel);
+}
+
+/** Leaves word for the panel of terminals, unless it is to show one that runs already. */
+export function askForShell(): void {
+  if (!targets.has("terminal")) targets.set("terminal", { shell: true });
 }
 
 /** Calls `listener` whenever a panel is to be shown; returns how to stop that. */

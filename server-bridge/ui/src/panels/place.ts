@@ -8,6 +8,14 @@ export function activePlace(settings: Settings | null, runners: Runner[]): strin
   return settings === null ? null : where(settings, runners, null).place;
 }
 
+/** The active place if commands can run there now. */
+export function useReadyPlace(): string | null {
+  const { settings, runners } = useAppState("settings", "runners");
+  if (settings === null) return null;
+  const { place, state } = where(settings, runners, null);
+  return state === "online" ? place : null;
+}
+
 export function useActivePlace(): string | null {
   const { settings, runners } = useAppState("settings", "runners");
   return activePlace(settings, runners);

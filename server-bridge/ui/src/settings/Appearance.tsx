@@ -1,8 +1,8 @@
 import { Monitor, Moon, Sun } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { chooseTheme, keptTheme, type Theme, THEMES } from "../lib/appearance";
-import { LanguageField } from "./LanguageField";
+import { chooseSize, chooseTheme, keptSize, keptTheme, type Size, SIZES, type Theme, THEMES } from "../lib/appearance";
+import { Field } from "./parts";
 import styles from "./settings.module.css";
 
 const ICONS = { system: Monitor, light: Sun, dark: Moon };
@@ -10,6 +10,7 @@ const ICONS = { system: Monitor, light: Sun, dark: Moon };
 export default function Appearance() {
   const { t } = useTranslation("settings");
   const [theme, setTheme] = useState(keptTheme);
+  const [size, setSize] = useState(keptSize);
   const choose = (wanted: Theme) => {
     chooseTheme(wanted);
     setTheme(wanted);
@@ -29,7 +30,24 @@ export default function Appearance() {
           );
         })}
       </fieldset>
-      <LanguageField />
+      <Field label={t("appearance.size")}>
+        {(id) => (
+          <select
+            id={id}
+            value={size}
+            onChange={(event) => {
+              chooseSize(event.target.value as Size);
+              setSize(event.target.value as Size);
+            }}
+          >
+            {SIZES.map((candidate) => (
+              <option key={candidate} value={candidate}>
+                {t(`appearance.sizes.${candidate}`)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
     </>
   );
 }

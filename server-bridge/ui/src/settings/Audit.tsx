@@ -1,8 +1,9 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { errorText } from "../api";
 import { SEARCH_PAUSE_MS } from "../limits";
+import { useSettled } from "../lib/useSettled";
 import { useTimeWords } from "../lib/useTimeWords";
 import { useAppState } from "../state/context";
 import { Field, Problem } from "./parts";
@@ -55,7 +56,7 @@ export default function Audit() {
       <Problem text={error} />
       {entries !== null && entries.length === 0 && <p className={styles.nothing}>{t("audit.none")}</p>}
       {entries !== null && entries.length > 0 && (
-        <div className={figures.sheet} tabIndex={0} role="region" aria-label={t("sections.audit")}>
+        <div className={figures.sheet} tabIndex={0} role="group" aria-label={t("sections.audit")}>
           <table className={figures.audit}>
             <thead>
               <tr>
@@ -86,16 +87,16 @@ export default function Audit() {
 function Row({ entry, at }: { entry: AuditEntry; at: string }) {
   return (
     <tr>
-      <td>{at}</td>
-      <td>{entry.user}</td>
-      <td>
+      <td className={figures.at}>{at}</td>
+      <td className={figures.who}>{entry.user}</td>
+      <td className={figures.action}>
         <code>{entry.action}</code>
       </td>
       <td className={figures.target}>
         {entry.target}
         {entry.location && <span className="hint"> {entry.location}</span>}
       </td>
-      <td className={FINE.includes(entry.outcome) ? "hint" : "caution"}>{entry.outcome}</td>
+      <td className={`${figures.outcome} ${FINE.includes(entry.outcome) ? "hint" : "caution"}`}>{entry.outcome}</td>
     </tr>
   );
 }
@@ -103,7 +104,7 @@ function Row({ entry, at }: { entry: AuditEntry; at: string }) {
 /** The trail in pages, from its newest entries on whenever the filter is another. */
 function useAudit(filter: AuditFilter) {
   const requests = useRequests();
-  const wanted = useRested(filter);
+  const wanted = useSettled(filter, SEARCH_PAUSE_MS);
   const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ["audit", wanted],
     queryFn: ({ pageParam }) => requests.audit(wanted, pageParam),
@@ -118,14 +119,4 @@ function useAudit(filter: AuditFilter) {
     error: error === null ? null : errorText(error),
     loadMore: () => void fetchNextPage(),
   };
-}
-
-/** A value once it has rested for a moment: not each key of a word asks the server. */
-function useRested<T>(value: T): T {
-  const [rested, setRested] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), SEARCH_PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return rested;
 }

@@ -1,7 +1,6 @@
 /** What a user can do: each asks the server, then tells the reducer. Errors are thrown for the caller to show. */
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
-import { randomId } from "../lib/randomId";
 import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench, takeSignInCode } from "../lib/location";
 import type { Chat, RunnerToken, RunnerUpdate } from "../types";
 import { lookAround } from "./lookAround";
@@ -9,7 +8,6 @@ import { type ConversationActions, conversationActions } from "./conversation";
 import { leaveTab, takeTab } from "./drafts";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
-import { AUTOMATIC } from "./where";
 
 export interface Actions extends ConversationActions {
   /** For the requests that only one room makes. */
@@ -36,7 +34,8 @@ export interface Actions extends ConversationActions {
   findChats(query: string): Promise<Chat[]>;
   loadMoreChats(): Promise<void>;
   /** Sends a chat's commands to one place, whatever runner is active; null takes that back. */
-  bindChat(id: string, place: string | null): Promise<void>;
+  /** Gives why nothing would run there now, if so. */
+  bindChat(id: string, place: string | null): Promise<string | null>;
   loadOlder(): Promise<void>;
   /** Puts a message on its way: it is kept until the server has it, over a reload too. */
   send(text: string, attachments?: string[]): void;
@@ -237,9 +236,9 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       if (last !== undefined) dispatch({ type: "more_chats_loaded", chats: await api.moreChats(last.id) });
     },
     bindChat: async (id: string, place: string | null) => {
-      const result = await api.send(id, `/runner ${place ?? AUTOMATIC}`, randomId(), []);
-      dispatch({ type: "messages_received", messages: result.messages });
-      if (result.error) throw new Error(result.error);
+      const { chat, warning } = await api.bindChat(id, place);
+      dispatch({ type: "chat_received", chat });
+      return warning;
     },
     loadOlder: async () => {
       const { open_chat_id: id, messages } = state();

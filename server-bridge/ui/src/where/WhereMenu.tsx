@@ -33,7 +33,10 @@ export function WhereMenu() {
   };
   const bind = (value: string) => {
     if (chat === null || value === (bound ?? AUTOMATIC)) return;
-    actions.bindChat(chat.id, value === AUTOMATIC ? null : value).catch(actions.report);
+    actions
+      .bindChat(chat.id, value === AUTOMATIC ? null : value)
+      .then((warning) => warning !== null && actions.warn(warning))
+      .catch(actions.report);
   };
   return (
     <div className={styles.where} data-testid="where" data-state={now.state}>

@@ -3,7 +3,10 @@
 use sandbox::{Choice, RouteRequest, Target};
 
 use super::{Command, Context};
-use crate::{ChatEvent, Posted, Result};
+use crate::{ChatEvent, ChatService, Error, Posted, Result};
+use store::{Chat, ChatId, User};
+
+use crate::house::House;
 
 /// The word that lets a chat follow the active runner again.
 const AUTO: &str = "auto";
@@ -26,7 +29,7 @@ pub(super) const COMMAND: Command = Command {
 
 async fn list(context: &Context<'_>) -> Result<Posted> {
     let active = context.service.store.active_runner(context.user.id).await?;
-    let places = places(context).await?;
+    let places = places(context.service, context.user).await?;
     let mut text = match (&context.chat.runner, &active) {
         (Some(bound), _) => format!("This chat's commands go to {bound} (bound)."),
         (None, Some(active)) => format!("This chat's commands go to {active}, your active runner."),
@@ -47,25 +50,56 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
 
 async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
     let choice = if name == AUTO { None } else { Some(name) };
-    let places = places(context).await?;
-    if choice.is_some_and(|choice| places.iter().all(|place| place.name != choice)) {
-        let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).chain([AUTO]).collect();
-        let name: String = name.chars().take(80).collect();
-        let text = format!("You have no runner {name:?}. Choose one of: {}.", names.join(", "));
-        return context.refusal("not_found", &text).await;
-    }
-    let chat = context.service.store.bind_chat_runner(context.user.id, &context.chat.id, choice).await?;
-    context.service.tell(context.user.id, ChatEvent::Chat(chat));
+    let warning = match bind_chat(context.service, context.user, &context.chat.id, choice).await {
+        Ok((_, warning)) => warning,
+        Err(Error::Refused { kind, text }) => return context.refusal(kind, &text).await,
+        Err(error) => return Err(error),
+    };
     let said = match choice {
         Some(name) => format!("This chat's commands go to {name} now."),
         None => "This chat follows your active runner now.".to_owned(),
     };
-    let route_request =
-        execs::chat_route_request(&context.service.store, context.user.id, Some(&context.chat.id)).await?;
-    match context.service.router.check(&execs::sandbox_user(context.user), &route_request) {
-        Ok(_) => context.notice(&said).await,
-        Err(warning) => context.notice(&format!("{said} But: {warning}")).await,
+    match warning {
+        None => context.notice(&said).await,
+        Some(warning) => context.notice(&format!("{said} But: {warning}")).await,
     }
+}
+
+impl ChatService {
+    /// Sends a chat's commands to a place, or with `None` to the active runner again; and says why one would not run there now.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a place that its user does not have; [`Error::Store`] for a chat that is gone or another user's.
+    pub async fn bind_runner(
+        &self,
+        user: &User,
+        chat: &ChatId,
+        place: Option<&str>,
+    ) -> Result<(Chat, Option<String>)> {
+        bind_chat(&self.0, user, chat, place).await
+    }
+}
+
+async fn bind_chat(
+    house: &House,
+    user: &User,
+    chat: &ChatId,
+    choice: Option<&str>,
+) -> Result<(Chat, Option<String>)> {
+    let places = places(house, user).await?;
+    if let Some(choice) = choice
+        && places.iter().all(|place| place.name != choice)
+    {
+        let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).chain([AUTO]).collect();
+        let name: String = choice.chars().take(80).collect();
+        let text = format!("You have no runner {name:?}. Choose one of: {}.", names.join(", "));
+        return Err(Error::refused("not_found", text));
+    }
+    let bound = house.store.bind_chat_runner(user.id, chat, choice).await?;
+    house.tell(user.id, ChatEvent::Chat(bound.clone()));
+    let route_request = execs::chat_route_request(&house.store, user.id, Some(chat)).await?;
+    let checked = house.router.check(&execs::sandbox_user(user), &route_request);
+    Ok((bound, checked.err().map(|warning| warning.to_string())))
 }
 
 /// Somewhere commands can go, and how it stands.
@@ -74,11 +108,11 @@ struct Place {
     state: String,
 }
 
-async fn places(context: &Context<'_>) -> Result<Vec<Place>> {
-    let user = execs::sandbox_user(context.user);
-    let router = &context.service.router;
+async fn places(house: &House, of: &User) -> Result<Vec<Place>> {
+    let user = execs::sandbox_user(of);
+    let router = &house.router;
     let online = router.runners(&user.key);
-    let registered = context.service.store.runners(context.user.id).await?;
+    let registered = house.store.runners(of.id).await?;
     let mut places: Vec<Place> = registered
         .into_iter()
         .map(|runner| {

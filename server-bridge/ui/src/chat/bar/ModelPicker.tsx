@@ -1,5 +1,5 @@
+import { useQuery } from "@tanstack/react-query";
 import { Sparkles } from "lucide-react";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useActions } from "../../state/context";
 import type { ChatDetails, ModelList } from "../../types";
@@ -16,8 +16,9 @@ interface Props {
 export function ModelPicker({ details, onChange }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();
-  const [list, setList] = useState<ModelList | null>(null);
-  const load = () => void actions.models(details.id).then(setList, actions.report);
+  // Asked for whenever the menu opens; what was there before stays meanwhile.
+  const { data: list, refetch } = useQuery({ queryKey: ["models of a chat", details.id], queryFn: () => actions.models(details.id), enabled: false });
+  const load = () => void refetch({ throwOnError: true }).catch(actions.report);
   const choose = async (value: string) => {
     try {
       const model = value === DEFAULT ? null : value;
@@ -33,7 +34,7 @@ export function ModelPicker({ details, onChange }: Props) {
       name={t("model.label")}
       value={value}
       icon={<Sparkles aria-hidden="true" />}
-      choices={choicesOf(list, value, { value: DEFAULT, label: t("model.default"), about: t("model.defaultAbout") })}
+      choices={choicesOf(list ?? null, value, { value: DEFAULT, label: t("model.default"), about: t("model.defaultAbout") })}
       onOpen={load}
       onChoose={(chosen) => void choose(chosen)}
     />

@@ -1,13 +1,26 @@
-import { type ComponentPropsWithoutRef, isValidElement, useRef } from "react";
+import { type ComponentPropsWithoutRef, isValidElement, type ReactNode, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { CopyText } from "../CopyText";
+import { Diagram } from "./Diagram";
+
+/** The same as `CodeBlock`, with a diagram drawn above its source. */
+export function DrawnBlock(props: ComponentPropsWithoutRef<"pre">) {
+  const source = languageOf(props.children) === "mermaid" ? textOf(props.children) : null;
+  return (
+    <>
+      {source !== null && <Diagram source={source} />}
+      <CodeBlock {...props} />
+    </>
+  );
+}
 
 /** Code with its language and a way to copy it. */
 export function CodeBlock({ children }: ComponentPropsWithoutRef<"pre">) {
   const { t } = useTranslation("chat");
   const code = useRef<HTMLPreElement>(null);
-  const names = isValidElement<{ className?: string }>(children) ? (children.props.className ?? "") : "";
-  const language = /language-([\w+#.-]+)/.exec(names)?.[1] ?? "";
+  const language = languageOf(children);
+  // A formula by itself is no code, though Markdown's tree has it so.
+  if (language === "math") return children;
   return (
     <div className="code">
       <header>
@@ -19,4 +32,15 @@ export function CodeBlock({ children }: ComponentPropsWithoutRef<"pre">) {
       </pre>
     </div>
   );
+}
+
+function languageOf(code: ReactNode): string {
+  const names = isValidElement<{ className?: string }>(code) ? (code.props.className ?? "") : "";
+  return /language-([\w+#.-]+)/.exec(names)?.[1] ?? "";
+}
+
+function textOf(node: ReactNode): string {
+  if (Array.isArray(node)) return node.map(textOf).join("");
+  if (isValidElement<{ children?: ReactNode }>(node)) return textOf(node.props.children);
+  return typeof node === "string" ? node : "";
 }

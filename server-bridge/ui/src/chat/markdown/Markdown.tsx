@@ -1,12 +1,17 @@
-import { type ComponentPropsWithoutRef, memo, useMemo } from "react";
+import { type ComponentPropsWithoutRef, lazy, memo, Suspense, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { blocksOf, isOpenCode } from "./blocks";
-import { CodeBlock } from "./CodeBlock";
-import { safeAddress } from "./links";
+import { openPanel } from "../../panels/open";
+import { CodeBlock, DrawnBlock } from "./CodeBlock";
+import { pathOf, safeAddress } from "./links";
+import { honestMath, mayHaveMath, withDollars } from "./math";
 import { useHighlight } from "./useHighlight";
+import { useMath } from "./useMath";
 import "./markdown.css";
+
+const Formula = lazy(() => import("./Formula"));
 
 /** Text of a model's as Markdown. Nothing in it is HTML; while it grows, only its last block is read anew. */
 export function Markdown({ text }: { text: string }) {
@@ -23,21 +28,31 @@ export function Markdown({ text }: { text: string }) {
 const Part = memo(function Part({ text }: { text: string }) {
   const hasCode = text.includes("```") || text.includes("~~~");
   // Code that still grows is plain: colouring it anew at every word would be work for nothing.
-  const highlight = useHighlight(hasCode && !isOpenCode(text));
+  const isGrowing = hasCode && isOpenCode(text);
+  const highlight = useHighlight(hasCode && !isGrowing);
+  const math = useMath(mayHaveMath(text));
   return (
     <ReactMarkdown
-      remarkPlugins={PLUGINS}
+      remarkPlugins={math === null ? PLUGINS : [...PLUGINS, math, honestMath]}
       rehypePlugins={highlight === null ? NONE : [highlight]}
       urlTransform={safeAddress}
-      components={COMPONENTS}
+      components={isGrowing ? GROWING : COMPONENTS}
     >
-      {text}
+      {math === null ? text : withDollars(text)}
     </ReactMarkdown>
   );
 });
 
 function Link({ href, children }: ComponentPropsWithoutRef<"a">) {
   if (!href) return <span>{children}</span>;
+  const path = pathOf(href);
+  if (path !== null) {
+    return (
+      <button type="button" className="file-link" onClick={() => openPanel("files", { path })}>
+        {children}
+      </button>
+    );
+  }
   return (
     <a href={href} target="_blank" rel="noopener noreferrer">
       {children}
@@ -57,6 +72,25 @@ function Check({ checked }: ComponentPropsWithoutRef<"input">) {
   return <input type="checkbox" checked={checked === true} disabled aria-label={t(checked ? "todos.completed" : "todos.pending")} />;
 }
 
+/** Code within a line, or a formula. */
+function Code({ className, children }: ComponentPropsWithoutRef<"code">) {
+  const kind = /\bmath-(inline|display)\b/.exec(className ?? "")?.[1];
+  if (kind === undefined || typeof children !== "string") return <code className={className}>{children}</code>;
+  const source =
+    kind === "display" ? (
+      <pre>
+        <code>{`$$\n${children.trimEnd()}\n$$`}</code>
+      </pre>
+    ) : (
+      <code>{`$${children}$`}</code>
+    );
+  return (
+    <Suspense fallback={source}>
+      <Formula tex={children} display={kind === "display"} source={source} />
+    </Suspense>
+  );
+}
+
 function Table({ children }: ComponentPropsWithoutRef<"table">) {
   return (
     <div className="table" tabIndex={0} role="group">
@@ -67,4 +101,5 @@ function Table({ children }: ComponentPropsWithoutRef<"table">) {
 
 const PLUGINS = [remarkGfm];
 const NONE: [] = [];
-const COMPONENTS: Components = { a: Link, img: Image, table: Table, pre: CodeBlock, input: Check };
+const GROWING: Components = { a: Link, img: Image, table: Table, pre: CodeBlock, code: Code, input: Check };
+const COMPONENTS: Components = { ...GROWING, pre: DrawnBlock };

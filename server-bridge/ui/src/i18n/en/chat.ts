@@ -30,6 +30,7 @@ export const chat = {
   wholeOutput: "Whole output",
   reasoning: "Reasoning",
   reasoningLength: "{{count}} words",
+  diagram: "Diagram; its source follows",
   foreignImage: "Image: {{name}}",
   actions: {
     open: "Message actions",

@@ -32,6 +32,7 @@ export const chat: Room<"chat"> = {
   wholeOutput: "完整输出",
   reasoning: "思考过程",
   reasoningLength: "{{count}} 词",
+  diagram: "图表，其源代码见下方",
   foreignImage: "图片：{{name}}",
   actions: {
     open: "消息操作",

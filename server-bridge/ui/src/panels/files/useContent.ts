@@ -1,5 +1,6 @@
 /** What a file holds, as far as the page shows it. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { ApiError } from "../../api";
 import { FILE_EDIT_BYTES, FILE_IMAGE_BYTES, FILE_PIECE_BYTES } from "../../limits";
 import { type Path, nameOf } from "./path";
@@ -29,41 +30,23 @@ export interface ContentHandle {
   load: (offset?: number) => Promise<void>;
 }
 
-/** Reads a file when it is opened. A newer question takes the place of an older one. */
+/** Reads a file when it is opened. A newer question takes the place of an older one, whose answer stays until then. */
 export function useContent(place: string, path: Path): ContentHandle {
-  const [loaded, setLoaded] = useState<Loaded | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(true);
-  const running = useRef<AbortController | null>(null);
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState(0);
   // A path is a new object each time, and the same file.
   const { text, base64 } = path;
-  const ask = useCallback(
-    (offset: number) => {
-      running.current?.abort();
-      const own = new AbortController();
-      running.current = own;
-      return read(place, { text, base64 }, offset, own.signal)
-        .then(
-          (found) => own.signal.aborted || setLoaded(found),
-          (problem: unknown) => own.signal.aborted || setError(problem),
-        )
-        .then(() => own.signal.aborted || setBusy(false));
-    },
-    [place, text, base64],
-  );
-  const load = useCallback(
-    async (offset = 0) => {
-      setBusy(true);
-      setError(null);
-      await ask(offset);
-    },
-    [ask],
-  );
-  useEffect(() => {
-    void ask(0);
-    return () => running.current?.abort();
-  }, [ask]);
-  return { loaded, error, busy, load };
+  const key = ["file", place, text, base64];
+  const { data, error, isFetching } = useQuery({
+    queryKey: [...key, asked],
+    queryFn: ({ signal }) => read(place, { text, base64 }, asked, signal),
+    placeholderData: keepPreviousData,
+  });
+  const load = async (offset = 0) => {
+    if (offset === asked) await queries.refetchQueries({ queryKey: [...key, offset] });
+    else setAsked(offset);
+  };
+  return { loaded: data ?? null, error, busy: isFetching, load };
 }
 
 async function read(place: string, path: Path, offset: number, signal: AbortSignal): Promise<Loaded> {

@@ -1,43 +1,33 @@
-import { useEffect, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { errorText } from "../../api";
 import { plainText } from "../../lib/terminal";
 import { TASKS_REFRESH_MS, TASK_HEAD_BYTES, TASK_TAIL_BYTES } from "../../limits";
 import { useStickToEnd } from "../../lib/useStickToEnd";
-import { type ExecReport, type ExecView, execs } from "../requests";
+import { type ExecView, execs } from "../requests";
 import { bytesText } from "../size";
 import styles from "./tasks.module.css";
 
 /** Beginning and end of a task's output, renewed while it runs. */
 export function TaskOutput({ task }: { task: ExecView }) {
   const { t } = useTranslation("panels");
-  const [report, setReport] = useState<ExecReport | null>(null);
-  const [error, setError] = useState<string | null>(null);
   const isRunning = task.status === "running";
+  const { data: report, error, refetch } = useQuery({
+    queryKey: ["output of a task", task.exec_id],
+    queryFn: () => execs.report(task.exec_id, TASK_HEAD_BYTES, TASK_TAIL_BYTES),
+    refetchInterval: isRunning && TASKS_REFRESH_MS,
+  });
+  const wasRunning = useRef(isRunning);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    let isWanted = true;
-    const look = async () => {
-      try {
-        const found = await execs.report(task.exec_id, TASK_HEAD_BYTES, TASK_TAIL_BYTES);
-        if (!isWanted) return;
-        setReport(found);
-        setError(null);
-      } catch (problem) {
-        if (isWanted) setError(errorText(problem));
-      }
-      if (isWanted && isRunning) timer = setTimeout(() => void look(), TASKS_REFRESH_MS);
-    };
-    void look();
-    return () => {
-      isWanted = false;
-      if (timer !== null) clearTimeout(timer);
-    };
-  }, [task.exec_id, isRunning]);
+    // What came last, once it has ended.
+    if (wasRunning.current && !isRunning) void refetch();
+    wasRunning.current = isRunning;
+  }, [isRunning, refetch]);
 
   const [view, onScroll] = useStickToEnd<HTMLPreElement>(report?.output_bytes);
-  if (error !== null) return <p className={`problem ${styles.taskOutput}`}>{error}</p>;
-  if (report === null) return <p className={`hint ${styles.taskOutput}`}>{t("task.loading")}</p>;
+  if (error !== null) return <p className={`problem ${styles.taskOutput}`}>{errorText(error)}</p>;
+  if (report === undefined) return <p className={`hint ${styles.taskOutput}`}>{t("task.loading")}</p>;
   if (report.output_bytes === 0) return <p className={`hint ${styles.taskOutput}`}>{isRunning ? t("task.noOutput") : t("task.noOutputAtAll")}</p>;
   const leftOut = report.output_bytes - TASK_HEAD_BYTES - TASK_TAIL_BYTES;
   return (

@@ -128,7 +128,7 @@ function StatusText({ task }: { task: ExecView }) {
 
 function kindOf(task: ExecView, t: (key: "task.terminal" | "task.inChat" | "task.background") => string): string {
   if (task.terminal) return t("task.terminal");
-  return task.chat_id === null || task.detached ? t("task.background") : t("task.inChat");
+  return task.chat_id === null || (task.detached && !task.in_chat) ? t("task.background") : t("task.inChat");
 }
 
 function toneOf(task: ExecView): string {

@@ -1,5 +1,6 @@
 /** The list of what runs and what ran, renewed while it is on screen. */
-import { useCallback, useEffect, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { errorText } from "../../api";
 import { TASKS_REFRESH_MS, TASKS_ROWS_COUNT } from "../../limits";
 import { useAppState, useSelected } from "../../state/context";
@@ -16,39 +17,29 @@ export interface Tasks {
 }
 
 export function useTasks(): Tasks {
-  const [found, setFound] = useState<Pick<Tasks, "running" | "ended">>({ running: null, ended: null });
-  const [error, setError] = useState<string | null>(null);
-  const [asked, setAsked] = useState(0);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["tasks"],
+    queryFn: async () => {
+      const [running, newest] = await Promise.all([execs.running(), execs.newest(TASKS_ROWS_COUNT)]);
+      return { running, ended: newest.filter(isEndedTask) };
+    },
+    // Not while the page is hidden.
+    refetchInterval: TASKS_REFRESH_MS,
+  });
   const finished = useFinishedKey();
   const { connection } = useAppState("connection");
   // A new message may be a new command.
   const newest = useSelected(({ messages }) => messages.at(-1)?.id);
+  const news = `${finished} ${newest ?? ""} ${connection}`;
+  const seen = useRef(news);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    let isWanted = true;
-    const look = async () => {
-      if (document.visibilityState === "visible") {
-        try {
-          const [running, newestOnes] = await Promise.all([execs.running(), execs.newest(TASKS_ROWS_COUNT)]);
-          if (!isWanted) return;
-          setFound({ running, ended: newestOnes.filter(isEndedTask) });
-          setError(null);
-        } catch (problem) {
-          if (isWanted) setError(errorText(problem));
-        }
-      }
-      if (isWanted) timer = setTimeout(() => void look(), TASKS_REFRESH_MS);
-    };
-    void look();
-    return () => {
-      isWanted = false;
-      if (timer !== null) clearTimeout(timer);
-    };
-  }, [asked, finished, newest, connection]);
-  const reload = useCallback(() => setAsked((count) => count + 1), []);
-  return { ...found, error, reload };
+    if (seen.current === news) return;
+    seen.current = news;
+    void refetch();
+  }, [news, refetch]);
+  return { running: data?.running ?? null, ended: data?.ended ?? null, error: error === null ? null : errorText(error), reload: () => void refetch() };
 }
 
 export function isEndedTask(exec: ExecView): boolean {
-  return exec.status !== "running" && exec.detached && exec.terminal !== true;
+  return exec.status !== "running" && exec.detached && !exec.in_chat && exec.terminal !== true;
 }

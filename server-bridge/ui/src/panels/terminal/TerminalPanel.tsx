@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { useActions, useAppState } from "../../state/context";
 import { placeName } from "../../state/where";
 import { onTarget } from "../open";
-import { useActivePlace } from "../place";
+import { useActivePlace, useReadyPlace } from "../place";
 import { CloseDialog } from "./CloseDialog";
 import { NewMenu, OptionsMenu } from "./menus";
 import { StatusLine } from "./StatusLine";
@@ -24,6 +24,8 @@ export default function TerminalPanel() {
   const actions = useActions();
   const { tabs, active, preferences } = useSyncExternalStore(terminals.subscribe, terminals.snapshot);
   const place = useActivePlace();
+  const ready = useReadyPlace();
+  const wantsShell = useRef(false);
   const [closing, setClosing] = useState<TerminalView | null>(null);
   const list = useRef<HTMLDivElement>(null);
   const user = me?.name;
@@ -32,8 +34,16 @@ export default function TerminalPanel() {
     if (user === undefined) return;
     terminals.belongTo(user);
     terminals.onLeave(() => list.current?.querySelector<HTMLElement>('[data-state="active"]')?.focus());
-    return onTarget("terminal", ({ terminal }) => terminal && terminals.adopt(terminal.exec_id, terminal.place));
+    return onTarget("terminal", ({ terminal, shell }) => {
+      if (terminal !== undefined) terminals.adopt(terminal.exec_id, terminal.place);
+      else if (shell) wantsShell.current = true;
+    });
   }, [user]);
+  useEffect(() => {
+    if (!wantsShell.current || user === undefined || ready === null) return;
+    wantsShell.current = false;
+    if (terminals.snapshot().tabs.length === 0) terminals.open(ready);
+  }, [user, ready]);
 
   const close = (view: TerminalView, isEnded: boolean) => {
     setClosing(null);

@@ -35,13 +35,35 @@ export function MachineFacts({ runner }: { runner: Runner }) {
           ))}
         </dl>
       )}
-      {runner.layers.length > 0 && (
-        <ul className={styles.layers} aria-label={t("runners.confinement")}>
-          {runner.layers.map((layer) => (
+      {runner.layers.length > 0 && <Confinement layers={runner.layers} />}
+    </>
+  );
+}
+
+/** In a word whether the machine confines commands; each layer is a click away, and one that is missing is named at once. */
+function Confinement({ layers }: { layers: Layer[] }) {
+  const { t } = useTranslation("settings");
+  const missing = layers.filter((layer) => !layer.holds && !isChosen(layer));
+  const wanted = layers.filter((layer) => layer.holds || !isChosen(layer)).length;
+  return (
+    <>
+      {missing.length > 0 && (
+        <ul className={styles.layers} aria-label={t("runners.missing")}>
+          {missing.map((layer) => (
             <LayerBadge key={layer.name} layer={layer} />
           ))}
         </ul>
       )}
+      <details>
+        <summary className={missing.length === 0 ? styles.confined : undefined}>
+          {missing.length === 0 ? t("runners.confined") : t("runners.partly", { holds: wanted - missing.length, all: wanted })}
+        </summary>
+        <ul className={styles.layers} aria-label={t("runners.confinement")}>
+          {layers.map((layer) => (
+            <LayerBadge key={layer.name} layer={layer} />
+          ))}
+        </ul>
+      </details>
     </>
   );
 }

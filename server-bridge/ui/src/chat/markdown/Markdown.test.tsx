@@ -1,0 +1,73 @@
+// @vitest-environment jsdom
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import i18next from "i18next";
+import { initReactI18next } from "react-i18next";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import * as en from "../../i18n/en";
+import { onPanelWanted, onTarget } from "../../panels/open";
+import { pictureOf } from "./diagrams";
+import { Markdown } from "./Markdown";
+
+beforeAll(async () => {
+  await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame" });
+  await Promise.all([import("remark-math"), import("./Formula")]);
+});
+afterEach(cleanup);
+
+/** Shows a text and gives it once its formulas are there, or are surely none. */
+async function shown(text: string, formulas: number): Promise<HTMLElement> {
+  const { container } = render(<Markdown text={text} />);
+  await waitFor(() => expect(container.querySelectorAll(".katex")).toHaveLength(formulas), { timeout: 10_000 });
+  return container;
+}
+
+test("formulas are set, in a line and by themselves, with TeX's brackets too", async () => {
+  const text = "Since $a_1 + b_1$ and \\(c^2\\):\n\n$$\n\\int_0^1 x\\,dx\n$$\n\n\\[ e^{i\\pi} = -1 \\]\n";
+  const page = await shown(text, 4);
+  expect(page.querySelectorAll(".formula .katex-display")).toHaveLength(2);
+  expect(page.querySelectorAll("math annotation")[0]?.textContent).toBe("a_1 + b_1");
+});
+
+test("prices are no formulas", async () => {
+  const text = "It costs $5 or $10, and $a$ is one; from $5-$10";
+  const page = await shown(text, 1);
+  expect(page.textContent).toContain("costs $5 or $10, and ");
+  expect(page.textContent).toContain("from $5-$10");
+});
+
+test("what is no formula stays as it is written", async () => {
+  const unclosed = "$$\nx^2\n\nand on";
+  expect((await shown(unclosed, 0)).textContent).toContain("$$\nx^2");
+  cleanup();
+  expect((await shown("a $\\frac{1$ b", 0)).textContent).toContain("$\\frac{1$");
+  cleanup();
+  const huge = `$${"x+".repeat(6_000)}y$`;
+  expect((await shown(huge, 0)).textContent).toBe(huge);
+  cleanup();
+  const bomb = "$\\def\\a{xxxxxxxxxx}\\def\\b{\\a\\a\\a\\a\\a\\a\\a\\a\\a\\a}\\def\\c{\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b}\\c\\c\\c\\c\\c\\c\\c\\c\\c\\c$";
+  expect((await shown(bomb, 0)).textContent).toBe(bomb);
+});
+
+test("a formula leads nowhere, loads nothing and has no styles of its own choice", async () => {
+  const page = await shown("$\\href{javascript:alert(1)}{x} \\includegraphics{https://a.example/x.png} \\htmlStyle{position:fixed}{y} \\rule{9999em}{9999em}$", 1);
+  expect(page.querySelectorAll("a, img, [src]")).toHaveLength(0);
+  expect(Array.from(page.querySelectorAll("[style]"), (part) => part.getAttribute("style")).join()).not.toContain("fixed");
+  expect(page.querySelector<HTMLElement>(".rule")?.style.borderTopWidth).toBe("40em");
+});
+
+test("a relative link opens its file in the panel", () => {
+  const wanted: unknown[] = [];
+  const stop = onPanelWanted((panel) => wanted.push(panel));
+  render(<Markdown text="See [main](./src/main.rs#L3), [out](../secret) and [web](https://a.example)" />);
+  fireEvent.click(screen.getByRole("button", { name: "main" }));
+  onTarget("files", (target) => wanted.push(target))();
+  expect(wanted).toEqual(["files", { path: "src/main.rs" }]);
+  expect(screen.queryByRole("button", { name: "out" })).toBeNull();
+  expect(screen.getAllByRole("link")).toHaveLength(1);
+  stop();
+});
+
+test("only a drawing with a size becomes an image", () => {
+  expect(pictureOf('<svg xmlns="http://www.w3.org/2000/svg" width="100%" viewBox="0 0 20 10"></svg>')).toMatchObject({ width: 20, height: 10 });
+  for (const text of ["", "<p>x</p>", '<svg xmlns="http://www.w3.org/2000/svg"></svg>', '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 0 0"></svg>']) expect(pictureOf(text)).toBeNull();
+});

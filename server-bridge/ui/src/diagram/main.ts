@@ -1,0 +1,40 @@
+/**
+ * Draws Mermaid diagrams in a document of its own, which is in a frame of the page: Mermaid needs style elements, which the page's
+ * content security policy refuses. This document's policy allows them, and no connection at all; what is drawn is an image to the page.
+ */
+import mermaid from "mermaid";
+import { DIAGRAM_MAX_CHARS, DIAGRAM_MAX_EDGES } from "../limits";
+import type { Drawn, Wanted } from "./protocol";
+
+/** One after the other: Mermaid keeps its settings for all. */
+let last: Promise<void> = Promise.resolve();
+
+window.addEventListener("message", ({ origin, source, data }: MessageEvent<Wanted>) => {
+  if (origin !== window.location.origin || source !== window.parent) return;
+  last = last.then(async () => window.parent.postMessage(await drawn(data), origin));
+});
+window.parent.postMessage("ready", window.location.origin);
+
+async function drawn({ id, source, isDark }: Wanted): Promise<Drawn> {
+  try {
+    mermaid.initialize({
+      startOnLoad: false,
+      securityLevel: "strict",
+      // What no diagram may set for itself, beside what it never may.
+      secure: ["secure", "securityLevel", "startOnLoad", "maxTextSize", "suppressErrorRendering", "maxEdges", "htmlLabels", "themeCSS", "fontFamily"],
+      suppressErrorRendering: true,
+      htmlLabels: false,
+      flowchart: { htmlLabels: false },
+      maxTextSize: DIAGRAM_MAX_CHARS,
+      maxEdges: DIAGRAM_MAX_EDGES,
+      theme: isDark ? "dark" : "default",
+      fontFamily: "sans-serif",
+    });
+    const { svg } = await mermaid.render(`diagram-${id}`, source);
+    return { id, svg };
+  } catch {
+    return { id };
+  } finally {
+    document.body.replaceChildren();
+  }
+}

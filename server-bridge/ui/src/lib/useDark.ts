@@ -1,0 +1,24 @@
+import { useSyncExternalStore } from "react";
+
+const SYSTEM = "(prefers-color-scheme: dark)";
+
+/** Whether the page is dark: as was chosen, else as the system is. */
+export function useDark(): boolean {
+  return useSyncExternalStore(watch, isDark);
+}
+
+function isDark(): boolean {
+  const { theme } = document.documentElement.dataset;
+  return theme === "dark" || (theme !== "light" && window.matchMedia(SYSTEM).matches);
+}
+
+function watch(onChange: () => void): () => void {
+  const system = window.matchMedia(SYSTEM);
+  const chosen = new MutationObserver(onChange);
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  system.addEventListener("change", onChange);
+  return () => {
+    chosen.disconnect();
+    system.removeEventListener("change", onChange);
+  };
+}

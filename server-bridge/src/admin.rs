@@ -8,10 +8,11 @@ use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use home::Settings;
 use serde_json::{Value, json};
-use store::{AuditEntry, Name, Store, User};
+use store::{AuditEntry, Location, Name, Store, User};
 
-use crate::config::database;
+use crate::config::{DatabaseArgs, database_of};
 
 /// The machine's own users, one a line.
 const ACCOUNTS_FILE: &str = "/etc/passwd";
@@ -19,7 +20,17 @@ const ACCOUNTS_FILE: &str = "/etc/passwd";
 /// Manage the accounts of the server on this machine
 #[derive(Debug, clap::Parser)]
 #[command(name = "user")]
-pub enum UserCommand {
+pub struct UserOptions {
+    #[command(subcommand)]
+    command: UserCommand,
+    /// The PostgreSQL database of the server, where it has one; also SANDBRIDGE_DATABASE, or `database` in config.json
+    #[arg(long, global = true, value_name = "URL")]
+    database: Option<String>,
+}
+
+/// What to do with accounts.
+#[derive(Debug, clap::Subcommand)]
+enum UserCommand {
     /// Add a user; the first one becomes an administrator
     Add {
         /// The user's name
@@ -52,24 +63,27 @@ pub enum UserCommand {
 ///
 /// # Errors
 /// A line that says what to change: the home directory, the name, the password.
-pub fn main(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
+pub fn main(options: UserOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?
-        .block_on(run(command, home))
+        .block_on(run(options, home))
 }
 
-async fn run(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
-    let home = home::find(home)?;
-    Ok(match command {
+async fn run(options: UserOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
+    let home = &home::find(home)?;
+    home::ensure(home)?;
+    let database = DatabaseArgs { database: options.database };
+    let at = &database_of(home, database, &Settings::load(home)?)?;
+    Ok(match options.command {
         UserCommand::Add { name, admin, password_stdin } => {
-            let user = add_user(&home, &name, admin, &new_password(password_stdin)?).await?;
+            let user = add_user(at, &name, admin, &new_password(password_stdin)?).await?;
             let role = if user.admin { "administrator" } else { "user" };
             (user_json(&user), format!("added {role} {name}"))
         }
         UserCommand::List => {
-            let users = list_users(&home).await?;
+            let users = list_users(at).await?;
             let line =
                 |user: &User| format!("{}{}", user.name, if user.admin { "\tadministrator" } else { "" });
             let words = match users.as_slice() {
@@ -79,14 +93,14 @@ async fn run(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value
             (users.iter().map(user_json).collect(), words)
         }
         UserCommand::Passwd { name, password_stdin } => {
-            set_password(&home, &name, &new_password(password_stdin)?).await?;
+            set_password(at, &name, &new_password(password_stdin)?).await?;
             (
                 json!({"name": name}),
                 format!("changed the password of {name}; their sessions have ended, their API keys are gone"),
             )
         }
         UserCommand::Remove { name } => {
-            remove_user(&home, &name).await?;
+            remove_user(at, &name).await?;
             (json!({"name": name}), format!("removed user {name}"))
         }
     })
@@ -115,10 +129,10 @@ fn new_password(from_stdin: bool) -> anyhow::Result<String> {
 /// Adds a user; the first one of a store is an administrator.
 ///
 /// # Errors
-/// A line that says what to change: the home directory, the name, the password.
-pub async fn add_user(home: &Path, name: &str, admin: bool, password: &str) -> anyhow::Result<User> {
+/// A line that says what to change: the database, the name, the password.
+pub async fn add_user(at: &Location, name: &str, admin: bool, password: &str) -> anyhow::Result<User> {
     let name = Name::parse(name)?;
-    let store = open(home).await?;
+    let store = Store::at(at).await?;
     let added = store.add_user(&name, password, admin).await;
     finish(store, "user.add", name.as_str(), added).await
 }
@@ -127,8 +141,8 @@ pub async fn add_user(home: &Path, name: &str, admin: bool, password: &str) -> a
 ///
 /// # Errors
 /// As for [`add_user`].
-pub async fn list_users(home: &Path) -> anyhow::Result<Vec<User>> {
-    let store = open(home).await?;
+pub async fn list_users(at: &Location) -> anyhow::Result<Vec<User>> {
+    let store = Store::at(at).await?;
     let users = store.users().await;
     store.close().await;
     Ok(users?)
@@ -138,8 +152,8 @@ pub async fn list_users(home: &Path) -> anyhow::Result<Vec<User>> {
 ///
 /// # Errors
 /// As for [`add_user`].
-pub async fn set_password(home: &Path, name: &str, password: &str) -> anyhow::Result<()> {
-    let store = open(home).await?;
+pub async fn set_password(at: &Location, name: &str, password: &str) -> anyhow::Result<()> {
+    let store = Store::at(at).await?;
     let changed = store.set_password(name, password).await;
     finish(store, "user.password", name, changed).await
 }
@@ -148,15 +162,10 @@ pub async fn set_password(home: &Path, name: &str, password: &str) -> anyhow::Re
 ///
 /// # Errors
 /// As for [`add_user`].
-pub async fn remove_user(home: &Path, name: &str) -> anyhow::Result<()> {
-    let store = open(home).await?;
+pub async fn remove_user(at: &Location, name: &str) -> anyhow::Result<()> {
+    let store = Store::at(at).await?;
     let removed = store.remove_user(name).await;
     finish(store, "user.remove", name, removed).await
-}
-
-async fn open(home: &Path) -> anyhow::Result<Store> {
-    home::ensure(home)?;
-    Ok(Store::open(&database(home)).await?)
 }
 
 /// Leaves a trace and closes the store, however it went.
@@ -202,16 +211,21 @@ fn operator_of(user_id: u32, accounts: &str, sudo_user: Option<&str>) -> String 
 mod tests {
     use super::*;
 
+    /// The database of a home directory.
+    fn at(home: &Path) -> Location {
+        Location::File(crate::config::database(home))
+    }
+
     #[tokio::test]
     async fn the_audit_trail_names_who_changed_an_account_at_the_command_line() {
         let home = tempfile::tempdir().unwrap();
-        add_user(home.path(), "alice", false, "correct horse").await.unwrap();
-        add_user(home.path(), "bob", true, "correct horse").await.unwrap();
-        set_password(home.path(), "bob", "battery staple").await.unwrap();
-        remove_user(home.path(), "bob").await.unwrap();
-        assert!(remove_user(home.path(), "bob").await.is_err());
-        assert!(set_password(home.path(), "alice", "x").await.is_err());
-        let store = open(home.path()).await.unwrap();
+        add_user(&at(home.path()), "alice", false, "correct horse").await.unwrap();
+        add_user(&at(home.path()), "bob", true, "correct horse").await.unwrap();
+        set_password(&at(home.path()), "bob", "battery staple").await.unwrap();
+        remove_user(&at(home.path()), "bob").await.unwrap();
+        assert!(remove_user(&at(home.path()), "bob").await.is_err());
+        assert!(set_password(&at(home.path()), "alice", "x").await.is_err());
+        let store = Store::at(&at(home.path())).await.unwrap();
         let trail = store.audit(100, None).await.unwrap();
         store.close().await;
         let told: Vec<_> =
@@ -254,26 +268,26 @@ mod tests {
     #[tokio::test]
     async fn an_account_is_added_changed_and_removed() {
         let home = tempfile::tempdir().unwrap();
-        let first = add_user(home.path(), "alice", false, "correct horse").await.unwrap();
+        let first = add_user(&at(home.path()), "alice", false, "correct horse").await.unwrap();
         assert!(first.admin, "the first user is an administrator");
-        assert!(!add_user(home.path(), "bob", false, "correct horse").await.unwrap().admin);
-        set_password(home.path(), "bob", "battery staple").await.unwrap();
-        remove_user(home.path(), "bob").await.unwrap();
+        assert!(!add_user(&at(home.path()), "bob", false, "correct horse").await.unwrap().admin);
+        set_password(&at(home.path()), "bob", "battery staple").await.unwrap();
+        remove_user(&at(home.path()), "bob").await.unwrap();
         let names: Vec<_> =
-            list_users(home.path()).await.unwrap().into_iter().map(|user| user.name).collect();
+            list_users(&at(home.path())).await.unwrap().into_iter().map(|user| user.name).collect();
         assert_eq!(names, ["alice"]);
     }
 
     #[tokio::test]
     async fn what_cannot_be_done_says_why() {
         let home = tempfile::tempdir().unwrap();
-        add_user(home.path(), "alice", false, "correct horse").await.unwrap();
+        add_user(&at(home.path()), "alice", false, "correct horse").await.unwrap();
         for (error, words) in [
-            (add_user(home.path(), "alice", false, "correct horse").await.err(), "already"),
-            (add_user(home.path(), "Bob!", false, "correct horse").await.err(), "valid name"),
-            (add_user(home.path(), "bob", false, "x").await.err(), "password"),
-            (set_password(home.path(), "carol", "correct horse").await.err(), "no user"),
-            (remove_user(&home.path().join("a/b"), "alice").await.err(), "--home"),
+            (add_user(&at(home.path()), "alice", false, "correct horse").await.err(), "already"),
+            (add_user(&at(home.path()), "Bob!", false, "correct horse").await.err(), "valid name"),
+            (add_user(&at(home.path()), "bob", false, "x").await.err(), "password"),
+            (set_password(&at(home.path()), "carol", "correct horse").await.err(), "no user"),
+            (remove_user(&at(&home.path().join("a/b")), "alice").await.err(), "check that the folder exists"),
         ] {
             let text = format!("{:#}", error.unwrap());
             assert!(text.contains(words), "{text}");

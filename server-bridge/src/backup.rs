@@ -11,10 +11,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use home::Settings;
 use serde_json::{Value, json};
-use store::Store;
+use store::{Location, Store};
 
-use crate::config::database;
+use crate::config::{DatabaseArgs, database, database_of};
 use crate::serve::own_key;
 use files::{check_target, with_suffix};
 
@@ -38,7 +39,21 @@ pub struct BackupOptions {
 /// # Errors
 /// A line that says what to change; then an earlier backup is as it was.
 pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
-    block_on(run(options, &home::find(home)?))
+    let home = home::find(home)?;
+    refuse_postgres(&home, "pg_dump copies it")?;
+    block_on(run(options, &home))
+}
+
+/// Refuses to work with the file where the server of this home has a PostgreSQL database: that one would be meant.
+fn refuse_postgres(home: &Path, instead: &str) -> anyhow::Result<()> {
+    if let Location::Postgres(url) = database_of(home, DatabaseArgs::default(), &Settings::load(home)?)? {
+        bail!(
+            "the server of {} keeps everything in the PostgreSQL database {url}: {instead}; keep {} too",
+            home.display(),
+            home::key_file(home).display()
+        );
+    }
+    Ok(())
 }
 
 fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
@@ -116,9 +131,13 @@ mod tests {
     /// 32 bytes that nobody guesses, in a test.
     const KEY: &str = "sandbridge-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
+    async fn add_user(home: &Path, name: &str, admin: bool, password: &str) -> anyhow::Result<store::User> {
+        crate::admin::add_user(&Location::File(database(home)), name, admin, password).await
+    }
+
     async fn home() -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
-        crate::admin::add_user(home.path(), "alice", true, "correct horse").await.unwrap();
+        add_user(home.path(), "alice", true, "correct horse").await.unwrap();
         home
     }
 
@@ -171,7 +190,7 @@ mod tests {
         assert!(error.contains("no regular file"), "{error}");
         let again = folder.path().join("again");
         back_up(home.path(), &again, false).await.unwrap();
-        crate::admin::add_user(home.path(), "bob", false, "correct horse").await.unwrap();
+        add_user(home.path(), "bob", false, "correct horse").await.unwrap();
         back_up(home.path(), &again, false).await.unwrap();
         let store = Store::open(&again).await.unwrap();
         assert_eq!(store.users().await.unwrap().len(), 2);
@@ -194,7 +213,7 @@ mod tests {
         assert!(told["kept"].is_null() && told["key"] == true, "{words}");
         assert_eq!(fs::read_to_string(home::key_file(&elsewhere)).unwrap(), KEY);
         assert_eq!(fs::metadata(database(&elsewhere)).unwrap().mode() & 0o777, 0o600);
-        crate::admin::add_user(&elsewhere, "bob", false, "correct horse").await.unwrap();
+        add_user(&elsewhere, "bob", false, "correct horse").await.unwrap();
         let (told, words) = restore::run(&file, &elsewhere).await.unwrap();
         let users = async |file: &Path| {
             let store = Store::open(file).await.unwrap();

@@ -12,7 +12,7 @@ use client::globals::Globals;
 use client::output;
 use serde_json::Value;
 
-use crate::admin::UserCommand;
+use crate::admin::UserOptions;
 use crate::backup::BackupOptions;
 use crate::backup::restore::{self, RestoreOptions};
 use crate::config::ServeArgs;
@@ -23,7 +23,7 @@ use crate::here::HereOptions;
 const OWN: &[Registration] = &[
     Registration::of::<HereOptions>(),
     Registration::of::<ServeCommand>(),
-    Registration::of::<UserCommand>(),
+    Registration::of::<UserOptions>(),
     Registration::of::<BackupOptions>(),
     Registration::of::<RestoreOptions>(),
 ];
@@ -49,7 +49,7 @@ impl Command for ServeCommand {
     }
 }
 
-impl Command for UserCommand {
+impl Command for UserOptions {
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         done(globals, |home| crate::admin::main(self, home))
     }

@@ -4,6 +4,7 @@
 //! `config.json` and `SANDBRIDGE_DOCKER_IMAGE` in the two environments. Both files are read from the home directory
 //! only: a file that happens to lie where a command is typed must not configure a server.
 
+mod database;
 mod docker;
 mod model;
 mod proxy;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use chats::ModelsConfig;
 use clap::Args;
+pub use database::{DatabaseArgs, database, database_of};
 pub use docker::DockerArgs;
 use docker::docker_config;
 use home::Settings;
@@ -23,7 +25,7 @@ pub use proxy::ProxyArgs;
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
 use sandbox::{DockerConfig, LocalPolicy, Requirement};
-use store::EncryptionKey;
+use store::{EncryptionKey, Location};
 pub use web::WebArgs;
 
 use crate::web::forwarded::TrustedProxies;
@@ -42,6 +44,9 @@ pub enum ConfigError {
     /// The home directory, or a settings file in it.
     #[error(transparent)]
     Home(#[from] home::Error),
+    /// The option `database` has a value that it cannot have. It may hold a password, so it is not shown.
+    #[error(transparent)]
+    Database(store::Error),
     /// A file that an option names cannot be read or understood.
     #[error("cannot read {}: {reason}", path.display())]
     File {
@@ -74,6 +79,9 @@ pub struct ServeArgs {
     /// Private key for TLS, a PEM file
     #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
+    /// Where the server keeps what it remembers.
+    #[command(flatten)]
+    pub database: DatabaseArgs,
     /// How people and runners reach this server, as https://HOST or https://HOST:PORT; shown in the command for a new runner
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
@@ -114,6 +122,8 @@ pub struct ServeArgs {
 pub struct Config {
     /// Everything the server keeps is beneath it.
     pub home: PathBuf,
+    /// The file, or the PostgreSQL database, with all that is remembered.
+    pub database: Location,
     /// `ADDRESS:PORT`; a host name is looked up.
     pub listen: String,
     /// Certificate and key, if TLS is built in.
@@ -181,6 +191,7 @@ impl Config {
         let docker_config = docker_config(options.docker_options, settings, home, runner_static.as_deref())?;
         Ok(Self {
             home: home.to_owned(),
+            database: database_of(home, options.database, settings)?,
             listen: text(options.listen, "listen").unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
             tls: tls_files(file(options.tls_cert, "tls_cert"), file(options.tls_key, "tls_key"))?,
             public_url: text(options.public_url, "public_url").map(parse_public_url).transpose()?,
@@ -208,16 +219,6 @@ impl Config {
             one_person: false,
         })
     }
-
-    /// The database file.
-    pub fn database(&self) -> PathBuf {
-        database(&self.home)
-    }
-}
-
-/// The database file beneath a home directory.
-pub fn database(home: &Path) -> PathBuf {
-    home.join("sandbridge.db")
 }
 
 /// Keys of `config.json` that no command reads, in alphabetical order.

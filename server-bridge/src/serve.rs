@@ -18,7 +18,7 @@ use anyhow::Context;
 use api::event::Event;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
-use store::Store;
+use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{interval, timeout};
@@ -135,8 +135,8 @@ pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
 }
 
 async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
+    let filter = EnvFilter::try_from_env("SANDBRIDGE_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn,sqlx_core::pool=error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     let config = Config::load(args, home)?;
     raise_open_files();
@@ -171,6 +171,7 @@ pub struct Server {
     store: Store,
     state: AppState,
     lock: ServerLock,
+    hold: Option<Hold>,
     setup_secret: Option<String>,
 }
 
@@ -183,7 +184,7 @@ impl Server {
         let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
-        let store = open_store(&config).await?;
+        let (store, hold) = open_store(&config).await?;
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
         let last = store.take_connected_runners().await?;
@@ -241,7 +242,17 @@ impl Server {
             facts,
         });
         let setup_secret = state.accounts.begin_first().await?;
-        Ok(Self { listener, address, acceptor, proxies: config.proxies, store, state, lock, setup_secret })
+        Ok(Self {
+            listener,
+            address,
+            acceptor,
+            proxies: config.proxies,
+            store,
+            state,
+            lock,
+            hold,
+            setup_secret,
+        })
     }
 
     /// The address listened on; with port 0 in the configuration, the one that was found.
@@ -278,7 +289,8 @@ impl Server {
 
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
-        let Self { listener, acceptor, proxies, store, state, lock, .. } = self;
+        let Self { listener, acceptor, proxies, store, state, lock, hold, .. } = self;
+        state.tasks.spawn(hold_database(hold, state.shutdown.clone()));
         state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
@@ -309,12 +321,34 @@ impl Server {
     }
 }
 
-/// Opens a server's store, with the keys of models that it keeps.
-///
-/// # Errors
-/// [`StartError::Store`], [`StartError::KeyFile`], [`StartError::KeyMissing`].
-pub async fn open_store(config: &Config) -> Result<Store, StartError> {
-    own_key::unlock(Store::open(&config.database()).await?, config).await
+/// Opens a server's store, with the keys of models that it keeps, and takes the right to it where other machines may reach it.
+pub(crate) async fn open_store(config: &Config) -> Result<(Store, Option<Hold>), StartError> {
+    // First of all, what is wrong with the database itself is said.
+    let store = Store::at(&config.database).await?;
+    let hold = match &config.database {
+        Location::File(_) => None,
+        Location::Postgres(url) => Some(Hold::take(url).await?),
+    };
+    Ok((own_key::unlock(store, config).await?, hold))
+}
+
+/// Keeps the right to the database until the server stops; stops it where another server has taken that right.
+async fn hold_database(hold: Option<Hold>, shutdown: CancellationToken) {
+    let Some(mut hold) = hold else { return };
+    loop {
+        let news = tokio::select! {
+            news = hold.news() => news,
+            () = shutdown.cancelled() => return,
+        };
+        match news {
+            HoldNews::Away(error) => tracing::warn!(%error, "the database is away; it is tried again"),
+            HoldNews::Back => tracing::info!("the database is back"),
+            HoldNews::Lost(error) => {
+                tracing::error!("{error}; this server stops, as two of them would end each other's work");
+                shutdown.cancel();
+            }
+        }
+    }
 }
 
 async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {

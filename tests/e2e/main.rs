@@ -43,7 +43,7 @@ mod mcp_server;
 mod models;
 mod network;
 mod numbers;
-
+mod postgres;
 mod python;
 mod reach;
 mod readme;

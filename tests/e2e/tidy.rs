@@ -37,8 +37,9 @@ const ARROWS: &[(&str, &[&str])] = &[
         "server-bridge",
         &["accounts", "agent", "api", "chats", "client", "execs", "home", "llm", "sandbox", "store", "tools"],
     ),
-    ("tests", &["proto", "sandbox"]),
-    ("testkit", &[]),
+    ("tests", &["pgserver", "proto", "sandbox"]),
+    ("pgserver", &[]),
+    ("testkit", &["pgserver"]),
     ("static-runner", &["runner", "server-bridge", "testkit"]),
 ];
 

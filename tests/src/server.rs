@@ -1,10 +1,14 @@
 //! A running `sandbridge serve` with a home of its own, and the people who use it through the CLI.
+//!
+//! It keeps what it remembers in a file, or where `SANDBRIDGE_TEST_DATABASE` says `postgres`, in a PostgreSQL database of its own.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,6 +18,9 @@ use crate::{Authority, binaries, eventually, process};
 
 /// The password of everyone.
 pub const PASSWORD: &str = "correct horse battery";
+
+/// The databases of servers that have one on PostgreSQL, by the server's home.
+static DATABASES: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
 
 /// A server process; it is stopped when this is dropped.
 pub struct Server {
@@ -37,6 +44,20 @@ impl Server {
 
     /// The same in a home directory of one's choice, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
+        if pgserver::is_wanted() {
+            keep_in(home.path(), database());
+        }
+        Self::spawned(home, options)
+    }
+
+    /// Starts a server that keeps what it remembers in the PostgreSQL database at this address.
+    pub fn start_on(database: &str, options: &[&str]) -> Self {
+        let home = TempDir::with_prefix("sandbridge-server-").unwrap();
+        keep_in(home.path(), database.to_owned());
+        Self::spawned(home, options)
+    }
+
+    fn spawned(home: TempDir, options: &[&str]) -> Self {
         let (process, url) = spawn(home.path(), options, "127.0.0.1:0", None);
         Self { process, home, url, authority: None }
     }
@@ -213,10 +234,29 @@ fn spawn(home: &Path, options: &[&str], listen: &str, variable: Option<(&str, &s
 fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command {
     let mut command = binaries::as_owner_of(home, &binaries::sandbridge());
     command.args(arguments).env("SANDBRIDGE_HOME", home);
+    let databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+    command.envs(databases.iter().filter_map(|of| of.get(home)).map(|url| ("SANDBRIDGE_DATABASE", url)));
     if !url.is_empty() {
         command.env("SANDBRIDGE_SERVER", url);
     }
     command
+}
+
+fn keep_in(home: &Path, database: String) {
+    let mut databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+    databases.get_or_insert_default().insert(home.to_owned(), database);
+}
+
+/// The address of a new PostgreSQL database with the schema of the built program.
+fn database() -> String {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../server-bridge/crates/store/migrations-postgres");
+    pgserver::database_of(schema, |url| {
+        let home = TempDir::with_prefix("sandbridge-schema-").unwrap();
+        let mut list = Command::new(binaries::sandbridge());
+        list.args(["user", "list"]).env("SANDBRIDGE_HOME", home.path()).env("SANDBRIDGE_DATABASE", url);
+        let listed = run(list, b"");
+        assert_eq!(listed.code, 0, "{}", listed.stderr);
+    })
 }
 
 /// Runs a command with standard input and collects what it leaves.

@@ -31,7 +31,9 @@ pub struct RestoreOptions {
 /// # Errors
 /// A line that says what to change; then nothing was changed.
 pub fn main(options: &RestoreOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
-    super::block_on(run(&options.file, &home::find(home)?))
+    let home = home::find(home)?;
+    super::refuse_postgres(&home, "pg_restore puts a copy back")?;
+    super::block_on(run(&options.file, &home))
 }
 
 pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, String)> {

@@ -8,13 +8,13 @@ use chats::subscriptions::{KeyGiven, NewSubscription};
 use client::failure::Failure;
 use client::output;
 use home::Settings;
-use store::{Name, User};
+use store::{Location, Name, User};
 use tokio::time::timeout;
 
 use super::limits::{KEY_QUESTIONS, MODEL_PATIENCE};
 use super::place::Place;
 use super::server::OwnServer;
-use crate::config::Config;
+use crate::config::{Config, database};
 use crate::failure::failure_of;
 use crate::serve::open_store;
 
@@ -113,10 +113,11 @@ pub(super) async fn find(
 /// Takes over what answers in another directory, with its key; whether there was something.
 async fn take_from_another(server: &OwnServer, user: &User, place: &Place, config: &Config) -> bool {
     for home in place.others() {
-        let other = Config { home, ..config.clone() };
-        if !other.database().is_file() {
+        let file = database(&home);
+        if !file.is_file() {
             continue;
         }
+        let other = Config { home, database: Location::File(file), ..config.clone() };
         match copy(server, user, &other).await {
             Ok(true) => return true,
             Ok(false) => {}
@@ -129,7 +130,7 @@ async fn take_from_another(server: &OwnServer, user: &User, place: &Place, confi
 }
 
 async fn copy(server: &OwnServer, user: &User, other: &Config) -> anyhow::Result<bool> {
-    let store = open_store(other).await?;
+    let (store, _) = open_store(other).await?;
     let found = async {
         for owner in store.users().await? {
             for known in store.subscriptions(owner.id).await? {

@@ -9,7 +9,7 @@ use client::failure::Failure;
 use client::session::Session;
 use home::Settings;
 use sandbox::{LocalPolicy, Requirement};
-use store::{Name, Store, User};
+use store::{Location, Name, Store, User};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,7 @@ use super::limits::{HERE_LOG_BYTES, STANDING_INTERVAL, STANDING_PATIENCE};
 use super::model;
 use super::place::Place;
 use super::standing::Standing;
-use crate::config::{Config, ServeArgs};
+use crate::config::{Config, ServeArgs, database};
 use crate::failure::failure_of;
 use crate::serve::{Server, StartError};
 use crate::web::state::AppState;
@@ -82,6 +82,8 @@ pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>
     let config = Config::from_settings(options, &place.home, settings)
         .map_err(|error| Failure::other("invalid", error.to_string()))?;
     Ok(Config {
+        // Each directory has its own.
+        database: Location::File(database(&place.home)),
         tls: None,
         public_url: None,
         allow_host: Vec::new(),

@@ -78,6 +78,7 @@ impl From<accounts::Error> for ApiError {
                 let retry_after_s = SIGN_IN_LIFETIME.as_secs();
                 return Self::rate_limited("codes that were asked for and not used", retry_after_s);
             }
+            Error::Away(_) => "unavailable",
             Error::Internal(_) => return Self::internal(&error),
         };
         Self::new(kind, error.to_string())
@@ -88,7 +89,7 @@ impl From<execs::Error> for ApiError {
     fn from(error: execs::Error) -> Self {
         match error.kind() {
             "internal" => Self::internal(&error),
-            kind => Self::new(kind, error.to_string()),
+            kind => Self::new(kind, error.message()),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! | `arena` | a temporary root with secrets beside it, and snapshots of both |
 //! | `corpus` | the cases: ways out of a root that worked somewhere, as data |
 //! | `judge` | compares an attempt's answer and its traces with what the case expects |
-//! | `postgres` | a PostgreSQL server, and a database of it for each test |
+//! | `postgres` | a PostgreSQL server, and a database of it for each test (crate `pgserver`) |
 //! | `proxied` | answers to a WebSocket's request with the header lines that a proxy adds |
 //! | `tar` | archives that no sound tar program would write |
 //!
@@ -22,6 +22,7 @@
 pub mod arena;
 pub mod corpus;
 pub mod judge;
-pub mod postgres;
 pub mod proxied;
 pub mod tar;
+
+pub use pgserver as postgres;

@@ -3,7 +3,7 @@
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error of accounts. A front end says what it answers to each, so another one is a change of them all. All but [`Error::Internal`] are the caller's doing, and their texts may be shown as they stand.
+/// Every error of accounts. A front end says what it answers to each, so another one is a change of them all. All but [`Error::Internal`] and [`Error::Away`] are the caller's doing; all but [`Error::Internal`] have texts that may be shown as they stand.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Only an administrator may.
@@ -50,6 +50,9 @@ pub enum Error {
     /// The name is in use.
     #[error("{0}")]
     Taken(String),
+    /// The database is away, so that the same may work a little later.
+    #[error("{}", .0.shown())]
+    Away(store::Error),
     /// The store failed: for the log; a user learns only that the server could not do it.
     #[error("{0}")]
     Internal(store::Error),
@@ -61,6 +64,7 @@ impl From<store::Error> for Error {
             store::Error::NotFound { .. } => Self::NotFound(error.to_string()),
             store::Error::Taken { .. } | store::Error::Conflict { .. } => Self::Taken(error.to_string()),
             callers if callers.is_callers() => Self::Invalid(error.to_string()),
+            away if away.is_away() => Self::Away(error),
             _ => Self::Internal(error),
         }
     }

@@ -9,6 +9,9 @@ pub enum PortError {
     /// The chat, or what was asked of it, is gone.
     #[error("{0}")]
     Gone(String),
+    /// The house's database is away, so that the same may work a little later.
+    #[error("{0}")]
+    Away(String),
     /// The house around the engine fails.
     #[error("{0}")]
     Failed(String),

@@ -61,7 +61,9 @@ impl Error {
             Self::Store(store::Error::NotFound { .. }) => "not_found",
             Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
             Self::Store(error) if error.is_callers() => "invalid",
+            Self::Store(error) if error.is_away() => "unavailable",
             Self::Port(agent::PortError::Gone(_)) => "not_found",
+            Self::Port(agent::PortError::Away(_)) => "unavailable",
             Self::Store(_) | Self::Port(agent::PortError::Failed(_)) => "internal",
         }
     }
@@ -72,12 +74,8 @@ impl Error {
             Self::Port(agent::PortError::Failed(_)) => {
                 "the server could not do it; its log says why".to_owned()
             }
-            Self::Store(error) if !error.is_callers() => {
-                "the server could not do it; its log says why".to_owned()
-            }
-            Self::Invalid { .. } | Self::Refused { .. } | Self::Store(_) | Self::Port(_) | Self::Stopping => {
-                self.to_string()
-            }
+            Self::Store(error) => error.shown(),
+            Self::Invalid { .. } | Self::Refused { .. } | Self::Port(_) | Self::Stopping => self.to_string(),
             Self::UnknownModel { .. } | Self::NoModel | Self::Model(_) => self.to_string(),
         }
     }

@@ -24,7 +24,7 @@ pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
             Err(error) => return Err(error.into()),
         };
         if let Some(run) = go_on(service, user, exec, message).await? {
-            service.tasks.spawn(run.run());
+            service.tasks.spawn(store::patiently(run.run()));
             count += 1;
         }
     }

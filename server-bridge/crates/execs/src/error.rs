@@ -43,7 +43,16 @@ impl Error {
             Self::Store(store::Error::NotFound { .. }) => "not_found",
             Self::Store(store::Error::Conflict { .. } | store::Error::Taken { .. }) => "conflict",
             Self::Store(error) if error.is_callers() => "invalid",
+            Self::Store(error) if error.is_away() => "unavailable",
             Self::Store(_) => "internal",
+        }
+    }
+
+    /// What a user may read: nothing of the machine's inside.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Store(error) => error.shown(),
+            other => other.to_string(),
         }
     }
 }

@@ -123,7 +123,7 @@ impl Ledger {
         Ok(message)
     }
 
-    /// Records how an exec ended: its row, its audit entry and its message together. Where its end is on record already
+    /// Records how an exec ended: its row, its audit entry and its message together, once the database is there. Where its end is on record already
     /// nothing is changed; only a lost exec may still be corrected.
     ///
     /// # Errors
@@ -144,7 +144,8 @@ impl Ledger {
             document_json: message.document,
         });
         let end = ExecEnd { user: user.id, exec_id, outcome: &ending.outcome, audit: &audit, message };
-        let ended = self.0.store.end_exec(end, || fault(Point::BeforeCommit)).await?;
+        // What happened on a machine is not forgotten because the database is away.
+        let ended = store::until_done(|| self.0.store.end_exec(end, || fault(Point::BeforeCommit))).await?;
         fault(Point::AfterEnd);
         Ok(Recorded { exec_id: exec_id.clone(), ended })
     }

@@ -60,6 +60,6 @@ pub use place::{chat_route_request, route_request, sandbox_user, user_key};
 pub use request::{Begun, Request};
 pub use request_hash::{document_hash, request_hash};
 pub use shell_word::{command_of, quoted};
-pub use store::{Exec, ExecId, ExecKind, ExecStatus};
+pub use store::{Exec, ExecId, ExecKind, ExecStatus, patiently};
 pub use utf8::Utf8Decoder;
 pub use watch::time_away;

@@ -40,7 +40,7 @@ impl Ledger {
     pub fn follow(&self, user: User, record: Exec) {
         let watch = self.watch(user.id, &record.exec_id);
         let ledger = self.clone();
-        self.followers().spawn(async move {
+        self.followers().spawn(store::patiently(async move {
             let _watch = watch;
             let ending = tokio::select! {
                 ending = ledger.end_of(&user, &record) => ending,
@@ -55,7 +55,7 @@ impl Ledger {
                     tracing::error!(%error, id = %record.exec_id, "cannot record how an exec ended");
                 }
             }
-        });
+        }));
     }
 
     /// The same for one of which only the id is known.
@@ -63,7 +63,7 @@ impl Ledger {
     /// # Errors
     /// As for [`store::Store::exec`].
     pub async fn follow_id(&self, user: &User, id: &store::ExecId) -> store::Result<()> {
-        let record = self.store().exec(user.id, id).await?;
+        let record = store::patiently(self.store().exec(user.id, id)).await?;
         self.follow(user.clone(), record);
         Ok(())
     }

@@ -9,7 +9,7 @@
 //! So everything that changes what is one user's comes one after the other on both: what was read at the beginning of a change
 //! holds at its end, and the ids of rows become visible in their order.
 
-mod postgres;
+pub(crate) mod postgres;
 mod sqlite;
 
 use std::path::Path;
@@ -125,7 +125,7 @@ impl Database {
 async fn acquire(pool: &Pool) -> Result<Connection> {
     Ok(match pool {
         Pool::Sqlite(pool) => Connection::Sqlite(pool.acquire().await?),
-        Pool::Postgres(pool) => Connection::Postgres(Box::pin(pool.acquire()).await?),
+        Pool::Postgres(pool) => Connection::Postgres(Box::pin(crate::sql::acquire(pool)).await?),
     })
 }
 

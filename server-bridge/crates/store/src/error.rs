@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sqlx::migrate::MigrateError;
 
 use crate::limits::SEARCH_TIMEOUT;
+use crate::patience;
 
 /// What SQLite calls a statement that was told to end.
 const SQLITE_INTERRUPT: &str = "9";
@@ -115,6 +116,21 @@ pub enum Error {
         /// Why.
         source: sqlx::Error,
     },
+    /// Another server works with this database.
+    #[error("another server uses the database {place}; stop it, or name another database")]
+    InUse {
+        /// The database, its host and port.
+        place: String,
+    },
+    /// The database was copied to another one, which took its place.
+    #[error(
+        "the database was copied to {to}, which is used in its place since; name that one (--database), or copy it back with \
+         `sandbridge store copy`"
+    )]
+    Moved {
+        /// The other one.
+        to: String,
+    },
     /// A newer version of the program has written this database.
     #[error(
         "the database has schema {found} and this version knows only up to {known}; run the newer version, or restore \
@@ -159,6 +175,8 @@ impl Error {
             | Self::Open { .. }
             | Self::DatabaseUrl { .. }
             | Self::Unreachable { .. }
+            | Self::InUse { .. }
+            | Self::Moved { .. }
             | Self::NewerSchema { .. }
             | Self::Migration(_)
             | Self::Database(_)
@@ -170,15 +188,19 @@ impl Error {
     pub fn is_away(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Database(sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_)) => true,
-            Self::Database(sqlx::Error::Database(error)) => {
-                let code = error.code().unwrap_or_default();
-                // SQLite's codes are one to four digits.
-                code.len() == 5
-                    && code != POSTGRES_CANCELED
-                    && POSTGRES_AWAY.iter().any(|class| code.starts_with(class))
-            }
+            Self::Database(error) => is_away(error),
             _ => false,
+        }
+    }
+
+    /// What others than the operator may read of it.
+    pub fn shown(&self) -> String {
+        if self.is_callers() {
+            self.to_string()
+        } else if self.is_away() {
+            "the server's database is away; try again in a moment".to_owned()
+        } else {
+            "the server could not do it; its log says why".to_owned()
         }
     }
 
@@ -208,6 +230,25 @@ impl Error {
             _ => Self::Database(error),
         }
     }
+}
+
+/// True if the database's server is away, as its driver tells it.
+pub(crate) fn is_away(error: &sqlx::Error) -> bool {
+    let is_away = match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => true,
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            // SQLite's codes are one to four digits.
+            code.len() == 5
+                && code != POSTGRES_CANCELED
+                && POSTGRES_AWAY.iter().any(|class| code.starts_with(class))
+        }
+        _ => false,
+    };
+    if is_away {
+        patience::note_away();
+    }
+    is_away
 }
 
 /// Refuses `text` beyond `max_bytes`.

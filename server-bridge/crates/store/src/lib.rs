@@ -33,6 +33,9 @@
 //! | `memories` | what an agent keeps of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
+//! | `location` | where a database is, as its operator names it |
+//! | `hold` | the right of one server to work with a database of PostgreSQL |
+//! | `patience` | waiting for a database that is away |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `clock` | the small types all of them use, beside those of crate `records` |
 //! | `database` | the file or the server, the connections, whose changes take turns, the schema's steps (`migrations/`, `migrations-postgres/`) |
@@ -58,14 +61,17 @@ mod error;
 mod exec_ends;
 mod execs;
 mod fork;
+mod hold;
 mod keys;
 pub mod limits;
+mod location;
 mod login_addresses;
 mod memories;
 mod messages;
 mod name;
 mod offloads;
 mod passwords;
+mod patience;
 mod runners;
 mod seal;
 mod sealing;
@@ -101,11 +107,14 @@ pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
+pub use hold::{Hold, HoldNews};
 pub use keys::{ApiKey, KeyScope};
+pub use location::{Location, PostgresUrl};
 pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
+pub use patience::{patiently, until_done};
 pub use records::{
     AuditId, BegunCall, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId,
     NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus,
@@ -159,6 +168,21 @@ impl Store {
     /// answer, [`Error::NewerSchema`], [`Error::Migration`] and [`Error::Database`].
     pub async fn connect(url: &str) -> Result<Self> {
         Ok(Self::with(database::Database::connect(url).await?, None))
+    }
+
+    /// Opens the database where it is, as [`Store::open`] or [`Store::connect`].
+    ///
+    /// # Errors
+    /// As theirs; [`Error::Moved`] where another database has taken its place.
+    pub async fn at(location: &Location) -> Result<Self> {
+        let store = match location {
+            Location::File(path) => Self::open(path).await?,
+            Location::Postgres(url) => Self::connect(url.expose()).await?,
+        };
+        match store.moved_to().await? {
+            Some(to) => Err(Error::Moved { to }),
+            None => Ok(store),
+        }
     }
 
     /// An empty store of its own in memory, gone with its last clone. For tests.

@@ -16,6 +16,12 @@ pub const POSTGRES_OLDEST: i32 = 14;
 pub const POSTGRES_ACQUIRE_TIMEOUT_MS: u64 = 5_000;
 /// How long a connection to PostgreSQL may lie idle before it is looked at again when it is needed.
 pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
+/// How long a server waits for another one's right to a PostgreSQL database, which may just have ended.
+pub const HOLD_PATIENCE: Duration = Duration::from_secs(3);
+/// How often a server looks that it still has the right to its PostgreSQL database.
+pub const HOLD_CHECK: Duration = Duration::from_secs(2);
+/// How long after PostgreSQL was found away older connections are looked at each time they are needed.
+pub const POSTGRES_SUSPECT: Duration = Duration::from_secs(60);
 /// Connections to PostgreSQL that change something, each in a scope of its own.
 pub const WRITE_CONNECTIONS: u32 = 4;
 /// Connections that search for words, so that no search keeps anything else from being read.

@@ -4,9 +4,20 @@ use crate::Store;
 use crate::audit::{AuditEntry, append_entry};
 use crate::error::{Result, check_length};
 use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
-use crate::sql::{Scope, query, query_as};
+use crate::sql::{Scope, query, query_as, query_scalar};
+
+/// The name under which a database says which other one has taken its place. No setting of a user's: they never see it.
+pub(crate) const MOVED_TO: &str = "store.moved_to";
 
 impl Store {
+    /// The database that has taken this one's place, as people are shown it.
+    pub(crate) async fn moved_to(&self) -> Result<Option<String>> {
+        Ok(query_scalar("SELECT value FROM server_settings WHERE name = $1")
+            .bind(MOVED_TO)
+            .fetch_optional(self.database.latest())
+            .await?)
+    }
+
     /// Every setting that is set, by key.
     ///
     /// # Errors

@@ -20,6 +20,8 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::{FromRow, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool};
 use sqlx::{SqlSafeStr, SqlStr};
 
+use crate::patience;
+
 pub(crate) use self::bind::{Bind, Value, bind_as_word};
 pub(crate) use self::scope::{Locked, Scope};
 
@@ -75,6 +77,22 @@ impl Transaction {
     }
 }
 
+/// A connection to PostgreSQL. A task that waits for a server that is away gets one that was just heard of.
+pub(crate) async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>> {
+    loop {
+        let mut acquired = pool.acquire().await;
+        if let Ok(connection) = &mut acquired
+            && patience::is_patient()
+            && let Err(dead) = sqlx::Connection::ping(&mut **connection).await
+        {
+            acquired = Err(dead);
+        }
+        if patience::is_over(acquired.as_ref().err()).await {
+            return acquired;
+        }
+    }
+}
+
 /// For single statements that change something.
 pub(crate) enum Writer<'e> {
     /// As it stands.
@@ -109,6 +127,10 @@ impl<'e> On<'e> for &'e Pool {
 impl<'e> On<'e> for Writer<'e> {
     fn target(self) -> Target<'e> {
         match self {
+            // Its connection is known to be good once the change has begun.
+            Writer::Free(Pool::Postgres(pool)) if patience::is_patient() => {
+                Target::PostgresLocked(Locked { pool, scope: Scope::Alone })
+            }
             Writer::Free(pool) => pool.target(),
             Writer::Locked(locked) => Target::PostgresLocked(locked),
         }
@@ -187,7 +209,11 @@ macro_rules! run {
             }
             Target::PostgresPool(pool) => {
                 let (sql, arguments) = $self.postgres()?;
-                Box::pin($native(sql, arguments).$call(pool)).await.map(Into::into)
+                Box::pin(async move {
+                    let mut connection = acquire(pool).await?;
+                    $native(sql, arguments).$call(&mut *connection).await.map(Into::into)
+                })
+                .await
             }
             Target::Postgres(connection) => {
                 let (sql, arguments) = $self.postgres()?;

@@ -14,8 +14,13 @@ pub(crate) async fn empty() -> Store {
 /// An empty store in a PostgreSQL database of its own, unlocked.
 pub(crate) async fn empty_on_postgres() -> Store {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations-postgres");
-    let url = testkit::postgres::database_of(schema, async |url| {
-        Store::connect(&url).await.unwrap().close().await;
+    let url = testkit::postgres::database_of(schema, |url| {
+        // The test that waits for it has a runtime already.
+        let filled = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async { Store::connect(&url).await.unwrap().close().await });
+        });
+        filled.join().unwrap();
     });
     Store::with(database::Database::connect(&url).await.unwrap(), Some(seal::Sealer::random()))
 }

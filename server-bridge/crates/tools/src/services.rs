@@ -55,6 +55,7 @@ impl<T> Ported<T> for store::Result<T> {
 pub fn ported(error: store::Error) -> PortError {
     match error {
         store::Error::NotFound { .. } => PortError::Gone(error.to_string()),
+        error if error.is_away() => PortError::Away(error.shown()),
         error => PortError::Failed(error.to_string()),
     }
 }
@@ -63,7 +64,7 @@ pub fn ported(error: store::Error) -> PortError {
 pub(crate) fn exec_failure(error: execs::Error) -> Failure {
     match (error.kind(), error) {
         ("internal", error) => PortError::Failed(error.to_string()).into(),
-        (kind, error) => Failure::Refused { kind, text: error.to_string() },
+        (kind, error) => Failure::Refused { kind, text: error.message() },
     }
 }
 

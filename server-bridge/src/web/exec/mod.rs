@@ -360,7 +360,7 @@ impl<'a> Running<'a> {
     /// Puts its end on record, unless that is for somebody else to do; `None` where it is not on record for sure.
     async fn record(&self, ended: &Ended) -> Option<Recorded> {
         let (user, id) = (&self.caller.user, &self.subject.id);
-        let record = match self.ledger().known(user.id, id).await {
+        let record = match execs::patiently(self.ledger().known(user.id, id)).await {
             Ok(Some(record)) => record,
             // It is gone with its user.
             Ok(None) => return None,

@@ -129,7 +129,8 @@ impl Failure {
             Self::Told(_) => "invalid",
             Self::Refused { kind, .. } | Self::Away { kind, .. } => kind,
             Self::Port(PortError::Gone(_)) => "not_found",
-            Self::Port(_) => "internal",
+            Self::Port(PortError::Away(_)) => "unavailable",
+            Self::Port(PortError::Failed(_)) => "internal",
         }
     }
 

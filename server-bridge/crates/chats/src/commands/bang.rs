@@ -68,6 +68,6 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         begin: Begin::Send(Box::new(request)),
         is_live: true,
     };
-    service.tasks.spawn(run.run());
+    service.tasks.spawn(store::patiently(run.run()));
     Ok(Posted { messages: vec![shown], ..Posted::default() })
 }

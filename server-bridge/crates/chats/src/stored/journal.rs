@@ -64,8 +64,8 @@ impl Journal for Stored {
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {
         asked(async move {
             let store = &self.service.store;
-            store.withdraw_asks(self.turn).await?;
-            store.finish_turn(self.turn, status, error).await.map(drop)
+            store::until_done(|| store.withdraw_asks(self.turn)).await?;
+            store::until_done(|| store.finish_turn(self.turn, status, error)).await.map(drop)
         })
     }
 }

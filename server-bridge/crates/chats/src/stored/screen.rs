@@ -106,8 +106,9 @@ impl Screen<'_> {
         document: &AgentDocument,
     ) -> store::Result<Message> {
         let store = &self.service.store;
-        let updated = store.update_message(self.user.id, id, &cut(text), Some(&to_json(document))).await;
-        updated.inspect_err(|_| self.service.bus.forget(id))
+        let (text, document) = (cut(text), to_json(document));
+        let update = || store.update_message(self.user.id, id, &text, Some(&document));
+        store::until_done(update).await.inspect_err(|_| self.service.bus.forget(id))
     }
 
     /// Says of what still looks as if it went on behind a turn's first message that it does not.

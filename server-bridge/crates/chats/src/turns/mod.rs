@@ -42,7 +42,9 @@ pub(crate) async fn post(
     let role = MessageRole::Assistant;
     let shown = house.store.append_message(user.id, chat, role, "", Some(&document)).await?;
     let item = history::to_json(&Message::User(vec![Content::Text(text.to_owned())]));
-    let turn = house.store.queue_turn(user.id, chat, Some(said), shown.id, &item).await?;
+    // Its message is there, and would wait for ever without it.
+    let queued = house.store.queue_turn(user.id, chat, Some(said), shown.id, &item);
+    let turn = store::patiently(queued).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
     place.fill(Waiting { turn, message: shown.id });
     work(house, user, chat);
@@ -65,7 +67,8 @@ fn work(service: &Arc<House>, user: &User, chat: &ChatId) {
 fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
-    tasks.spawn(async move {
+    // What a model said and did is not lost because the database is away.
+    tasks.spawn(store::patiently(async move {
         while let Some((job, cancelled)) = worker.next() {
             if service.is_stopping() {
                 // Queued on record still: the next life of the server begins it.
@@ -80,7 +83,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                 Job::Compress => compress(service, user, chat, cancelled).await,
             }
         }
-    });
+    }));
 }
 
 /// The ports of a turn of a user's own chat, and that nothing is above it.

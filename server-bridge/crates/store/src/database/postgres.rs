@@ -15,6 +15,7 @@ use crate::limits::{
     POSTGRES_ACQUIRE_TIMEOUT_MS, POSTGRES_IDLE_CHECK, POSTGRES_OLDEST, READ_CONNECTIONS, SEARCH_CONNECTIONS,
     WRITE_CONNECTIONS,
 };
+use crate::patience;
 use crate::sql::Pool;
 
 /// The steps from an empty database to this version's schema. The first holds all that SQLite's steps up to its number add up to;
@@ -24,15 +25,31 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("./migrations-postgres");
 /// The lock under which the schema is brought up to date: `sandbrid` in ASCII.
 const MIGRATING: i64 = i64::from_be_bytes(*b"sandbrid");
 
+/// What an address may have behind its `?`.
+const PARAMETERS: [&str; 18] = [
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+
 /// Connects to the server and brings the schema up to date.
 pub(super) async fn connect(url: &str) -> Result<Database> {
-    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(Error::DatabaseUrl { why: "it is no address of PostgreSQL".to_owned() });
-    }
-    let options = PgConnectOptions::from_str(url)
-        .map_err(|error| Error::DatabaseUrl { why: error.to_string() })?
-        .application_name("sandbridge")
-        .disable_statement_logging();
+    let options = options(url)?;
     // A pool goes on trying for a server that is away; this says at once what is wrong.
     let place = place(&options);
     let unreachable = |source| Error::Unreachable { place: place.clone(), source };
@@ -49,9 +66,44 @@ pub(super) async fn connect(url: &str) -> Result<Database> {
     })
 }
 
+/// How the server at this address is connected to.
+pub(crate) fn options(url: &str) -> Result<PgConnectOptions> {
+    let wrong = |why: String| Err(Error::DatabaseUrl { why });
+    if !is_address(url) {
+        return wrong("it is no address of PostgreSQL".to_owned());
+    }
+    // The driver would write the value of one that it does not know into the log, and that may be a misspelt password.
+    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters).split('&');
+    let names = parameters.map(|parameter| parameter.split('=').next().unwrap_or_default());
+    for name in names.filter(|name| !name.is_empty()) {
+        if !PARAMETERS.contains(&name) && !name.starts_with("options") {
+            return wrong(format!("its parameter {name:?} means nothing"));
+        }
+    }
+    let options = PgConnectOptions::from_str(url).map_err(|error| match error {
+        // What else it says may show parts of the address.
+        sqlx::Error::Configuration(_) => {
+            Error::DatabaseUrl { why: "its address cannot be understood".to_owned() }
+        }
+        error => Error::DatabaseUrl { why: error.to_string() },
+    })?;
+    Ok(options.application_name("sandbridge").disable_statement_logging())
+}
+
+/// True if the text begins as an address of PostgreSQL does.
+pub(crate) fn is_address(text: &str) -> bool {
+    ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
 /// Several statements that all read the same state of everything.
 pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
-    Ok(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    loop {
+        let begun = pool.begin_with(begin).await;
+        if patience::is_over(begun.as_ref().err()).await {
+            return Ok(begun?);
+        }
+    }
 }
 
 /// Makes the server end what runs longer on this connection.
@@ -63,7 +115,7 @@ pub(super) async fn end_after(connection: &mut PoolConnection<Postgres>, timeout
 }
 
 /// Where the server is, as people are shown it: without the password.
-fn place(options: &PgConnectOptions) -> String {
+pub(crate) fn place(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or_else(|| options.get_username());
     match options.get_socket() {
         Some(socket) => format!("{database} at {}", socket.display()),
@@ -106,7 +158,7 @@ fn pool(connections: u32) -> PgPoolOptions {
         // After a pause the server may have been restarted: a dead connection is replaced, and nobody sees it.
         .before_acquire(|connection, about| {
             Box::pin(async move {
-                if about.idle_for >= POSTGRES_IDLE_CHECK {
+                if about.idle_for >= POSTGRES_IDLE_CHECK || patience::is_suspect(about.age) {
                     connection.ping().await?;
                 }
                 Ok(true)

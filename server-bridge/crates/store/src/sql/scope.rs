@@ -2,6 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgPool, Postgres, SqlSafeStr, SqlStr, Transaction};
 
+use crate::patience;
 use crate::tokens::TokenHash;
 use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
 
@@ -37,7 +38,12 @@ pub(crate) struct Locked<'e> {
 impl Locked<'_> {
     /// Begins a change when no other of its scope is under way. The lock ends with the change.
     pub(crate) async fn begin(self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-        self.pool.begin_with(begin(self.scope)).await
+        loop {
+            let begun = self.pool.begin_with(begin(self.scope)).await;
+            if patience::is_over(begun.as_ref().err()).await {
+                return begun;
+            }
+        }
     }
 }
 

@@ -34,7 +34,16 @@ pub(crate) async fn empty() -> Store {
 /// The address of a new PostgreSQL database with this version's schema.
 pub(crate) fn postgres_url() -> String {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations-postgres");
-    testkit::postgres::database_of(schema, async |url| Store::connect(&url).await.unwrap().close().await)
+    testkit::postgres::database_of(schema, fill)
+}
+
+/// Gives an empty database the schema, on a thread of its own: the test that waits for it has a runtime already.
+fn fill(url: String) {
+    let filled = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { Store::connect(&url).await.unwrap().close().await });
+    });
+    filled.join().unwrap();
 }
 
 /// An empty store, and its clock.

@@ -200,7 +200,7 @@ const LONGER: &str = "; use task_start for what takes longer";
 /// Puts a command's end on record; `None` where that could not be, which the log then says.
 async fn record(work: &Work<'_>, id: &ExecId, sent: Instant, mut ending: Ending) -> Option<Recorded> {
     let execs = &work.services.execs;
-    let record = match execs.known(work.user.id, id).await {
+    let record = match execs::patiently(execs.known(work.user.id, id)).await {
         Ok(record) => record?,
         Err(error) => {
             tracing::error!(%error, %id, "cannot record how an exec ended; the next start of the server does");

@@ -1,13 +1,16 @@
 //! A real PostgreSQL for tests, made of the programs of Debian's package `postgresql`.
 //!
 //! The first test that asks starts one below the temporary directory, for itself and for all others: a socket, no port, no fsync.
-//! Each test gets a database of its own, copied from a template. A script beside it ends it, and removes all of it, half a minute
-//! after the last test that holds its lock.
+//! Each test gets a database of its own, copied from a template; those of tests that ended are dropped when there are many. A script
+//! beside it ends it, and removes all of it, half a minute after the last test that holds its lock.
 //!
 //! ```text
 //!   sandbridge-postgres-UID.lock    held while one looks for it, starts it, or ends it
 //!   sandbridge-postgres-UID/in-use  held, shared, by each process that tests with it
 //! ```
+#![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test that made it")]
+
+mod wire;
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,11 +18,15 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use wire::Connection;
 
 /// Says that tests are to use PostgreSQL: `SANDBRIDGE_TEST_DATABASE=postgres`.
 const VARIABLE: &str = "SANDBRIDGE_TEST_DATABASE";
+/// How many databases of tests that ended are left: dropping one takes as long as making one.
+const LEFT_MOST: usize = 200;
 /// The account on it.
 const ACCOUNT: &str = "sandbridge";
 /// Ends it when nobody has held the lock `in-use` at three looks, ten seconds apart.
@@ -39,24 +46,14 @@ pub fn is_wanted() -> bool {
 
 /// The address of a new database on the server that tests share, with the schema that the files of a folder make: the copy of a
 /// template, which `fill` makes of an empty database at this address where it is not there yet.
-pub fn database_of<F>(schema: &str, fill: F) -> String
-where
-    F: AsyncFnOnce(String) + Send + 'static,
-{
+pub fn database_of(schema: &str, fill: impl FnOnce(String)) -> String {
     let mut files: Vec<_> = fs::read_dir(schema).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let mut hasher = DefaultHasher::new();
     for file in files {
         fs::read(file).unwrap().hash(&mut hasher);
     }
-    Postgres::shared().copy_of(&format!("schema_{:016x}", hasher.finish()), |url| {
-        // The test that waits for it has a runtime already.
-        let filled = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(fill(url));
-        });
-        filled.join().unwrap();
-    })
+    Postgres::shared().copy_of(&format!("schema_{:016x}", hasher.finish()), fill)
 }
 
 /// The address of a new and empty database on the server that tests share.
@@ -72,6 +69,8 @@ pub struct Postgres {
     own: Option<tempfile::TempDir>,
     /// Says that somebody uses it.
     in_use: Option<File>,
+    /// To make databases with.
+    connection: Mutex<Option<Connection>>,
 }
 
 impl Postgres {
@@ -83,7 +82,7 @@ impl Postgres {
             let home = std::env::temp_dir().join(format!("sandbridge-postgres-{user}"));
             let lock = File::create(lock_of(&home)).unwrap();
             lock.lock().unwrap();
-            let mut server = Self { home, own: None, in_use: None };
+            let mut server = Self::at(home, None);
             if !server.answers() {
                 let _ = fs::remove_dir_all(&server.home);
                 fs::create_dir(&server.home).unwrap();
@@ -106,16 +105,21 @@ impl Postgres {
     /// One of a test's own, to be stopped and started.
     pub fn own() -> Self {
         let own = tempfile::TempDir::with_prefix("sandbridge-postgres-own-").unwrap();
-        let server = Self { home: own.path().to_owned(), own: Some(own), in_use: None };
+        let server = Self::at(own.path().to_owned(), Some(own));
         server.make();
         server.start();
         server
+    }
+
+    fn at(home: PathBuf, own: Option<tempfile::TempDir>) -> Self {
+        Self { home, own, in_use: None, connection: Mutex::default() }
     }
 
     /// Starts it.
     pub fn start(&self) {
         let options = format!(
             "-c fsync=off -c full_page_writes=off -c autovacuum=off -c max_connections=400 \
+             -c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=4GB -c checkpoint_timeout=1h \
              -c listen_addresses='' -c unix_socket_directories={} -c deadlock_timeout=100ms",
             self.home.display()
         );
@@ -124,6 +128,7 @@ impl Postgres {
 
     /// Stops it at once, as a failing machine would.
     pub fn stop(&self) {
+        *self.connection.lock().unwrap() = None;
         self.control(&["stop", "-w", "-m", "immediate"]);
     }
 
@@ -137,26 +142,37 @@ impl Postgres {
         self.create("template0")
     }
 
-    /// What a statement gives, as `psql` writes it: a line for each row.
+    /// What a statement gives: a line for each row, with `|` between its columns.
     pub fn ask(&self, database: &str, statement: &str) -> String {
-        let mut psql = Command::new(programs().join("psql"));
-        psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-U", ACCOUNT, "-d", database, "-h"]);
-        let output = psql.arg(&self.home).args(["-c", statement]).output().unwrap();
-        assert!(output.status.success(), "{statement}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        let mut connection = Connection::open(&self.home, ACCOUNT, database).unwrap();
+        connection.ask(statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
+    }
+
+    /// The same in the database that every server has, by a connection that is kept.
+    fn tell(&self, statement: &str) -> String {
+        let mut connection = self.connection.lock().unwrap();
+        let connection =
+            connection.get_or_insert_with(|| Connection::open(&self.home, ACCOUNT, "postgres").unwrap());
+        connection.ask(statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
     fn copy_of(&self, template: &str, fill: impl FnOnce(String)) -> String {
-        // One at a time: a database that somebody is connected to cannot be copied.
-        let lock = File::create(lock_of(&self.home)).unwrap();
-        lock.lock().unwrap();
         let known = format!("SELECT 1 FROM pg_database WHERE datname = '{template}'");
-        if self.ask("postgres", &known).is_empty() {
-            let filling = format!("{template}_filling");
-            self.ask("postgres", &format!("DROP DATABASE IF EXISTS {filling} WITH (FORCE)"));
-            self.ask("postgres", &format!("CREATE DATABASE {filling}"));
-            fill(self.url(&filling));
-            self.ask("postgres", &format!("ALTER DATABASE {filling} RENAME TO {template}"));
+        if self.tell(&known).is_empty() {
+            // One of all that need it makes it.
+            let lock = File::create(lock_of(&self.home)).unwrap();
+            lock.lock().unwrap();
+            if self.tell(&known).is_empty() {
+                let filling = format!("{template}_filling");
+                self.tell(&format!("DROP DATABASE IF EXISTS {filling} WITH (FORCE)"));
+                self.tell(&format!("CREATE DATABASE {filling}"));
+                fill(self.url(&filling));
+                // Connections that were closed may still be known for a moment.
+                self.tell(&format!(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{filling}'"
+                ));
+                self.tell(&format!("ALTER DATABASE {filling} RENAME TO {template}"));
+            }
         }
         self.create(template)
     }
@@ -164,17 +180,24 @@ impl Postgres {
     fn create(&self, template: &str) -> String {
         static CREATED: AtomicU32 = AtomicU32::new(0);
         let name = format!("t_{}_{}", std::process::id(), CREATED.fetch_add(1, Ordering::Relaxed));
-        self.ask("postgres", &format!("CREATE DATABASE {name} TEMPLATE {template}"));
+        // A process that had this number may have left one.
+        self.tell(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        // Copying the files is twice as fast as writing each page to the log.
+        self.tell(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy"));
         self.url(&name)
     }
 
-    /// Drops the databases of processes that have ended.
+    /// Drops the databases of processes that have ended, where there are many.
     fn drop_left(&self) {
-        let names = self.ask("postgres", r"SELECT datname FROM pg_database WHERE datname LIKE 't\_%'");
-        for name in names.lines() {
+        let names = self.tell(r"SELECT datname FROM pg_database WHERE datname LIKE 't\_%'");
+        let is_left = |name: &&str| {
             let process = name.split('_').nth(1).unwrap();
-            if !Path::new("/proc").join(process).exists() {
-                self.ask("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+            !Path::new("/proc").join(process).exists()
+        };
+        let left: Vec<_> = names.lines().filter(is_left).collect();
+        if left.len() > LEFT_MOST {
+            for name in left {
+                self.tell(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
             }
         }
     }
@@ -191,9 +214,7 @@ impl Postgres {
     }
 
     fn answers(&self) -> bool {
-        let mut ready = Command::new(programs().join("pg_isready"));
-        ready.arg("-q").arg("-h").arg(&self.home);
-        self.home.join("in-use").exists() && quiet(&mut ready).status().unwrap().success()
+        self.home.join("in-use").exists() && Connection::open(&self.home, ACCOUNT, "postgres").is_ok()
     }
 
     fn control(&self, arguments: &[&str]) {

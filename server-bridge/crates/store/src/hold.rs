@@ -1,0 +1,102 @@
+//! The right of one server to work with a database of PostgreSQL.
+//!
+//! A second server would take the first one's running commands for the leavings of a dead one. A file of SQLite is guarded by a lock
+//! of its home directory; here it is an advisory lock, held by a connection that does nothing else. PostgreSQL gives it back when
+//! that connection ends, so it is taken again where the server was away.
+
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Connection};
+use tokio::time::{Instant, sleep};
+
+use crate::database::postgres;
+use crate::error::{Error, Result};
+use crate::limits::{HOLD_CHECK, HOLD_PATIENCE};
+use crate::location::PostgresUrl;
+
+/// The lock: `sandserv` in ASCII.
+const SERVING: i64 = i64::from_be_bytes(*b"sandserv");
+/// How long one waits before it tries again to take the lock.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What becomes of the right to work with a database.
+#[derive(Debug)]
+pub enum HoldNews {
+    /// The database is away; the right is asked for again.
+    Away(Error),
+    /// The database is back, and the right taken again.
+    Back,
+    /// Another server took the right while the database could not be reached from here: [`Error::InUse`].
+    Lost(Error),
+}
+
+/// The right to work with a database, until this is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    /// `None` while the server is away.
+    connection: Option<PgConnection>,
+    options: PgConnectOptions,
+    place: String,
+    name: String,
+}
+
+impl Hold {
+    /// Takes the right; a server that was just killed still has it for a moment, so that this tries for some seconds.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] where another server has it, [`Error::Unreachable`], [`Error::Database`].
+    pub async fn take(url: &PostgresUrl) -> Result<Self> {
+        // By its name the connection is found again where its end is not known at its server.
+        let name = format!("sandbridge {:016x}", rand::random::<u64>());
+        let options = postgres::options(url.expose())?.application_name(&name);
+        let mut hold = Self { connection: None, options, place: url.to_string(), name };
+        let deadline = Instant::now() + HOLD_PATIENCE;
+        while !hold.try_take().await? {
+            if Instant::now() >= deadline {
+                return Err(Error::InUse { place: hold.place });
+            }
+            sleep(PAUSE).await;
+        }
+        Ok(hold)
+    }
+
+    /// Keeps the right, and returns when something becomes of it. May be dropped and called again.
+    pub async fn news(&mut self) -> HoldNews {
+        loop {
+            sleep(HOLD_CHECK).await;
+            let failed = match &mut self.connection {
+                Some(connection) => match connection.ping().await {
+                    Ok(()) => continue,
+                    Err(error) => Error::from(error),
+                },
+                None => match self.try_take().await {
+                    Ok(true) => return HoldNews::Back,
+                    Ok(false) => return HoldNews::Lost(Error::InUse { place: self.place.clone() }),
+                    // It is tried again at the next look.
+                    Err(_) => continue,
+                },
+            };
+            self.connection = None;
+            return HoldNews::Away(failed);
+        }
+    }
+
+    async fn try_take(&mut self) -> Result<bool> {
+        let unreachable = |source| Error::Unreachable { place: self.place.clone(), source };
+        let mut connection = self.options.connect().await.map_err(unreachable)?;
+        // An own connection that broke on the way may still have the lock.
+        sqlx::query("SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()")
+            .bind(&self.name)
+            .execute(&mut connection)
+            .await?;
+        let taken: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)")
+            .bind(SERVING)
+            .fetch_one(&mut connection)
+            .await?;
+        if taken {
+            self.connection = Some(connection);
+        }
+        Ok(taken)
+    }
+}

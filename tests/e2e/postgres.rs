@@ -1,0 +1,188 @@
+//! A server that keeps everything in PostgreSQL: its start, one that goes away, and what works without a server.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::postgres::Postgres;
+use tests::http::Client;
+use tests::server::run;
+use tests::{Machine, Output, Reply, ScriptedModel, Server, binaries, eventually};
+
+/// How long any one answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What nobody may read.
+const PASSWORD: &str = "s3cret-of-postgres";
+
+fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(binaries::sandbridge());
+    command.args(arguments).env("SANDBRIDGE_HOME", home);
+    run(command, b"correct horse battery\n")
+}
+
+/// The same address with a password, which the server does not ask for.
+fn with_password(url: &str) -> String {
+    url.replacen("sandbridge@", &format!("sandbridge:{PASSWORD}@"), 1)
+}
+
+fn messages(client: &Client, chat: &str) -> Vec<Value> {
+    client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_database_that_cannot_be_used_at_the_start_is_one_line_and_no_password() {
+    let server = Postgres::own();
+    let url = with_password(&server.empty());
+    server.stop();
+    let home = TempDir::new().unwrap();
+    let long_ago = Instant::now();
+    for (url, words) in [
+        (url.as_str(), "cannot connect to the database"),
+        (&format!("postgres://ann:{PASSWORD}@127.0.0.1:1/sand"), "sand at 127.0.0.1:1"),
+        (&format!("postgres://ann:{PASSWORD}@127.0.0.1:nowhere/sand"), "postgres://user:password@host"),
+        (&format!("postgres://ann@127.0.0.1/sand?pasword={PASSWORD}"), "pasword"),
+        (&format!("mysql://ann:{PASSWORD}@127.0.0.1/sand"), "postgres://user:password@host"),
+    ] {
+        let serve = sandbridge(home.path(), &["serve", "--listen", "127.0.0.1:0", "--database", url]);
+        let list = sandbridge(home.path(), &["user", "list", "--database", url]);
+        for output in [serve, list] {
+            assert_eq!(output.code, 1, "{output:?}");
+            assert!(output.stderr.contains(words), "{output:?}");
+            assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
+            assert!(!format!("{output:?}").contains(PASSWORD), "{output:?}");
+        }
+    }
+    assert!(long_ago.elapsed() < PATIENCE);
+    assert!(!home.path().join("sandbridge.db").exists(), "nothing is kept elsewhere");
+}
+
+#[test]
+fn commands_without_a_server_find_the_database_as_the_server_does() {
+    let url = with_password(&testkit::postgres::database());
+    let home = TempDir::new().unwrap();
+    fs::write(home.path().join("config.json"), json!({"database": url}).to_string()).unwrap();
+    assert_eq!(sandbridge(home.path(), &["user", "add", "alice", "--password-stdin"]).code, 0);
+    let elsewhere = TempDir::new().unwrap();
+    let listed = sandbridge(elsewhere.path(), &["user", "list", "--database", &url]);
+    assert!(listed.stdout.contains("alice"), "{listed:?}");
+    fs::write(elsewhere.path().join(".env"), format!("SANDBRIDGE_DATABASE={url}\n")).unwrap();
+    let copy = elsewhere.path().join("copy");
+    let copy = copy.to_str().unwrap();
+    for (home, arguments, words) in
+        [(&home, ["backup", copy], "pg_dump"), (&elsewhere, ["restore", copy], "pg_restore")]
+    {
+        let refused = sandbridge(home.path(), &arguments);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains(words) && refused.stderr.contains("sandbridge.key"), "{refused:?}");
+        assert!(!format!("{refused:?}").contains(PASSWORD), "{refused:?}");
+    }
+}
+
+#[test]
+fn one_server_at_a_time_works_with_a_database() {
+    let url = testkit::postgres::database();
+    let mut server = Server::start_on(&url, &["--docker", "off"]);
+    let home = TempDir::new().unwrap();
+    let second = sandbridge(home.path(), &["serve", "--listen", "127.0.0.1:0", "--database", &url]);
+    assert_eq!(second.code, 1, "{second:?}");
+    assert!(second.stderr.contains("another server uses the database"), "{second:?}");
+    // One that was killed is in nobody's way.
+    server.kill();
+    let other = Server::start_on(&url, &["--docker", "off"]);
+    assert_eq!(other.person("alice").run(&["runner", "list"]).code, 0);
+}
+
+#[test]
+fn a_database_that_goes_away_is_said_and_is_used_again_when_it_is_back() {
+    let database = Postgres::own();
+    let server = Server::start_on(&with_password(&database.empty()), &["--docker", "off"]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = client.send("POST", "/chats", b"{}").json()["id"].as_str().unwrap().to_owned();
+    let say = |client: &Client| {
+        let body = json!({"text": "!echo said", "send_id": "once"}).to_string();
+        client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes())
+    };
+    for _ in 0..2 {
+        database.stop();
+        for answer in [client.call("GET", "/chats"), say(&client), client.call("GET", "/runners")] {
+            assert_eq!((answer.status, answer.kind().as_str()), (503, "unavailable"), "{answer:?}");
+            let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+            assert_eq!(message, "the server's database is away; try again in a moment");
+        }
+        let login = json!({"user": "alice", "password": tests::server::PASSWORD}).to_string();
+        let anonymous = Client::anonymous(&server);
+        assert_eq!(anonymous.send("POST", "/login", login.as_bytes()).status, 503, "no word of a wrong one");
+        let refused = alice.run(&["exec", "true"]);
+        assert!(refused.code != 0 && refused.stderr.contains("database is away"), "{refused:?}");
+        database.start();
+        eventually("it answers again", PATIENCE, || {
+            (client.call("GET", "/chats").status == 200).then_some(())
+        });
+    }
+    assert_eq!(messages(&client, &chat).len(), 0, "what was answered with an error was not done");
+    for _ in 0..2 {
+        let answer = say(&client);
+        assert!((200..300).contains(&answer.status), "{answer:?}");
+    }
+    let said = messages(&client, &chat);
+    assert_eq!(said.iter().filter(|message| message["role"] == "user").count(), 1, "{said:?}");
+    assert!(alice.is_online("laptop"), "its link stayed");
+    assert_eq!(alice.run(&["exec", "true"]).code, 0);
+}
+
+#[test]
+fn what_goes_on_while_the_database_is_away_is_on_record_when_it_is_back() {
+    let database = Arc::new(Postgres::own());
+    let is_away = Arc::new(AtomicBool::new(false));
+    let model = ScriptedModel::start({
+        let (database, is_away) = (Arc::clone(&database), Arc::clone(&is_away));
+        move |asked| match asked.results().len() {
+            // It goes away while the model thinks.
+            0 => {
+                database.stop();
+                is_away.store(true, Ordering::Release);
+                Reply::Call(vec![("Shell", json!({"command": "echo of the model >> log"}))])
+            }
+            _ => Reply::Say("It is done.".to_owned()),
+        }
+    });
+    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
+    let server = Server::start_on(&database.empty(), &options);
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = crate::agent::new_chat(&client, "full");
+    let commands = client.send("POST", "/chats", b"{}").json()["id"].as_str().unwrap().to_owned();
+    let wait = "!while [ ! -e go ]; do sleep 0.05; done; echo of the user";
+    crate::agent::say(&client, &commands, wait);
+    eventually("it runs", PATIENCE, || {
+        messages(&client, &commands)
+            .iter()
+            .any(|message| message["exec"]["status"] == "running")
+            .then_some(())
+    });
+    crate::agent::say(&client, &chat, "go");
+    eventually("the database is away", PATIENCE, || is_away.load(Ordering::Acquire).then_some(()));
+    // The command ends meanwhile, and what cannot be put on record is not done.
+    fs::write(machine.workspace().join("go"), "").unwrap();
+    for _ in 0..2 {
+        // Each is answered after as long as a request waits for a connection.
+        assert_eq!(client.call("GET", "/chats").status, 503);
+    }
+    assert!(!machine.workspace().join("log").exists());
+    database.start();
+    let ended = eventually("the command's end is on record", PATIENCE, || {
+        messages(&client, &commands).into_iter().find(|message| message["exec"]["status"] == "exited")
+    });
+    assert!(ended["text"].as_str().unwrap().contains("of the user"), "{ended}");
+    let turn = crate::agent::ended(&client, &chat, 1);
+    assert_eq!(turn["agent"]["status"], "done", "{turn}");
+    assert_eq!(fs::read_to_string(machine.workspace().join("log")).unwrap(), "of the model\n", "once");
+}

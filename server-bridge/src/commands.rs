@@ -18,6 +18,7 @@ use crate::backup::restore::{self, RestoreOptions};
 use crate::config::ServeArgs;
 use crate::failure::failure_of;
 use crate::here::HereOptions;
+use crate::store_copy::StoreOptions;
 
 /// The commands that work on this machine, in the order of the help.
 const OWN: &[Registration] = &[
@@ -26,6 +27,7 @@ const OWN: &[Registration] = &[
     Registration::of::<UserOptions>(),
     Registration::of::<BackupOptions>(),
     Registration::of::<RestoreOptions>(),
+    Registration::of::<StoreOptions>(),
 ];
 
 /// The whole of the `sandbridge` program.
@@ -64,6 +66,12 @@ impl Command for BackupOptions {
 impl Command for RestoreOptions {
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         done(globals, |home| restore::main(&self, home))
+    }
+}
+
+impl Command for StoreOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        done(globals, |_| crate::store_copy::main(self))
     }
 }
 

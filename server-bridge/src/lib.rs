@@ -28,5 +28,6 @@ mod failure;
 mod here;
 pub mod limits;
 pub mod serve;
+mod store_copy;
 pub mod tls;
 pub mod web;

@@ -186,3 +186,68 @@ fn what_goes_on_while_the_database_is_away_is_on_record_when_it_is_back() {
     assert_eq!(turn["agent"]["status"], "done", "{turn}");
     assert_eq!(fs::read_to_string(machine.workspace().join("log")).unwrap(), "of the model\n", "once");
 }
+
+#[test]
+fn a_store_is_copied_into_postgres_and_back_while_no_server_has_it() {
+    let mut server = Server::start_in_a_file(&["--docker", "off"]);
+    let alice = server.person("alice");
+    alice.run(&["chat", "--new", "/help"]);
+    let url = testkit::postgres::database();
+    let file = server.home().join("sandbridge.db");
+    let copy = |from: &str, to: &str| {
+        let home = TempDir::new().unwrap();
+        sandbridge(home.path(), &["store", "copy", "--from", from, "--to", to])
+    };
+    let refused = copy(file.to_str().unwrap(), &url);
+    assert!(refused.code == 1 && refused.stderr.contains("another server uses"), "{refused:?}");
+    server.kill();
+    let copied = copy(file.to_str().unwrap(), &with_password(&url));
+    assert_eq!(copied.code, 0, "{copied:?}");
+    assert!(
+        copied.stdout.contains("both hold the same") && !format!("{copied:?}").contains(PASSWORD),
+        "{copied:?}"
+    );
+    let stale = sandbridge(server.home(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(stale.code == 1 && stale.stderr.contains("was copied to"), "{stale:?}");
+    let again = copy(file.to_str().unwrap(), &url);
+    assert!(again.code == 1 && again.stderr.contains("is not empty"), "{again:?}");
+    server.restart(&["--docker", "off", "--database", &url]);
+    let chats = Client::login(&server, "alice").call("GET", "/chats").json();
+    assert_eq!(chats[0]["title"], "/help", "{chats}");
+    assert_eq!(alice.run(&["runner", "list"]).code, 0, "the session is there");
+    let other = TempDir::new().unwrap();
+    let back = other.path().join("sandbridge.db");
+    let refused = copy(&url, back.to_str().unwrap());
+    assert!(refused.code == 1 && refused.stderr.contains("another server uses the database"), "{refused:?}");
+    server.kill();
+    let copied = copy(&url, back.to_str().unwrap());
+    assert_eq!(copied.code, 0, "{copied:?}");
+    assert!(sandbridge(other.path(), &["user", "list"]).stdout.contains("alice"));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_shown_alike_with_either_database() {
+    let shown = |server: Server| {
+        let alice = server.person("alice");
+        let _machine = Machine::start(&server, &alice, "laptop");
+        let said = r"!printf 'one\000two\377three\342\230'";
+        let output = alice.run(&["chat", "--new", said]);
+        let client = Client::login(&server, "alice");
+        let chat = client.call("GET", "/chats").json()[0].clone();
+        let body = json!({"text": "/fo\0o"}).to_string();
+        let id = chat["id"].as_str().unwrap();
+        client.send("POST", &format!("/chats/{id}/messages"), body.as_bytes());
+        let texts: Vec<_> =
+            messages(&client, id).into_iter().map(|message| message["text"].clone()).collect();
+        let raw = alice.run(&["exec", "printf", r"a\000b\377"]);
+        assert_eq!(raw.stdout_bytes, b"a\0b\xff", "what a program reads is never changed");
+        let title = chat["title"].clone();
+        let exit = (output.code, output.stdout);
+        (texts, title, exit)
+    };
+    let of_file = shown(Server::start_in_a_file(&["--docker", "off"]));
+    let of_postgres = shown(Server::start_on(&testkit::postgres::database(), &["--docker", "off"]));
+    assert_eq!(of_file, of_postgres);
+    let text = of_file.0[1].as_str().unwrap();
+    assert!(text.starts_with("one\u{2400}two\u{fffd}three\u{fffd}"), "{text:?}");
+}

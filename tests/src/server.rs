@@ -50,6 +50,11 @@ impl Server {
         Self::spawned(home, options)
     }
 
+    /// Starts a server that keeps what it remembers in a file, whatever the tests run with.
+    pub fn start_in_a_file(options: &[&str]) -> Self {
+        Self::spawned(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
+    }
+
     /// Starts a server that keeps what it remembers in the PostgreSQL database at this address.
     pub fn start_on(database: &str, options: &[&str]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();

@@ -131,6 +131,12 @@ pub enum Error {
         /// The other one.
         to: String,
     },
+    /// A database cannot be copied into another one.
+    #[error("cannot copy the database: {why}")]
+    Copy {
+        /// Why, and what to do.
+        why: String,
+    },
     /// A newer version of the program has written this database.
     #[error(
         "the database has schema {found} and this version knows only up to {known}; run the newer version, or restore \
@@ -177,6 +183,7 @@ impl Error {
             | Self::Unreachable { .. }
             | Self::InUse { .. }
             | Self::Moved { .. }
+            | Self::Copy { .. }
             | Self::NewerSchema { .. }
             | Self::Migration(_)
             | Self::Database(_)

@@ -33,6 +33,7 @@
 //! | `memories` | what an agent keeps of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
+//! | `copy` | everything of one database in another one |
 //! | `location` | where a database is, as its operator names it |
 //! | `hold` | the right of one server to work with a database of PostgreSQL |
 //! | `patience` | waiting for a database that is away |
@@ -55,6 +56,7 @@ mod chats;
 mod checkpoints;
 mod clock;
 mod context;
+mod copy;
 mod database;
 mod enrolment;
 mod error;
@@ -103,6 +105,7 @@ pub use chats::Chat;
 pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
 pub use context::MaskedItem;
+pub use copy::{Copied, copy};
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};

@@ -155,6 +155,10 @@ pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 pub const FORK_BATCH_ROWS: usize = 200;
 /// How much of them it copies before that, in bytes; one row may be longer: 4 MiB.
 pub const FORK_BATCH_BYTES: i64 = 4 * 1024 * 1024;
+/// Values that one statement of a copy adds at most: PostgreSQL takes 65,535, SQLite 32,766.
+pub const COPY_BATCH_VALUES: usize = 10_000;
+/// How much of them it adds, in bytes; one row may be longer: 4 MiB.
+pub const COPY_BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The most rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
 

@@ -22,7 +22,7 @@ use sqlx::{SqlSafeStr, SqlStr};
 
 use crate::patience;
 
-pub(crate) use self::bind::{Bind, Value, bind_as_word};
+pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word};
 pub(crate) use self::scope::{Locked, Scope};
 
 /// A result of the database, before it becomes one of the store.

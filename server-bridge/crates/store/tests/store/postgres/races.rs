@@ -1,0 +1,217 @@
+//! Pairs that change the same at once, as two processes do: one wins, and the other learns it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use store::limits::SUBSCRIPTIONS_PER_USER;
+use store::{Enrolment, Error, KeyScope, MessageId, MessageRole, Name, RunnerName, Said, Store, UserId};
+
+use crate::support::{PASSWORD, add_user, postgres_url};
+
+/// Pairs of each race.
+const PAIRS: usize = 200;
+
+/// Two stores of one database, as two processes have them, with a user in it.
+async fn two_stores() -> ([Store; 2], UserId) {
+    let url = postgres_url();
+    let stores = [Store::connect(&url).await.unwrap(), Store::connect(&url).await.unwrap()];
+    let ann = add_user(&stores[0], "ann").await.id;
+    (stores, ann)
+}
+
+/// What two give that begin at once.
+async fn both<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    stores: &[Store; 2],
+    run: impl Fn(Store) -> F,
+) -> [T; 2] {
+    let [one, other] = stores.each_ref().map(|store| tokio::spawn(run(store.clone())));
+    [one.await.unwrap(), other.await.unwrap()]
+}
+
+fn successes<T>(given: &[store::Result<T>; 2]) -> usize {
+    given.iter().filter(|given| given.is_ok()).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_say_or_enrol_or_name_the_same_at_once_one_wins_and_the_other_is_told() {
+    let (stores, ann) = two_stores().await;
+    let chat = stores[0].create_chat(ann).await.unwrap().id;
+    for number in 0..PAIRS {
+        let said = both(&stores, |store| {
+            let (chat, id) = (chat.clone(), format!("send {number}"));
+            async move { store.say_once(ann, &chat, &id, "hello").await.unwrap() }
+        });
+        let said = said.await;
+        assert_eq!(said.iter().filter(|said| matches!(said, Said::New(_))).count(), 1, "{said:?}");
+
+        let name = RunnerName::parse(&format!("runner-{number}")).unwrap();
+        let added = both(&stores, |store| {
+            let name = name.clone();
+            async move { store.add_runner_to_enrol(ann, &name, 60_000).await }
+        });
+        let added = added.await;
+        assert_eq!(successes(&added), 1);
+        let (mut token, mut refused) = (None, 0);
+        for added in added {
+            match added {
+                Ok(added) => token = Some(added.token),
+                Err(Error::Taken { .. }) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let (token, boots) = (token.unwrap(), AtomicUsize::new(0));
+        let enrolled = both(&stores, |store| {
+            let boot = format!("boot {}", boots.fetch_add(1, Ordering::Relaxed));
+            let token = token.expose().to_owned();
+            async move { store.enrol(&token, &boot).await.unwrap() }
+        });
+        let enrolled = enrolled.await;
+        assert_eq!(refused, 1);
+        assert_eq!(enrolled.iter().filter(|given| matches!(given, Enrolment::Enrolled(_))).count(), 1);
+        assert_eq!(enrolled.iter().filter(|given| matches!(given, Enrolment::Used)).count(), 1);
+    }
+    assert_eq!(stores[0].messages(ann, &chat, None, 1000).await.unwrap().0.len(), PAIRS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_take_the_last_place_at_once_one_gets_it() {
+    let (stores, ann) = two_stores().await;
+    for number in 0..99 {
+        stores[0].remember(ann, &format!("kept {number}"), "text").await.unwrap();
+        let name = Name::parse(&format!("key-{number}")).unwrap();
+        stores[0].add_key(ann, &name, KeyScope::Read, None).await.unwrap();
+    }
+    for _ in 0..PAIRS {
+        let names = AtomicUsize::new(0);
+        let remembered = both(&stores, |store| {
+            let name = format!("last {}", names.fetch_add(1, Ordering::Relaxed));
+            async move { store.remember(ann, &name, "text").await }
+        });
+        assert_eq!(successes(&remembered.await), 1);
+        let added = both(&stores, |store| {
+            let name = Name::parse(&format!("last-{}", names.fetch_add(1, Ordering::Relaxed))).unwrap();
+            async move { store.add_key(ann, &name, KeyScope::Read, None).await.map(|(key, _)| key.name) }
+        });
+        let added = added.await;
+        assert_eq!(successes(&added), 1);
+        stores[0].remove_key(ann, added.iter().flatten().next().unwrap()).await.unwrap();
+        for name in ["last 0", "last 1"] {
+            stores[0].forget(ann, name).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_administrator_is_left_however_two_step_down_at_once() {
+    let (stores, _) = two_stores().await;
+    add_user(&stores[0], "bob").await;
+    for _ in 0..PAIRS {
+        stores[0].change_user("ann", Some(true), None).await.unwrap();
+        stores[0].change_user("bob", Some(true), None).await.unwrap();
+        let names = AtomicUsize::new(0);
+        let changed = both(&stores, |store| {
+            let name = ["ann", "bob"][names.fetch_add(1, Ordering::Relaxed)];
+            async move { store.change_user(name, Some(false), None).await.unwrap() }
+        });
+        assert_eq!(changed.await.iter().filter(|changed| changed.is_some()).count(), 1);
+        let users = stores[1].users().await.unwrap();
+        assert_eq!(users.iter().filter(|user| user.admin).count(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ids_of_messages_become_visible_in_their_order() {
+    let (stores, ann) = two_stores().await;
+    let chat = stores[0].create_chat(ann).await.unwrap().id;
+    let writers: Vec<_> = (0..8)
+        .map(|number| {
+            let (store, chat) = (stores[number % 2].clone(), chat.clone());
+            tokio::spawn(async move {
+                for _ in 0..PAIRS / 4 {
+                    store.append_message(ann, &chat, MessageRole::Notice, "text", None).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    let mut seen = Vec::new();
+    while seen.len() < 2 * PAIRS {
+        let after = seen.last().copied().unwrap_or(MessageId(0));
+        let (new, _) = stores[1].messages_after(ann, &chat, after, 1000).await.unwrap();
+        seen.extend(new.into_iter().map(|message| message.id));
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let all: Vec<_> = stores[0]
+        .messages(ann, &chat, None, 1000)
+        .await
+        .unwrap()
+        .0
+        .into_iter()
+        .map(|message| message.id)
+        .collect();
+    assert_eq!(seen, all, "one that reads on from the last id that it saw misses none");
+}
+
+/// A store with no account in it, held by two processes.
+async fn two_empty_stores() -> [Store; 2] {
+    let url = postgres_url();
+    [Store::connect(&url).await.unwrap(), Store::connect(&url).await.unwrap()]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_first_accounts_and_of_two_of_one_name_at_once_one_is_made() {
+    let stores = two_empty_stores().await;
+    for number in 0..PAIRS {
+        let names = AtomicUsize::new(0);
+        let first = both(&stores, |store| {
+            let name = Name::parse(["ann", "bob"][names.fetch_add(1, Ordering::Relaxed)]).unwrap();
+            async move { store.add_first_user(&name, PASSWORD).await.unwrap() }
+        });
+        let first: Vec<_> = first.await.into_iter().flatten().collect();
+        assert_eq!(first.len(), 1, "{first:?}");
+        assert!(first[0].admin);
+        stores[0].remove_user(&first[0].name).await.unwrap();
+
+        // The same name twice, and two names in turn.
+        let names = ["ann", if number % 2 == 0 { "ann" } else { "bob" }];
+        let next = AtomicUsize::new(0);
+        let added = both(&stores, |store| {
+            let name = Name::parse(names[next.fetch_add(1, Ordering::Relaxed)]).unwrap();
+            async move { store.add_user(&name, PASSWORD, false).await }
+        });
+        let added = added.await;
+        if number % 2 == 0 {
+            assert_eq!(successes(&added), 1);
+            assert!(added.iter().any(|added| matches!(added, Err(Error::Taken { .. }))), "{added:?}");
+        } else {
+            assert_eq!(successes(&added), 2);
+        }
+        let users = stores[1].users().await.unwrap();
+        assert_eq!(users.iter().filter(|user| user.admin).count(), 1, "the first one: {users:?}");
+        for user in users {
+            stores[0].remove_user(&user.name).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_add_the_last_subscription_at_once_one_gets_it() {
+    let (stores, ann) = two_stores().await;
+    for number in 1..SUBSCRIPTIONS_PER_USER {
+        let name = Name::parse(&format!("kept-{number}")).unwrap();
+        stores[0].add_subscription(ann, &name, "{}", None).await.unwrap();
+    }
+    for _ in 0..PAIRS {
+        let names = AtomicUsize::new(0);
+        let added = both(&stores, |store| {
+            let name = Name::parse(&format!("last-{}", names.fetch_add(1, Ordering::Relaxed))).unwrap();
+            async move { store.add_subscription(ann, &name, "{}", None).await }
+        });
+        let added = added.await;
+        assert_eq!(successes(&added), 1);
+        let refused = added.iter().find_map(|added| added.as_ref().err()).unwrap();
+        assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+        let kept = added.iter().flatten().next().unwrap();
+        stores[0].remove_subscription(ann, &kept.name).await.unwrap();
+    }
+}

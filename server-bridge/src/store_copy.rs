@@ -1,0 +1,92 @@
+//! `sandbridge store copy`: everything of the file in a PostgreSQL database, or the other way round, while no server has either.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use store::{Hold, Location};
+
+use crate::serve::lock::ServerLock;
+
+/// Move what the server remembers between its file and a PostgreSQL database
+#[derive(Debug, clap::Parser)]
+#[command(name = "store")]
+pub(crate) struct StoreOptions {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+/// What to do with the store.
+#[derive(Debug, clap::Subcommand)]
+enum StoreCommand {
+    /// Copy everything into an empty database, while no server runs: the file sandbridge.db of a home directory into PostgreSQL, or
+    /// back. The source is used no more afterwards; give passwords in ~/.pgpass or PGPASSWORD, as others see arguments
+    Copy {
+        /// The database that is copied: a file, or postgres://USER@HOST/DATABASE
+        #[arg(long, value_name = "FILE|URL")]
+        from: String,
+        /// The one that it is copied into: empty, or a file that is made
+        #[arg(long, value_name = "FILE|URL")]
+        to: String,
+    },
+}
+
+/// Copies; returns what was copied, for programs and in words.
+///
+/// # Errors
+/// A line that says what to change; then nothing was copied.
+pub(crate) fn main(options: StoreOptions) -> anyhow::Result<(Value, String)> {
+    let StoreCommand::Copy { from, to } = options.command;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?
+        .block_on(copy(&Location::parse(&from)?, &Location::parse(&to)?))
+}
+
+async fn copy(from: &Location, to: &Location) -> anyhow::Result<(Value, String)> {
+    let (_source, _target) = (Guard::of(from).await?, Guard::of(to).await?);
+    let copied = store::copy(from, to).await?;
+    let (tables, rows, replaced) = (copied.tables.len(), copied.rows(), copied.replaced);
+    let mut words = format!("copied {rows} rows of {tables} tables from {from} to {to}; both hold the same");
+    if replaced > 0 {
+        words.push_str(&format!(
+            "; {replaced} texts held a NUL or were no UTF-8, and have \u{2400} or \u{fffd} in its place"
+        ));
+    }
+    words.push_str(match to {
+        Location::File(_) => "; start the server without --database, and keep sandbridge.key beside the file",
+        Location::Postgres(_) => {
+            "; start the server with --database, and keep sandbridge.key in its home directory"
+        }
+    });
+    let tables: serde_json::Map<String, Value> =
+        copied.tables.into_iter().map(|(table, rows)| (table, rows.into())).collect();
+    let value = json!({
+        "from": from.to_string(), "to": to.to_string(), "rows": rows, "replaced": replaced, "tables": tables,
+    });
+    Ok((value, words))
+}
+
+/// Keeps servers away from a database.
+enum Guard {
+    File { _lock: ServerLock },
+    Postgres { _hold: Box<Hold> },
+}
+
+impl Guard {
+    async fn of(location: &Location) -> anyhow::Result<Self> {
+        Ok(match location {
+            Location::File(path) => Self::File { _lock: ServerLock::take(&folder(path))? },
+            Location::Postgres(url) => Self::Postgres { _hold: Box::new(Hold::take(url).await?) },
+        })
+    }
+}
+
+/// The home directory that a file is in.
+fn folder(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use sqlx::migrate::MigrateError;
 
+use crate::away;
 use crate::limits::SEARCH_TIMEOUT;
-use crate::patience;
 
 /// What SQLite calls a statement that was told to end.
 const SQLITE_INTERRUPT: &str = "9";
@@ -253,7 +253,7 @@ pub(crate) fn is_away(error: &sqlx::Error) -> bool {
         _ => false,
     };
     if is_away {
-        patience::note_away();
+        away::note_away();
     }
     is_away
 }

@@ -36,6 +36,7 @@
 //! | `copy` | everything of one database in another one |
 //! | `location` | where a database is, as its operator names it |
 //! | `hold` | the right of one server to work with a database of PostgreSQL |
+//! | `away` | when the database was found away last |
 //! | `patience` | waiting for a database that is away |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `clock` | the small types all of them use, beside those of crate `records` |
@@ -50,6 +51,7 @@
 mod approvals;
 mod asks;
 mod audit;
+mod away;
 mod backup;
 mod chat_search;
 mod chats;

@@ -3,11 +3,9 @@
 //! A request of a person fails at once where PostgreSQL is away, and they are told so. Work that goes on by itself, and must not
 //! be lost half done, waits instead: it begins its statements and changes when the server is there again.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::{Result, is_away};
-use crate::limits::POSTGRES_SUSPECT;
 
 /// How long work that waits for the database pauses before it looks again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -38,20 +36,6 @@ pub async fn until_done<T, F: Future<Output = Result<T>>>(mut work: impl FnMut()
             }
         })
         .await
-}
-
-/// When the database was found away last, by anybody in this process.
-static FOUND_AWAY: Mutex<Option<Instant>> = Mutex::new(None);
-
-/// Remembers that the database was found away.
-pub(crate) fn note_away() {
-    *FOUND_AWAY.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-}
-
-/// True for a connection of this age that the last time away may have broken.
-pub(crate) fn is_suspect(age: Duration) -> bool {
-    let found = *FOUND_AWAY.lock().unwrap_or_else(PoisonError::into_inner);
-    found.map(|found| found.elapsed()).is_some_and(|since| since < age && since < POSTGRES_SUSPECT)
 }
 
 /// Whether this task waits for a database that is away.

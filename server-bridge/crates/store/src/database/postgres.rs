@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Postgres, Transa
 
 use super::Database;
 use super::sqlite::migration_error;
+use crate::away;
 use crate::error::{Error, Result};
 use crate::limits::{
     POSTGRES_ACQUIRE_TIMEOUT_MS, POSTGRES_IDLE_CHECK, POSTGRES_OLDEST, READ_CONNECTIONS, SEARCH_CONNECTIONS,
@@ -158,7 +159,7 @@ fn pool(connections: u32) -> PgPoolOptions {
         // After a pause the server may have been restarted: a dead connection is replaced, and nobody sees it.
         .before_acquire(|connection, about| {
             Box::pin(async move {
-                if about.idle_for >= POSTGRES_IDLE_CHECK || patience::is_suspect(about.age) {
+                if about.idle_for >= POSTGRES_IDLE_CHECK || away::is_suspect(about.age) {
                     connection.ping().await?;
                 }
                 Ok(true)

@@ -112,7 +112,7 @@ impl AnyHandler {
     }
 }
 
-/// A handler with what its `#[utoipa::path]` says; made by [`route!`].
+/// A handler with what its `#[utoipa::path]` says; made by `route!`.
 pub struct Described {
     /// The documents that its description refers to.
     pub schemas: Vec<(String, RefOr<Schema>)>,

@@ -19,6 +19,7 @@ export function Splash() {
   }, [run]);
   return (
     <main className={styles.centered} aria-busy={resume.busy}>
+      <h1 className="unseen">Sandbridge</h1>
       <p role="status">{resume.error ?? t("connecting")}</p>
       {resume.error !== null && (
         <button type="button" className="primary" onClick={() => void resume.run()}>

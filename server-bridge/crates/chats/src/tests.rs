@@ -1,11 +1,19 @@
 //! The service against a scripted runner on an in-memory link, and a store in memory.
 
+mod approvals;
 mod commands;
+mod context;
+mod isolation;
 mod manage;
 mod order;
+mod prompt;
 mod recover;
 mod runner;
 mod shell;
+mod stale;
+mod sub_agents;
+mod talk;
+mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +53,10 @@ impl Bench {
     }
 
     async fn with_models(store: Store, models: ModelsConfig) -> Self {
+        Self::with_internet(store, models, Internet::default()).await
+    }
+
+    async fn with_internet(store: Store, models: ModelsConfig, internet: Internet) -> Self {
         let user = match store.user_by_name("ada").await.unwrap() {
             Some(user) => user,
             None => store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap(),
@@ -55,7 +67,7 @@ impl Bench {
         };
         let router = SandboxRouter::new(RouterConfig::default());
         let (sender, events) = mpsc::unbounded_channel();
-        let service = ChatService::new(store.clone(), router.clone(), models, Internet::default());
+        let service = ChatService::new(store.clone(), router.clone(), models, internet);
         let subscription = service.bus().subscribe(Arc::new(move |_, event: &ChatEvent| {
             let _ = sender.send(event.clone());
         }));
@@ -64,8 +76,13 @@ impl Bench {
 
     /// Registers a runner of this name and connects it.
     async fn connect(&self, name: &str) -> ScriptedRunner {
-        self.store.add_runner(self.user.id, &RunnerName::parse(name).unwrap()).await.unwrap();
-        ScriptedRunner::connect(&self.router, &execs::sandbox_user(&self.user).key, name).await
+        self.connect_of(&self.user, name).await
+    }
+
+    /// The same for another user.
+    async fn connect_of(&self, user: &User, name: &str) -> ScriptedRunner {
+        self.store.add_runner(user.id, &RunnerName::parse(name).unwrap()).await.unwrap();
+        ScriptedRunner::connect(&self.router, &execs::sandbox_user(user).key, name).await
     }
 
     /// Gives this server a runner that another one had.

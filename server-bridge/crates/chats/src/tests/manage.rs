@@ -1,9 +1,10 @@
 //! Beginning, naming, reading and deleting chats, and what every front end's clients and the trail are told of it.
 
+use agent::approval::Mode;
 use store::{MessageId, MessageRole};
 
 use super::Bench;
-use crate::{ChatEvent, Export, Find, Format, Page, Preferences};
+use crate::{ChatEvent, Find, Format, Page, Preferences};
 
 impl Bench {
     /// The newest entry of the audit trail: action, target and outcome.
@@ -100,21 +101,11 @@ async fn an_export_is_whole_over_all_of_its_pages() {
         let said = bench.store.append_message(bench.user.id, &bench.chat.id, MessageRole::User, &text, None);
         said.await.unwrap();
     }
-    let written = async |format| {
-        let mut next = Some(bench.service.export(&bench.user, &bench.chat.id, format).await.unwrap());
-        let mut file = String::new();
-        while let Some(export) = next.take() {
-            if let Some((part, rest)) = Export::next(export).await.unwrap() {
-                file.push_str(&part);
-                next = Some(rest);
-            }
-        }
-        file
-    };
-    let json: serde_json::Value = serde_json::from_str(&written(Format::Json).await).unwrap();
+    let talk = bench.talk(Mode::Ask).await;
+    let json: serde_json::Value = serde_json::from_str(&talk.exported(Format::Json).await).unwrap();
     assert_eq!(json["version"], 1);
     let messages = json["messages"].as_array().unwrap();
     assert_eq!(messages.len(), crate::limits::EXPORT_PAGE_ROWS as usize + 1);
     assert_eq!(messages[100]["text"], "say 100");
-    assert!(written(Format::Markdown).await.ends_with("\n## You\n\nsay 100\n"));
+    assert!(talk.exported(Format::Markdown).await.ends_with("\n## You\n\nsay 100\n"));
 }

@@ -2,7 +2,8 @@
 //! its links.
 //!
 //! A command's text is its script, words apart by spaces: `out:TEXT`, `err:TEXT`, `bytes:HEX`, `fill:CHARS`, `wait`
-//! (until it is cancelled or [`ScriptedRunner::release`] is called), `forget` (what was written so far), `exit:CODE`, `signal:NUMBER`, `timeout`.
+//! (until it is cancelled or [`ScriptedRunner::release`] is called), `forget` (what was written so far), `exit:CODE`, `signal:NUMBER`, `timeout`;
+//! on its files, from the workspace on: `cat:PATH`, `append:PATH:TEXT`, `remove:PATH`; of itself: `pwd`, `profile`.
 
 mod execs;
 mod files;
@@ -64,7 +65,7 @@ impl ScriptedRunner {
             files: files.clone(),
             release: Arc::clone(&release),
             answer_reads: Arc::clone(&answer_reads),
-            execs: Execs::default(),
+            execs: Execs::on(files.clone()),
             uploads: HashMap::new(),
         };
         let task = tokio::spawn(script.run());

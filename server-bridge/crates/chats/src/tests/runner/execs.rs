@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use proto::message::{Attached, ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus};
-use proto::request::{Attach, Command, Exec};
+use proto::request::{Attach, Command, Exec, Profile};
 use proto::{Channel, DataBuf, ErrorKind, ExecId, Session, StreamId, WireError};
 
+use super::files::Files;
 use super::fill;
 
 /// The largest piece of output that is sent at once, in bytes.
@@ -17,10 +18,15 @@ const PIECE_BYTES: usize = 32 * 1024;
 pub(super) struct Execs {
     known: HashMap<ExecId, Known>,
     readers: HashMap<StreamId, Reader>,
+    files: Files,
 }
 
 struct Known {
     words: Vec<String>,
+    /// The directory it is in, relative to the workspace; nothing for the workspace itself.
+    directory: String,
+    profile: &'static str,
+    files: Files,
     log: Vec<(Channel, Bytes)>,
     /// So much of the log, in bytes, is not kept for who attaches.
     forgotten: usize,
@@ -34,6 +40,11 @@ struct Reader {
 }
 
 impl Execs {
+    /// Commands that work on these files.
+    pub(super) fn on(files: Files) -> Self {
+        Self { files, ..Self::default() }
+    }
+
     /// Begins a command, and returns it as it was given.
     pub(super) fn start(&mut self, session: &mut Session, id: StreamId, exec: Exec) -> Option<String> {
         let Command::Shell(line) = exec.command else { panic!("no shell command") };
@@ -45,7 +56,10 @@ impl Execs {
         }
         assert!(!self.known.contains_key(&exec.exec_id), "no command is sent twice");
         let words = line.split(' ').map(str::to_owned).collect();
-        let mut known = Known { words, log: Vec::new(), forgotten: 0, exited: None };
+        let directory = exec.cwd.map_or_else(String::new, |cwd| String::from_utf8(cwd.0).unwrap());
+        let profile = exec.profile.map_or("its own", Profile::name);
+        let (log, files) = (Vec::new(), self.files.clone());
+        let mut known = Known { words, directory, profile, files, log, forgotten: 0, exited: None };
         known.advance();
         self.known.insert(exec.exec_id, known);
         self.readers.insert(id, Reader { exec: exec.exec_id, offset: 0 });
@@ -156,6 +170,19 @@ impl Known {
                     self.log.push((Channel::Stdout, (0..argument.len()).step_by(2).map(byte).collect()));
                 }
                 "fill" => self.log.push((Channel::Stdout, fill(argument.parse().unwrap()).into())),
+                "cat" => self.log.push((Channel::Stdout, self.files.content(argument).unwrap().into())),
+                "append" | "remove" if self.profile == Profile::ReadOnly.name() => {
+                    self.log.push((Channel::Stderr, "the workspace is read-only".into()));
+                    self.exited = Some(exited(ExitStatus::Code(1), false, false));
+                }
+                "append" => {
+                    let (path, more) = argument.split_once(':').unwrap();
+                    let content = self.files.content(path).unwrap_or_default();
+                    self.files.write(path, &format!("{content}{more}"));
+                }
+                "remove" => self.files.remove(argument),
+                "pwd" => self.log.push((Channel::Stdout, format!("/workspace/{}\n", self.directory).into())),
+                "profile" => self.log.push((Channel::Stdout, self.profile.into())),
                 "signal" => {
                     self.exited = Some(exited(ExitStatus::Signal(argument.parse().unwrap()), false, false));
                 }

@@ -1,17 +1,25 @@
 //! The scripted runner's files, kept in memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use proto::message::{
     DirBatch, DirEntry, DirRead, Done, FileKind, FileOpened, FileRead, FileWritten, Metadata,
 };
+use proto::request::ReadFile;
 use proto::{Channel, DataBuf, ErrorKind, Request, Session, StreamId, WireError, codec};
+
+/// Where the workspace is, as the runner says at its registration.
+const WORKSPACE: &str = "/workspace";
+
+/// The largest piece of a file that is sent at once, in bytes.
+const PIECE_BYTES: usize = 32 * 1024;
 
 /// When a file was changed, unless a test says otherwise, in Unix milliseconds.
 const MODIFIED_MS: i64 = 1_000_000;
 
-/// Path and content of the files, and whether writing works at all.
+/// Path and content of the files, and whether writing works at all. Paths are meant from the workspace.
 #[derive(Clone, Default)]
 pub(in crate::tests) struct Files {
     pub(in crate::tests) written: Arc<Mutex<HashMap<String, Vec<u8>>>>,
@@ -19,14 +27,35 @@ pub(in crate::tests) struct Files {
     modified_ms: Arc<Mutex<HashMap<String, i64>>>,
     /// What was asked for, in the order it was; and reads that wait to be answered.
     pub(in crate::tests) asked: Arc<Mutex<Vec<String>>>,
-    waiting: Arc<Mutex<Vec<(StreamId, String)>>>,
+    are_held: Arc<AtomicBool>,
+    waiting: Arc<Mutex<Vec<(StreamId, ReadFile)>>>,
 }
 
 impl Files {
-    /// Puts a file there that was changed at this time.
+    /// Puts an empty file there that was changed at this time.
     pub(in crate::tests) fn put(&self, path: &str, modified_ms: i64) {
         self.written.lock().unwrap().insert(path.to_owned(), Vec::new());
         self.modified_ms.lock().unwrap().insert(path.to_owned(), modified_ms);
+    }
+
+    /// Puts a file there, in place of what was there before.
+    pub(in crate::tests) fn write(&self, path: &str, content: &str) {
+        self.written.lock().unwrap().insert(path.to_owned(), content.as_bytes().to_vec());
+    }
+
+    /// A file's content, where there is one.
+    pub(in crate::tests) fn content(&self, path: &str) -> Option<String> {
+        self.written.lock().unwrap().get(path).map(|content| text(content))
+    }
+
+    /// Takes a file away.
+    pub(super) fn remove(&self, path: &str) {
+        self.written.lock().unwrap().remove(path);
+    }
+
+    /// Lets reads wait from now on.
+    pub(in crate::tests) fn hold(&self) {
+        self.are_held.store(true, Ordering::SeqCst);
     }
 
     /// Answers what is asked about files; of a file that shall be written, the path.
@@ -36,22 +65,24 @@ impl Files {
                 session.fail(id, &WireError::new(ErrorKind::ReadOnly, "the workspace is read-only"));
             }
             Request::WriteFile(file) => {
-                let path = text(&file.path.0);
+                let path = path(&file.path.0);
                 self.asked.lock().unwrap().push(format!("write {path}"));
                 return Some(path);
             }
-            Request::ReadFile(read) if self.written.lock().unwrap().contains_key(&text(&read.path.0)) => {
-                let path = text(&read.path.0);
-                self.asked.lock().unwrap().push(format!("read {path}"));
-                self.waiting.lock().unwrap().push((id, path));
+            Request::ReadFile(read) if self.written.lock().unwrap().contains_key(&path(&read.path.0)) => {
+                self.asked.lock().unwrap().push(format!("read {}", path(&read.path.0)));
+                self.waiting.lock().unwrap().push((id, read));
+                if !self.are_held.load(Ordering::SeqCst) {
+                    self.answer_reads(session);
+                }
             }
             Request::ReadFile(_) => missing(session, id),
-            Request::Stat(stat) => match self.metadata(&text(&stat.path.0)) {
+            Request::Stat(stat) => match self.metadata(&path(&stat.path.0)) {
                 Some(metadata) => session.message(id, &metadata.into(), true).unwrap(),
                 None => missing(session, id),
             },
-            Request::ReadDir(read) => self.list(session, id, &text(&read.path.0)),
-            Request::Remove(remove) => match self.written.lock().unwrap().remove(&text(&remove.path.0)) {
+            Request::ReadDir(read) => self.list(session, id, &path(&read.path.0)),
+            Request::Remove(remove) => match self.written.lock().unwrap().remove(&path(&remove.path.0)) {
                 Some(_) => session.message(id, &Done {}.into(), true).unwrap(),
                 None => missing(session, id),
             },
@@ -62,14 +93,20 @@ impl Files {
 
     /// Answers all reads that wait.
     pub(super) fn answer_reads(&self, session: &mut Session) {
-        for (id, path) in std::mem::take(&mut *self.waiting.lock().unwrap()) {
+        for (id, read) in std::mem::take(&mut *self.waiting.lock().unwrap()) {
+            let path = path(&read.path.0);
             let content = self.written.lock().unwrap()[&path].clone();
-            let opened =
-                FileOpened { size_bytes: content.len() as u64, mode: 0o600, modified_ms: MODIFIED_MS };
-            session.message(id, &opened.into(), false).unwrap();
-            session.data(id, Channel::Main, DataBuf::copy_from(&content));
+            let Metadata { size_bytes, mode, modified_ms, .. } = self.metadata(&path).unwrap();
+            session.message(id, &FileOpened { size_bytes, mode, modified_ms }.into(), false).unwrap();
+            let from = content.len().min(usize::try_from(read.offset).unwrap());
+            let most = read.length.map_or(usize::MAX, |length| usize::try_from(length).unwrap());
+            let part = &content[from..content.len().min(from.saturating_add(most))];
+            assert!(part.len() <= session.writable(id), "{path} is longer than a script sends at once");
+            for piece in part.chunks(PIECE_BYTES) {
+                session.data(id, Channel::Main, DataBuf::copy_from(piece));
+            }
             session.end(id, Channel::Main);
-            session.message(id, &FileRead { bytes: content.len() as u64 }.into(), true).unwrap();
+            session.message(id, &FileRead { bytes: part.len() as u64 }.into(), true).unwrap();
         }
     }
 
@@ -80,17 +117,30 @@ impl Files {
         session.message(id, &FileWritten { bytes }.into(), true).unwrap();
     }
 
+    /// Facts about a file, or about the directory that files make by their paths.
     fn metadata(&self, path: &str) -> Option<Metadata> {
-        let size_bytes = self.written.lock().unwrap().get(path)?.len() as u64;
+        let files = self.written.lock().unwrap();
+        let Some(content) = files.get(path) else {
+            let is_directory = path == "." || files.keys().any(|file| beneath(file, path).is_some());
+            let metadata =
+                Metadata { kind: FileKind::Directory, size_bytes: 0, mode: 0o700, modified_ms: MODIFIED_MS };
+            return is_directory.then_some(metadata);
+        };
         let modified_ms = self.modified_ms.lock().unwrap().get(path).copied().unwrap_or(MODIFIED_MS);
-        Some(Metadata { kind: FileKind::File, size_bytes, mode: 0o600, modified_ms })
+        Some(Metadata { kind: FileKind::File, size_bytes: content.len() as u64, mode: 0o600, modified_ms })
     }
 
     fn list(&self, session: &mut Session, id: StreamId, directory: &str) {
         let files = self.written.lock().unwrap();
-        let within = files.keys().filter_map(|path| path.strip_prefix(directory)?.strip_prefix('/'));
-        let entry = |name: &str| DirEntry { name: name.into(), kind: FileKind::File, size_bytes: 0 };
-        let entries: Vec<DirEntry> = within.map(entry).collect();
+        let within = files.keys().filter_map(|path| beneath(path, directory));
+        let kinds: BTreeMap<&str, FileKind> = within
+            .map(|path| match path.split_once('/') {
+                Some((name, _)) => (name, FileKind::Directory),
+                None => (path, FileKind::File),
+            })
+            .collect();
+        let entry = |(name, kind): (&str, FileKind)| DirEntry { name: name.into(), kind, size_bytes: 0 };
+        let entries: Vec<DirEntry> = kinds.into_iter().map(entry).collect();
         let count = entries.len() as u64;
         let batch = codec::encode(&DirBatch { entries }).unwrap();
         session.data(id, Channel::Main, DataBuf::copy_from(&batch));
@@ -99,8 +149,27 @@ impl Files {
     }
 }
 
-fn text(path: &[u8]) -> String {
-    String::from_utf8(path.to_vec()).unwrap()
+/// The rest of a path beneath a directory.
+fn beneath<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    if directory == "." { Some(path) } else { path.strip_prefix(directory)?.strip_prefix('/') }
+}
+
+/// A path from the workspace on, without what means nothing.
+fn path(path: &[u8]) -> String {
+    let path = text(path);
+    let path = path.strip_prefix(WORKSPACE).unwrap_or(&path);
+    let mut parts = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 fn missing(session: &mut Session, id: StreamId) {

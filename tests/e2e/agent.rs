@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -150,75 +151,43 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
 }
 
 #[test]
-fn a_cancel_leaves_the_messages_that_wait_and_a_full_queue_takes_no_more() {
-    let model = ScriptedModel::start(move |asked| match asked.results().len() {
-        0 => Reply::Call(vec![("Shell", json!({"command": "touch ready; sleep 600"}))]),
-        _ => Reply::Say(format!("you said {}", asked.last_of_user())),
+fn a_person_reads_in_the_terminal_why_an_answer_fails_is_tried_again_or_waits() {
+    let (go, gate) = mpsc::channel::<()>();
+    let mut breaks = true;
+    let model = ScriptedModel::start(move |asked| match asked.last_of_user().as_str() {
+        "with no key" => Reply::Refuse(401, json!({"error": {"message": "no such key"}}).to_string()),
+        "again" if std::mem::take(&mut breaks) => Reply::Break("half an answer".to_owned()),
+        "first" => {
+            gate.recv_timeout(PATIENCE).unwrap();
+            Reply::Say("that was the first".to_owned())
+        }
+        _ => Reply::Say("whole".to_owned()),
     });
-    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let one = ["--docker", "off", "--turns-at-once", "1"];
+    let server = Server::start_with(&[&one, &model.options("openai")[..]].concat());
     let alice = server.person("alice");
-    let machine = Machine::start(&server, &alice, "laptop");
-    let client = Client::login(&server, "alice");
-    let chat = new_chat(&client, "full");
-    say(&client, &chat, "sleep a little");
-    eventually("it sleeps", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
-    for number in 1..=32 {
-        say(&client, &chat, &format!("message {number}"));
-    }
-    let post = |send_id: &str, text: &str| {
-        let body = json!({"text": text, "send_id": send_id}).to_string();
-        client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes())
-    };
-    let refused = post("33", "one too many");
-    assert_eq!((refused.status, refused.kind().as_str()), (429, "busy"), "{refused:?}");
-    let kept = |text: &str| messages(&client, &chat).iter().any(|message| message["text"] == text);
-    assert!(kept("message 32") && !kept("one too many"), "its client has it still, and nobody else");
-    assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
-    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "cancelled");
-    let answered = |text: &str| eventually("it is answered", PATIENCE, || kept(text).then_some(()));
-    answered("you said message 32");
-    assert_eq!(post("33", "one too many").status, 202, "there is room again");
-    answered("you said one too many");
-}
-
-#[test]
-fn messages_are_answered_one_after_the_other() {
-    let model = ScriptedModel::start(|asked| Reply::Say(format!("you said {}", asked.last_of_user())));
-    let server = Server::start_with(&[&["--docker", "off"], &model.options("anthropic")[..]].concat());
-    let _alice = server.person("alice");
-    let client = Client::login(&server, "alice");
-    let chat = new_chat(&client, "full");
-    for word in ["one", "two", "three"] {
-        say(&client, &chat, word);
-    }
-    for (number, word) in [(1, "one"), (2, "two"), (3, "three")] {
-        assert_eq!(ended(&client, &chat, number)["text"], format!("you said {word}"));
-    }
-    // Without a machine it is told so; the tools stay, as what was said may have called them.
-    let first = &model.asked()[0];
-    assert!(
-        first.raw.contains("No machine can be reached") && first.body["tools"].is_array(),
-        "{}",
-        first.raw
-    );
-}
-
-#[test]
-fn a_provider_that_refuses_the_key_is_told_and_the_chat_goes_on() {
-    let mut replies = vec![
-        Reply::Refuse(401, json!({"error": {"message": "no such key"}}).to_string()),
-        Reply::Break("half an answer".to_owned()),
-        Reply::Say("whole".to_owned()),
-    ]
-    .into_iter();
-    let model = ScriptedModel::start(move |_| replies.next().unwrap());
-    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    let key = alice.run(&["chat", "hello"]);
+    let key = alice.run(&["chat", "with no key"]);
     assert!(key.code == 1 && key.stderr.contains("refused the key"), "{key:?}");
-    let again = alice.run(&["chat", "hello"]);
+    let again = alice.run(&["chat", "again"]);
     assert_eq!(again.code, 0, "{again:?}");
     assert!(again.stdout.contains("trying again") && again.stdout.ends_with("whole\n"), "{again:?}");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "first");
+    eventually("the first one is asked", PATIENCE, || {
+        model.asked().pop().filter(|asked| asked.last_of_user() == "first")
+    });
+    let held_up = std::thread::spawn(move || alice.run(&["chat", "--new", "second"]));
+    eventually("it waits", PATIENCE, || {
+        let chats = client.call("GET", "/chats").json();
+        let ids = chats.as_array().unwrap().iter().filter_map(|chat| chat["id"].as_str().map(str::to_owned));
+        ids.into_iter()
+            .find(|id| messages(&client, id).iter().any(|message| message["agent"]["waits"] == true))
+    });
+    go.send(()).unwrap();
+    let output = held_up.join().unwrap();
+    assert!(output.code == 0 && output.stdout.contains("Other answers are under way"), "{output:?}");
+    assert!(output.stdout.ends_with("whole\n"), "{output:?}");
 }
 
 #[test]
@@ -298,65 +267,6 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         assert_eq!(did.len(), count, "done twice: {log}");
         assert!(status != "done" || count == 5, "{log}");
     }
-}
-
-#[test]
-fn a_model_asks_before_it_changes_or_runs_something() {
-    let model = ScriptedModel::start(|asked| match asked.results().len() {
-        0 => Reply::Call(vec![
-            ("Read", json!({"path": "AGENTS.md"})),
-            ("FileCreate", json!({"path": "new", "content": "x"})),
-            ("Shell", json!({"command": "echo ran >> log"})),
-        ]),
-        3 => Reply::Call(vec![("Shell", json!({"command": "echo ran >> log"}))]),
-        4 => Reply::Call(vec![("Shell", json!({"command": "echo other >> log"}))]),
-        _ => Reply::Say("done".to_owned()),
-    });
-    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    let machine = Machine::start(&server, &alice, "laptop");
-    put_project(machine.workspace());
-    let log = || fs::read_to_string(machine.workspace().join("log")).unwrap_or_default();
-    let client = Client::login(&server, "alice");
-    let chat = new_chat(&client, "ask");
-    say(&client, &chat, "work");
-    let asked = |hint: &str| {
-        eventually(hint, PATIENCE, || {
-            let is_asked =
-                |message: &&Value| message["agent"]["status"] == "asking" && message["agent"]["hint"] == hint;
-            messages(&client, &chat).iter().find(is_asked).map(|message| message["id"].as_i64().unwrap())
-        })
-    };
-    let answer = |id: i64, allow: bool, always: bool| {
-        let body = json!({"message_id": id, "allow": allow, "always": always}).to_string();
-        client.send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes()).status
-    };
-    let file = asked("new");
-    server.person("eve");
-    let body = json!({"message_id": file, "allow": true}).to_string();
-    let eve =
-        Client::login(&server, "eve").send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes());
-    assert_eq!(eve.status, 404, "nobody else may answer");
-    assert!(!machine.workspace().join("new").exists(), "nothing is done before the answer");
-    assert_eq!((answer(file, false, false), answer(file, true, false)), (204, 409));
-    assert_eq!(answer(asked("echo ran >> log"), true, true), 204);
-    // The same command again does not ask, another one does.
-    let other = asked("echo other >> log");
-    assert_eq!(log(), "ran\nran\n");
-    assert_eq!(answer(other, false, false), 204);
-    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "done");
-    assert!(!machine.workspace().join("new").exists() && log() == "ran\nran\n");
-    let results = model.asked().pop().unwrap().results();
-    assert!(results[0].contains("POSIX") && results[1].contains("does not allow"), "{results:?}");
-
-    // A program is never left waiting for somebody.
-    let output = alice.run(&["chat", "--new", "--json", "work"]);
-    assert_eq!(output.code, 0, "{output:?}");
-    assert!(output.stdout.contains("--approval full") && log() == "ran\nran\n", "{output:?}");
-    // In plan mode files stay as they are, whatever a command tries.
-    let output = alice.run(&["chat", "--new", "--json", "--approval", "plan", "work"]);
-    assert_eq!(output.code, 0, "{output:?}");
-    assert!(!machine.workspace().join("new").exists() && log() == "ran\nran\n", "{output:?}");
 }
 
 /// A chat whose model may do that much without asking.

@@ -246,23 +246,6 @@ fn a_rewind_takes_back_several_and_files_only_where_it_is_asked_to() {
 }
 
 #[test]
-fn nothing_is_taken_back_while_an_answer_is_under_way() {
-    let world = World::new(obeys);
-    let machine = Machine::start(&world.server, &world.alice, "laptop");
-    let chat = world.chat();
-    let posted = chat.post("shell touch ready; sleep 600");
-    eventually("it works", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
-    let busy = chat.undo(false);
-    assert_eq!((busy.status, busy.kind().as_str()), (429, "busy"), "{busy:?}");
-    // What was told to stop is waited for.
-    chat.send("POST", "/cancel", json!({}));
-    let taken = chat.undo(false).json();
-    assert_eq!(taken["commands"], 1, "{taken}");
-    assert_eq!(chat.ended(posted["messages"][1]["id"].as_i64().unwrap())["agent"]["status"], "cancelled");
-    assert_eq!(chat.say("hello")["text"], "I know 1");
-}
-
-#[test]
 fn what_a_model_said_before_the_server_died_is_shown_and_exported_and_the_model_knows_it() {
     let words = "The answer begins like this";
     let mut world = World::new(move |asked| match asked.last_of_user().as_str() {

@@ -164,42 +164,6 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
     }
 }
 
-#[test]
-fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
-    let pages = internet();
-    let port = pages.port();
-    let fetch = |host: &str, path: &str| ("Fetch", json!({"url": format!("http://{host}:{port}{path}")}));
-    let model = calls(vec![
-        fetch("localhost", "/page"),
-        fetch("localhost", "/moved"),
-        fetch("127.0.0.1", "/page"),
-        ("WebSearch", json!({"query": "x"})),
-    ]);
-    let server = server(&model, &["--fetch-allow", "localhost", "--fetch-allow", "127.0.0.1"]);
-    let alice = server.person("alice");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    let client = Client::login(&server, "alice");
-    let chat = new_chat(&client, "ask");
-    say(&client, &chat, "read");
-    let card = asking(&client, &chat, "localhost");
-    let approval = &card["agent"]["approval"];
-    assert_eq!(approval["parts"][0]["text"], format!("http://localhost:{port}/page"));
-    assert_eq!(approval["always"], format!("pages of http://localhost:{port}, in this chat"));
-    assert!(pages.asked().is_empty(), "nothing is asked before the answer");
-    let yes = |id: &Value, always: bool| json!({"message_id": id, "allow": true, "always": always});
-    assert_eq!(post(&client, &chat, "approvals", &yes(&card["id"], true)), 204);
-    // The same host again does not ask, another one does.
-    let card = asking(&client, &chat, "127.0.0.1");
-    assert_eq!(pages.asked().len(), 3);
-    assert_eq!(post(&client, &chat, "approvals", &json!({"message_id": card["id"], "allow": false})), 204);
-    ended(&client, &chat, 1);
-    let last = told(&model);
-    let results = last.results();
-    assert!(results[2].contains("does not allow") && results[3].contains("there is no tool"), "{results:?}");
-    assert!(last.raw.contains("\"name\":\"Fetch\"") && !last.raw.contains("Searches the internet"));
-    assert_eq!(pages.asked().len(), 3);
-}
-
 /// Asks one question, and says what it was told.
 fn asks() -> ScriptedModel {
     let question = json!({"question": "Which door?", "options": ["red", "blue"]});
@@ -210,51 +174,6 @@ fn asks() -> ScriptedModel {
             Some(result) => Reply::Say(format!("so: {result}")),
         },
     })
-}
-
-#[test]
-fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
-    let model = asks();
-    let server = server(&model, &[]);
-    let alice = server.person("alice");
-    let _eve = server.person("eve");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    let (client, eve) = (Client::login(&server, "alice"), Client::login(&server, "eve"));
-    let chat = new_chat(&client, "ask");
-    say(&client, &chat, "open it");
-    let card = asking(&client, &chat, "Which door?");
-    assert_eq!(card["agent"]["detail"], "Which door?");
-    assert_eq!(card["agent"]["data"], json!({"kind": "question", "options": ["red", "blue"]}));
-    let id = card["id"].as_i64().unwrap();
-    let answer = |client: &Client, chat: &str, text: &str| {
-        post(client, chat, "answers", &json!({"message_id": id, "text": text}))
-    };
-    let eves = new_chat(&eve, "ask");
-    assert_eq!(
-        (answer(&eve, &chat, "mine"), answer(&eve, &eves, "mine")),
-        (404, 404),
-        "nobody else may answer"
-    );
-    assert_eq!(
-        post(&client, &chat, "approvals", &json!({"message_id": id, "allow": true})),
-        404,
-        "no approval"
-    );
-    assert_eq!(answer(&client, &chat, &"x".repeat(64 * 1024 + 1)), 400);
-    assert_eq!((answer(&client, &chat, "green"), answer(&client, &chat, "red")), (204, 409));
-    assert_eq!(ended(&client, &chat, 1)["text"], "");
-    assert_eq!(told(&model).results(), ["green"]);
-    // Cancelled while it asks, it is over.
-    let chat = new_chat(&client, "ask");
-    say(&client, &chat, "open it");
-    let id = asking(&client, &chat, "Which door?")["id"].as_i64().unwrap();
-    assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
-    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "cancelled");
-    assert_eq!(post(&client, &chat, "answers", &json!({"message_id": id, "text": "red"})), 404);
-    let shown = messages(&client, &chat).into_iter().find(|message| message["id"] == id).unwrap();
-    assert_eq!((&shown["agent"]["status"], &shown["agent"]["data"]), (&json!("cancelled"), &Value::Null));
-    say(&client, &chat, "thanks");
-    assert_eq!(ended(&client, &chat, 2)["text"], "bye");
 }
 
 #[test]
@@ -285,62 +204,6 @@ fn a_program_is_told_that_nobody_answers_and_a_person_chooses_or_is_overtaken() 
     assert_eq!(post(&client, &chat, "answers", &json!({"message_id": id, "text": "both"})), 204);
     terminal.sees("so: both");
     assert_eq!(terminal.ends(), 0);
-}
-
-#[test]
-fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_more() {
-    let set = |key: &str, value: &str| ("config", json!({"action": "set", "key": key, "value": value}));
-    let model = calls(vec![
-        set("language", "German"),
-        set("active_runner", "other"),
-        set("active_runner", "nowhere"),
-        set("approval", "plan"),
-        set("approval", "full"),
-        set("password", "x"),
-    ]);
-    let server = server(&model, &[]);
-    let alice = server.person("alice");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    alice.add_runner("other");
-    alice.run(&["use", "laptop"]);
-    let client = Client::login(&server, "alice");
-    // Even where nothing else is asked.
-    let chat = new_chat(&client, "full");
-    say(&client, &chat, "set");
-    for (number, detail) in
-        ["language to German", "active_runner to other", "active_runner to nowhere", "approval to plan"]
-            .into_iter()
-            .enumerate()
-    {
-        let card = eventually(detail, PATIENCE, || {
-            let (key, value) = detail.split_once(" to ").unwrap();
-            messages(&client, &chat).into_iter().find(|message| {
-                let parts = &message["agent"]["approval"]["parts"];
-                parts[0]["text"] == key && parts[1]["text"] == value
-            })
-        });
-        assert_eq!(card["agent"]["data"], json!({"kind": "once"}));
-        if number == 1 {
-            assert_eq!(
-                client.call("GET", "/settings").json()["active_runner"],
-                "laptop",
-                "not before the answer"
-            );
-        }
-        let yes = json!({"message_id": card["id"], "allow": true, "always": true});
-        assert_eq!(post(&client, &chat, "approvals", &yes), 204);
-    }
-    // By now it may change nothing.
-    ended(&client, &chat, 1);
-    let results = told(&model).results();
-    assert!(results[1].contains("nothing would run there now"), "{results:?}");
-    assert!(results[2].contains("no runner \"nowhere\""), "{results:?}");
-    assert!(results[4..].iter().all(|result| result.contains("plan mode")), "{results:?}");
-    assert_eq!(client.call("GET", "/settings").json()["active_runner"], "other");
-    alice.run(&["use", "laptop"]);
-    say(&client, &chat, "go on");
-    ended(&client, &chat, 2);
-    assert!(told(&model).raw.contains("Answer in German, whatever language"));
 }
 
 #[test]

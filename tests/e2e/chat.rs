@@ -96,6 +96,27 @@ fn slash_commands_answer() {
 }
 
 #[test]
+fn an_administrator_sets_the_server_from_the_terminal() {
+    let server = Server::start_with(&["--docker", "off"]);
+    let alice = server.person("alice");
+    let file = server.home().join("prompt.md");
+    std::fs::write(&file, "Be a pirate.").unwrap();
+    let set = |options: &[&str]| {
+        let shown = alice.run(&[&["server", "settings"], options].concat());
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        shown
+    };
+    let shown = set(&["--base-prompt", "prompt.md", "--context-mode", "none", "--turns-at-once", "3"]).stdout;
+    assert!(shown.contains("3 (started with 16)") && shown.contains("prompt.md"), "{shown}");
+    std::fs::remove_file(&file).unwrap();
+    assert!(set(&[]).stderr.contains("there is no file prompt.md"));
+    let bad = alice.run(&["server", "settings", "--base-prompt", "/etc/passwd"]);
+    assert!(bad.code != 0 && bad.stderr.contains("ends in .md"), "{}", bad.stderr);
+    let shown = set(&["--base-prompt", "none", "--context-mode", "default"]).stdout;
+    assert!(shown.contains("3 (started with 16)") && !shown.contains("prompt.md"), "{shown}");
+}
+
+#[test]
 fn cancel_ends_what_runs_and_messages_survive_a_restart() {
     let mut server = Server::start();
     let alice = server.person("alice");

@@ -16,7 +16,6 @@ mod browser;
 mod chat;
 mod completions;
 mod confinement;
-mod context;
 mod developer;
 mod docker;
 mod docker_engine;

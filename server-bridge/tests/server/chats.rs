@@ -145,3 +145,24 @@ async fn a_deleted_chat_is_gone_and_told() {
     assert_eq!(alice.status(Method::GET, &format!("{chat}/messages")).await, 404);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_chat_has_the_title_it_is_given_and_leaves_as_a_file_of_either_kind() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let chat = new_chat(&alice).await;
+    say(&alice, &chat, "/help").await;
+    let (status, named) = alice.send(Method::PUT, &chat, json!({"title": "  About\nfences "})).await;
+    assert_eq!((status, &named["title"]), (200, &json!("About\nfences")));
+    for bad in [json!({"title": " "}), json!({"title": "x".repeat(201)}), json!({})] {
+        assert_eq!(alice.send(Method::PUT, &chat, bad.clone()).await.0, 400, "{bad}");
+    }
+    let whole = alice.get(&format!("{chat}/export")).await;
+    assert_eq!((&whole["version"], &whole["chat"]["title"]), (&json!(1), &json!("About\nfences")));
+    assert_eq!(whole["messages"], alice.get(&format!("{chat}/messages")).await["messages"]);
+    let markdown =
+        alice.request(Method::GET, &format!("{chat}/export?format=markdown")).send().await.unwrap();
+    assert!(markdown.text().await.unwrap().starts_with("# About fences\n\n## You\n\n/help\n"));
+    assert_eq!(alice.status(Method::GET, &format!("{chat}/export?format=pdf")).await, 400);
+    server.stop().await;
+}

@@ -53,8 +53,22 @@ async fn another_users_chat_does_not_exist() {
     assert_eq!(bob.status(Method::GET, &format!("{chat}/messages")).await, 404);
     assert_eq!(bob.status(Method::POST, &format!("{chat}/cancel")).await, 404);
     assert_eq!(bob.status(Method::DELETE, &chat).await, 404);
-    let (status, _) = bob.send(Method::POST, &format!("{chat}/messages"), json!({"text": "!pwd"})).await;
-    assert_eq!(status, 404);
+    for path in ["/export", "/messages?after=0", "/agents"] {
+        assert_eq!(bob.status(Method::GET, &format!("{chat}{path}")).await, 404, "{path}");
+    }
+    for (method, path, body) in [
+        (Method::POST, "/messages", json!({"text": "!pwd"})),
+        (Method::POST, "/messages", json!({"text": "/tasks"})),
+        (Method::POST, "/undo", json!({})),
+        (Method::POST, "/rewind", json!({"turns": 1})),
+        (Method::POST, "/fork", json!({})),
+        (Method::POST, "/approvals", json!({"message_id": 1, "allow": true})),
+        (Method::POST, "/answers", json!({"message_id": 1, "text": "mine"})),
+        (Method::PUT, "", json!({"title": "mine"})),
+    ] {
+        let (status, answer) = bob.send(method, &format!("{chat}{path}"), body).await;
+        assert_eq!(status, 404, "{path}: {answer}");
+    }
     assert_eq!(alice.get(&format!("{chat}/messages")).await["messages"], json!([]));
     server.stop().await;
 }

@@ -128,6 +128,7 @@ fn a_program_is_never_left_waiting_for_an_approval() {
             && asked[1].contains("  | touch b.txt\n")
     );
     assert!(of("tool_end").iter().all(|line| line["status"] == "denied") && of("tool_end").len() == 2);
+    assert!(output.stdout.contains("--approval full"), "it is told what would let it: {output:?}");
     assert!(!machine.workspace().join("a.txt").exists() && !machine.workspace().join("b.txt").exists());
 }
 

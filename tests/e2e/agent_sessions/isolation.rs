@@ -1,4 +1,4 @@
-//! Two users, two chats, and chats that are deleted amid something.
+//! Chats that are deleted, and tasks that are ended from them.
 
 use rustix::process::Signal;
 use tests::process;
@@ -9,55 +9,6 @@ use super::*;
 /// A number that no other command line has.
 fn marker(number: u32) -> String {
     format!("{}", 66_000_000 + number * 1_000_000 + std::process::id() % 1_000_000)
-}
-
-#[test]
-fn chats_and_users_at_once_know_nothing_of_each_other() {
-    let world = World::new(obeys);
-    let bob = world.server.person("bob");
-    let laptop = Machine::start(&world.server, &world.alice, "laptop");
-    let desktop = Machine::start(&world.server, &bob, "desktop");
-    let (one, two) = (world.chat(), world.chat());
-    let other = world.chat_of("bob");
-    std::thread::scope(|scope| {
-        for (chat, name) in [(&one, "one"), (&two, "two"), (&other, "other")] {
-            scope.spawn(move || {
-                for number in 1..=3 {
-                    chat.say(&format!("create {name}{number}.txt {name}"));
-                    assert_eq!(
-                        chat.say(&format!("{name} {number}"))["text"],
-                        format!("I know {}", 2 * number)
-                    );
-                }
-            });
-        }
-    });
-    for asked in world.model.asked() {
-        let known =
-            ["one1", "two1", "other1"].iter().filter(|name| asked.raw.contains(&format!("{name}.txt")));
-        assert!(known.count() <= 1, "{}", asked.raw);
-    }
-    assert!(laptop.workspace().join("one3.txt").exists() && laptop.workspace().join("two3.txt").exists());
-    assert!(
-        !laptop.workspace().join("other1.txt").exists() && desktop.workspace().join("other3.txt").exists()
-    );
-    // What is another's is not there, whatever is asked of it.
-    let stranger = Chat { client: Client::login(&world.server, "bob"), id: one.id.clone() };
-    for (method, path, body) in [
-        ("POST", "/undo", json!({})),
-        ("POST", "/rewind", json!({"turns": 1})),
-        ("POST", "/fork", json!({})),
-        ("GET", "/export", json!({})),
-        ("GET", "/messages?after=0", json!({})),
-        ("PUT", "", json!({"title": "mine"})),
-        ("DELETE", "", json!({})),
-        ("POST", "/messages", json!({"text": "/tasks"})),
-    ] {
-        assert_eq!(stranger.send(method, path, body).status, 404, "{method} {path}");
-    }
-    // One chat's undo is no other's.
-    one.undo(false);
-    assert_eq!(two.say("still?")["text"], "I know 7");
 }
 
 #[test]
@@ -129,29 +80,4 @@ fn a_task_is_listed_and_ended_from_the_chat() {
     assert!(process::with_marker(&task).is_empty());
     let listed = chat.post("/tasks")["messages"][1]["text"].as_str().unwrap().to_owned();
     assert!(listed.starts_with(id) && listed.contains("killed by signal"), "{listed}");
-}
-
-#[test]
-fn a_chat_has_the_title_it_is_given_and_is_exported_whole() {
-    let world = World::new(obeys);
-    let _machine = Machine::start(&world.server, &world.alice, "laptop");
-    let chat = world.chat();
-    let fences = "shell printf '```\\n'";
-    chat.say(fences);
-    chat.say("taken back");
-    chat.undo(false);
-    chat.say("hello");
-    assert_eq!(chat.send("PUT", "", json!({"title": "  About\nfences "})).json()["title"], "About\nfences");
-    for bad in [json!({"title": " "}), json!({"title": "x".repeat(201)}), json!({})] {
-        assert_eq!(chat.send("PUT", "", bad).status, 400);
-    }
-    let export = |query: &str| chat.client.call("GET", &format!("/chats/{}/export{query}", chat.id));
-    let json = export("").json();
-    assert_eq!((&json["version"], &json["chat"]["id"]), (&json!(1), &json!(chat.id)));
-    assert_eq!(json["messages"], json!(chat.messages()), "all of it, as it is read");
-    let text = String::from_utf8(export("?format=markdown").body).unwrap();
-    assert!(text.starts_with("# About fences\n\n## You\n"), "{text}");
-    assert!(text.contains("**Shell** (done on laptop)") && text.contains("\n````\n```\n"), "{text}");
-    assert!(text.contains("I know 2") && !text.contains("\ntaken back\n"), "{text}");
-    assert_eq!(export("?format=pdf").status, 400);
 }

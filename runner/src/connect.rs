@@ -310,7 +310,7 @@ fn last_word(ended: &Ended) -> Option<i32> {
         ),
         Ended::Closed(Close { code: CloseCode::Revoked, reason, .. }) => (
             EXIT_REVOKED,
-            format!("this runner was revoked ({reason}). Register it anew with `sandbridge runner add`"),
+            format!("this runner was revoked ({reason}). Register it again with `sandbridge runner add`"),
         ),
         Ended::Closed(_) | Ended::Broken(_) | Ended::Lost(_) => return None,
     };

@@ -35,7 +35,7 @@ pub enum Error {
     TooManyCodes,
     /// The secret of the first account is wrong.
     #[error(
-        "that is not the secret that `sandbridge serve` printed when it started; look again, or start it anew"
+        "that is not the secret that `sandbridge serve` printed when it started; look again, or restart the server for a new one"
     )]
     WrongSecret,
     /// There is an account already, so the first one is not made any more.

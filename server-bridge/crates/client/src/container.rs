@@ -31,14 +31,14 @@ pub(crate) enum ContainerCommand {
     Status,
     /// Stop it, with all that runs in it; the next command starts it again
     Stop,
-    /// Keep what is in it, its workspace aside, for when it is made anew; the workspace is kept in any case
+    /// Save the container's files as your own image, from which it is made the next time; the workspace is kept in any case
     Commit,
     /// Write all files in it, those of its workspace included, to a tar archive
     Export {
         /// The archive
         file: PathBuf,
     },
-    /// Make it anew from the files in a tar archive, such as an exported one
+    /// Replace it by a container made from the files in a tar archive, such as an exported one
     Import {
         /// The archive; its files count, and nothing else of what it says of an image
         file: PathBuf,
@@ -97,7 +97,10 @@ async fn done(client: &mut Client, command: ContainerCommand) -> Result<(String,
         }
         ContainerCommand::Commit => {
             let made: CommittedView = read(&send(client, Method::POST, "/api/v1/container/commit").await?)?;
-            both(&made, "what is in the container is kept for when it is made anew")
+            both(
+                &made,
+                "the container's files are saved as your own image; the next container is made from it",
+            )
         }
         ContainerCommand::Export { file } => {
             let size_bytes = export(client, &file).await?;

@@ -99,8 +99,11 @@ struct Parsed {
 pub fn main(commands: &[Registration]) -> ExitCode {
     completions::answer(|| program(commands));
     let mut command = without_empty_variables(program(commands));
-    let Parsed { globals, registration, matches } =
-        parse(&mut command, commands, std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let Parsed { globals, registration, matches } = parse(&mut command, commands, std::env::args_os())
+        .unwrap_or_else(|error| {
+            let mut command = with_plain_usage(without_empty_variables(program(commands)));
+            parse(&mut command, commands, std::env::args_os()).err().unwrap_or(error).exit()
+        });
     output::set_colour(globals.color);
     let result =
         registration.run(&globals, &matches).unwrap_or_else(|error| error.format(&mut command).exit());
@@ -139,6 +142,18 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
         .mut_subcommands(without_empty_variables)
 }
 
+/// The usage line of an error is the one of the help: clap would put each option with a value in front, such as a `--server` that
+/// the environment gives, as if it were needed.
+fn with_plain_usage(mut command: clap::Command) -> clap::Command {
+    command.build();
+    fn plain(mut command: clap::Command) -> clap::Command {
+        let usage = command.render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage: ").to_owned();
+        command.mut_subcommands(plain).override_usage(usage)
+    }
+    plain(command)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +174,39 @@ mod tests {
         let options = exec::ExecOptions::from_arg_matches(&matches).unwrap();
         assert_eq!(options.command, ["ls", "--json", "-l"]);
         assert!(!globals.json);
+    }
+
+    #[test]
+    fn usage_lines_name_no_option_that_is_not_needed() {
+        for (arguments, usage) in [
+            (&["sandbridge", "--server", "http://x", "cp", "one"][..], "sandbridge cp [OPTIONS] <SRC> <DST>"),
+            (
+                &["sandbridge", "--home", "/x", "runner", "add", "--server", "http://x"],
+                "sandbridge runner add [OPTIONS] <NAME>",
+            ),
+            (&["sandbridge", "--server", "http://x", "exec"], "sandbridge exec [OPTIONS] -- CMD [ARGS]..."),
+        ] {
+            let mut command = with_plain_usage(program(COMMANDS));
+            let error = parse(&mut command, COMMANDS, arguments.iter().map(OsString::from)).err().unwrap();
+            let text = error.to_string();
+            assert!(text.contains(&format!("Usage: {usage}\n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_offers_no_json_and_refuses_it() {
+        let mut command = program(COMMANDS);
+        command.build();
+        let help = |name: &str| {
+            let shown = command.find_subcommand(name).unwrap().clone().render_help().to_string();
+            shown.contains("--json")
+        };
+        assert!(!help("shell") && help("exec"));
+        for arguments in [["sandbridge", "--json", "shell"], ["sandbridge", "shell", "--json"]] {
+            let Parsed { globals, registration, matches } = parsed(&arguments).unwrap();
+            let failure = registration.run(&globals, &matches).unwrap().unwrap_err();
+            assert!(failure.message.contains("--json"), "{}", failure.message);
+        }
     }
 
     #[test]

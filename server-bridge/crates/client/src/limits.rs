@@ -20,7 +20,7 @@ pub(super) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
 pub(super) const FILE_CHUNK_BYTES: usize = 256 * 1024;
 /// How long a copy runs before its progress is shown.
 pub(super) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
-/// How often the progress is drawn anew.
+/// How often the progress is drawn again.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How much of standard input is sent at once, in bytes.
@@ -40,6 +40,8 @@ pub(super) const ACK_BYTES: u64 = 256 * 1024;
 pub(super) const ACK_DELAY: Duration = Duration::from_millis(2);
 /// Output that may be taken without the server being told, in bytes; less than the least that may be under way.
 pub(super) const ACK_MIN_BYTES: u64 = 16 * 1024;
+/// How much of the end of a command's standard error is searched for a known cause of its failure, in bytes.
+pub(super) const HINT_TAIL_BYTES: usize = 1024;
 /// How long a lost server is looked for while a command runs.
 pub(super) const RECONNECT_PATIENCE: Duration = Duration::from_secs(600);
 /// The first pause before that is tried again; it doubles.

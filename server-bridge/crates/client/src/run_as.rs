@@ -13,7 +13,7 @@ use super::session::Session;
 /// As whom.
 #[derive(Args, Default)]
 pub(super) struct RunAsOptions {
-    /// Run it as this user of the machine, one that its runner was told of
+    /// Run it as this user of the machine, if the runner's options allow that user
     #[arg(long, value_name = "USER")]
     run_as: Option<String>,
     /// Approve of the machine's privileged user without being asked

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use api::runner::AUTO;
+use api::settings::SettingsChanged;
 use clap::Parser;
 
 use super::failure::Failure;
@@ -33,13 +34,40 @@ async fn run(globals: &Globals, options: UseOptions) -> Result<ExitCode, Failure
     if globals.json {
         output::json_line(&changed);
     } else {
-        match &changed.active_runner {
-            Some(name) => output::line(&format!("your commands run on {name} now")),
-            None => output::line("your commands run on your only runner now, or in Docker if you have none"),
-        }
+        output::line(&words(&changed));
     }
     if let Some(warning) = &changed.warning {
         output::warn(&format!("warning: {warning}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The choice in words; where it leads nowhere now, the warning says why.
+fn words(changed: &SettingsChanged) -> String {
+    match (&changed.active_runner, &changed.warning) {
+        (Some(name), _) => format!("your commands run on {name} now"),
+        (None, None) => "your commands run on your only runner now, or in Docker if you have none".to_owned(),
+        (None, Some(_)) => "no place is chosen for your commands now".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_that_leads_nowhere_promises_no_place() {
+        let words = |runner: Option<&str>, warning: Option<&str>| {
+            words(&SettingsChanged {
+                active_runner: runner.map(str::to_owned),
+                warning: warning.map(str::to_owned),
+            })
+        };
+        assert!(words(None, None).contains("your only runner"));
+        assert_eq!(
+            words(None, Some("several runners are registered")),
+            "no place is chosen for your commands now"
+        );
+        assert!(words(Some("laptop"), Some("runner laptop is offline")).contains("laptop"));
+    }
 }

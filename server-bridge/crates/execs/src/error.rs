@@ -9,10 +9,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No exec has this id, or it is another user's.
-    #[error("no exec is named {0}")]
+    #[error("no command has the id {0}; `sandbridge ps` lists yours")]
     UnknownExec(String),
     /// No background task has this id, or it is another user's.
-    #[error("no task is named {0}")]
+    #[error("no background task has the id {0}")]
     UnknownTask(String),
     /// The id was used for another request.
     #[error("exec {0} was already started with a different request; use a new id")]

@@ -238,10 +238,16 @@ async fn execs_are_found_by_their_user_alone_and_tasks_are_those_without_message
         [(other.id, task.as_str()), (user, "no id"), (user, "00000000000000000000000000000000")]
     {
         let unknown = ledger.exec(whose, id).await.unwrap_err();
-        assert_eq!((unknown.kind(), unknown.to_string()), ("not_found", format!("no exec is named {id}")));
+        assert_eq!(
+            (unknown.kind(), unknown.to_string()),
+            ("not_found", format!("no command has the id {id}; `sandbridge ps` lists yours"))
+        );
     }
     let unknown = ledger.task(user, &terminal).await.unwrap_err();
-    assert_eq!((unknown.kind(), unknown.to_string()), ("not_found", format!("no task is named {terminal}")));
+    assert_eq!(
+        (unknown.kind(), unknown.to_string()),
+        ("not_found", format!("no background task has the id {terminal}"))
+    );
     assert_eq!(ledger.tasks(user, None, true, 9).await.unwrap().len(), 1);
     let foreign = bench.store.create_chat(other.id).await.unwrap().id;
     assert_eq!(ledger.tasks(user, Some(&foreign), false, 9).await.unwrap_err().kind(), "not_found");

@@ -321,6 +321,11 @@ async fn insist(kill: impl Future<Output = ()>) {
     let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
 }
 
+/// What the model is told of a command to which the sandbox denied something.
+const DENIED: &str = "(the sandbox denied it something: files outside the workspace, other machines' secrets, and the configuration \
+                      and hooks of git repositories are out of reach; the user may allow the last with --allow-git-config on the \
+                      runner)";
+
 /// What the model is told of a command that ended.
 fn told(text: &str, ending: &Ending, outcome: &ExecOutcome) -> Outcome {
     let mut lines = Vec::new();
@@ -335,7 +340,7 @@ fn told(text: &str, ending: &Ending, outcome: &ExecOutcome) -> Outcome {
         (None, None) => ending.outcome.error.clone().unwrap_or_default(),
     });
     if outcome.sandbox_denied {
-        lines.push("(the sandbox denied it something: files outside the workspace and other machines' secrets are out of reach)".to_owned());
+        lines.push(DENIED.to_owned());
     }
     let failed = outcome.code != Some(0);
     if failed && !outcome.cancelled {

@@ -3089,7 +3089,7 @@ export interface components {
              */
             output_tokens: number;
         };
-        /** @description What models took. Days are UTC's. */
+        /** @description The tokens and costs of models. Days are in UTC. */
         UsageView: {
             /** @description By day, the newest first; days without any are left out. */
             days: components["schemas"]["DayView"][];

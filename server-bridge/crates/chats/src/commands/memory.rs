@@ -6,8 +6,8 @@ use crate::{Posted, Result};
 pub(super) const COMMAND: Command = Command {
     word: "memory",
     usage: &[
-        ("/memory", "what is kept of you for later chats"),
-        ("/memory forget NAME", "forget one of those; chats that know it already keep it"),
+        ("/memory", "show what is remembered about you"),
+        ("/memory forget NAME", "forget one of them; open chats that know it already keep it"),
     ],
     run: |context, what| Box::pin(run(context, what)),
 };
@@ -18,14 +18,22 @@ async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
         let kept = store.memories(user).await?;
         let lines: Vec<String> =
             kept.iter().map(|memory| format!("{}: {}", memory.name, memory.text)).collect();
-        let text = if lines.is_empty() { "Nothing is kept of you.".to_owned() } else { lines.join("\n") };
+        let text = if lines.is_empty() {
+            "Nothing is remembered about you yet.".to_owned()
+        } else {
+            lines.join("\n")
+        };
         return context.notice(&text).await;
     };
     match what.strip_prefix("forget ").map(str::trim) {
         Some(name) if store.forget(user, name).await? => {
             context.notice(&format!("{name} is forgotten.")).await
         }
-        Some(name) => context.refusal("not_found", &format!("Nothing is kept under the name {name}.")).await,
+        Some(name) => {
+            context
+                .refusal("not_found", &format!("There is no memory named {name}; /memory lists them."))
+                .await
+        }
         None => context.refusal("invalid", "Write /memory, or /memory forget NAME.").await,
     }
 }

@@ -41,5 +41,5 @@ async fn attach(globals: &Globals, options: AttachOptions) -> Result<ExitCode, F
     let opening = Opening::Attach(format!("/api/v1/execs/{}", percent_encoded(&options.exec_id)));
     let (leave, offset) = (OnInterrupt::Leave, options.offset);
     let stream = Stream::start(&session, opening, leave, stdin, format(globals), offset).await?;
-    finish(globals, stream).await
+    finish(globals, stream, None).await
 }

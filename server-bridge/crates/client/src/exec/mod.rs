@@ -10,6 +10,7 @@
 //! being heard.
 
 pub(super) mod attach;
+mod hint;
 pub(super) mod stdin;
 mod stream;
 pub(super) mod wire;
@@ -34,10 +35,6 @@ use stdin::Stdin;
 use stream::{Ended, OnInterrupt, Opening, Stream};
 use wire::Format;
 use writer::Channel;
-
-/// What a person is told whose command was denied something; a program would take it for the command's own words.
-const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` says \
-                      why, and --allow-read, --allow-write or --allow-git-config lift it";
 
 /// Run a command and stream its output; ends with the command's own code
 #[derive(Parser)]
@@ -119,19 +116,25 @@ async fn run(globals: &Globals, options: ExecOptions) -> Result<ExitCode, Failur
     let stdin = if options.stdin { Stdin::start()? } else { Stdin::none() };
     let opening = Opening::Request(Box::new(request));
     let stream = Stream::start(&session, opening, OnInterrupt::Cancel, stdin, format(globals), 0).await?;
-    finish(globals, stream).await
+    finish(globals, stream, options.timeout)
+        .await
+        .map_err(|failure| hint::with_shell_line(failure, &options.command))
 }
 
 fn format(globals: &Globals) -> Format {
     if globals.json { Format::Json } else { Format::Raw }
 }
 
-/// Runs a stream to its end and tells it.
-async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCode, Failure> {
+/// Runs a stream to its end and reports that end; `limit` is the time that the command has, where this program set it.
+async fn finish(
+    globals: &Globals,
+    stream: Option<Stream<'_>>,
+    limit: Option<Seconds>,
+) -> Result<ExitCode, Failure> {
     let interrupted = ExitCode::from(failure::INTERRUPTED);
     let Some(mut stream) = stream else { return Ok(interrupted) };
     let ended = stream.run().await;
-    let Stream { mut writer, mut interrupts, outbox, inbox, .. } = stream;
+    let Stream { mut writer, mut interrupts, outbox, inbox, stderr_tail, .. } = stream;
     let is_broken = writer.is_broken();
     if let (Format::Json, Ended::Exit(exit)) = (format(globals), &ended) {
         writer.push_last(Channel::Stdout, wire::exit_line(exit));
@@ -140,11 +143,12 @@ async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCod
         () = writer.finish() => {}
         () = interrupts.next() => return Ok(interrupted),
     }
-    if let (Format::Raw, Ended::Exit(exit)) = (format(globals), &ended)
-        && wire::is_denied(exit)
-        && std::io::stderr().is_terminal()
-    {
-        output::warn(DENIED);
+    if let (Format::Raw, Ended::Exit(exit)) = (format(globals), &ended) {
+        if exit.timed_out {
+            output::warn(&hint::timed_out(limit));
+        } else if wire::is_denied(exit) && std::io::stderr().is_terminal() {
+            output::warn(hint::denied(&stderr_tail));
+        }
     }
     // All is written: the server may forget it.
     if matches!(ended, Ended::Exit(_)) {

@@ -10,9 +10,10 @@ use api::exec::{ClientFrame, ExecAsk, ExecExit};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_websockets::Message;
 
+use super::hint::Tail;
 use super::stdin::Stdin;
 use super::wire::{self, Format, Incoming};
-use super::writer::Writer;
+use super::writer::{Channel, Writer};
 use crate::failure::Failure;
 use crate::interrupts::Interrupts;
 use crate::limits::{
@@ -77,6 +78,8 @@ pub(super) struct Stream<'a> {
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
     pub(super) writer: Writer,
+    /// The end of what the command wrote to standard error.
+    pub(super) stderr_tail: Tail,
     stdin: Stdin,
     pub(super) interrupts: Interrupts,
     format: Format,
@@ -115,6 +118,7 @@ impl<'a> Stream<'a> {
             outbox,
             inbox,
             writer,
+            stderr_tail: Tail::default(),
             stdin,
             interrupts,
             format,
@@ -182,6 +186,9 @@ impl<'a> Stream<'a> {
     fn take(&mut self, message: Message) -> Option<Ended> {
         match wire::incoming(message, self.format)? {
             Incoming::Output(channel, bytes, length) => {
+                if channel == Channel::Stderr {
+                    self.stderr_tail.push(&bytes);
+                }
                 self.writer.push(channel, bytes);
                 self.came(length as u64);
             }

@@ -57,6 +57,9 @@ pub(crate) struct ShellOptions {
     /// As whom to run it.
     #[command(flatten)]
     run_as: RunAsOptions,
+    /// A terminal is for people: the option of every command is not offered, and refused.
+    #[arg(long, hide = true)]
+    json: bool,
     /// A program to run instead of your shell there, and its arguments
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -81,7 +84,7 @@ enum Ended {
 }
 
 async fn run(globals: &Globals, options: ShellOptions) -> Result<ExitCode, Failure> {
-    if globals.json {
+    if globals.json || options.json {
         return Err(Failure::usage(
             "shell has no --json; for programs there is: sandbridge exec --json -- CMD",
         ));
@@ -338,6 +341,7 @@ mod tests {
             cwd: Some("src".to_owned()),
             attach: None,
             run_as: RunAsOptions::default(),
+            json: false,
             command: command.iter().map(OsString::from).collect(),
         };
         let asked = request(&options(&[])).unwrap();

@@ -198,7 +198,7 @@ test("a server that stops is come back to; any other error ends it", () => {
 });
 
 test("a terminal that is not known any more is not asked for for ever", async () => {
-  const gone: End = { type: "error", kind: "not_found", message: "no exec is named ab" };
+  const gone: End = { type: "error", kind: "not_found", message: "no command has the id ab" };
   const { states, sockets, last } = link(null, 0, gone);
   last().break();
   await vi.advanceTimersByTimeAsync(0);

@@ -285,9 +285,9 @@ fn tell_why_anew(spec: &ContainerSpec, labels: &HashMap<String, String>) {
     match labels.get(RUNNER_LABEL) {
         Some(old) if old != runner => tracing::warn!(
             container, old, new = runner, file = %spec.runner.path.display(),
-            "the runner's file is not the one that this container was made with; making the container anew"
+            "the runner's file is not the one that this container was made with; replacing the container"
         ),
-        _ => tracing::info!(container, "settings changed; making the container anew"),
+        _ => tracing::info!(container, "settings changed; replacing the container"),
     }
 }
 

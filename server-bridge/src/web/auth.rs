@@ -16,6 +16,7 @@ use crate::limits::SESSION_CHECK_INTERVAL;
 use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::guard::changes_state;
+use crate::web::language;
 use crate::web::rate::address_key;
 use crate::web::scope::Access;
 use crate::web::socket::offered_token;
@@ -68,6 +69,12 @@ impl FromRequestParts<AppState> for Caller {
             Some(caller) => {
                 if let Some(connection) = parts.extensions.get::<Connection>() {
                     connection.prove();
+                }
+                // Sockets and event streams are opened by the browser itself, which says its own language and not its page's.
+                if !parts.method.is_safe()
+                    && let Some(language) = language::named(&parts.headers)
+                {
+                    state.chats.speaks(caller.user.id, language);
                 }
                 caller.within_scope(parts, state).await
             }

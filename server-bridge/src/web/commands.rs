@@ -5,6 +5,7 @@ use axum::Json;
 use chats::command_usages;
 
 use crate::web::auth::Caller;
+use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 
@@ -15,13 +16,13 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// All slash commands, in the order of `/help`; one may be written in several ways.
 #[utoipa::path(get, path = "/api/v1/commands", tag = "chats", responses((status = 200, body = [CommandView])))]
-pub async fn list(_caller: Caller) -> Json<Vec<CommandView>> {
+pub async fn list(_caller: Caller, Wanted(language): Wanted) -> Json<Vec<CommandView>> {
     let word =
         |usage: &str| usage.trim_start_matches('/').split_whitespace().next().unwrap_or_default().to_owned();
     let view = |(usage, about): (&str, &str)| CommandView {
         word: word(usage),
         usage: usage.to_owned(),
-        about: about.to_owned(),
+        about: language.translated(about).into_owned(),
     };
     Json(command_usages().map(view).collect())
 }

@@ -54,6 +54,7 @@ pub mod guard;
 pub mod hub;
 pub mod install;
 pub mod keys;
+pub mod language;
 pub mod logins;
 pub mod mcp;
 pub mod metrics;
@@ -149,6 +150,7 @@ pub fn router(state: AppState) -> Router {
         .layer(DefaultBodyLimit::max(JSON_BODY_BYTES))
         .layer(from_fn_with_state(state.clone(), to_its_end))
         .layer(from_fn_with_state(state.clone(), guard::guard))
+        .layer(from_fn(language::translate_errors))
         .layer(from_fn(metrics::count))
         .with_state(state)
 }

@@ -10,6 +10,7 @@ use sandbox::{Choice, RouteRequest, Target};
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -24,7 +25,11 @@ const AUTO: &str = "auto";
 
 /// The caller's settings.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses((status = 200, body = SettingsView)))]
-pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<SettingsView>, ApiError> {
+pub async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Wanted(language): Wanted,
+) -> Result<Json<SettingsView>, ApiError> {
     let user = sandbox_user(&caller.user);
     let registered = registered(&state, &caller).await?;
     let runners = registered.iter().map(|name| Target::Runner(name.clone()));
@@ -44,7 +49,7 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
                 Target::Docker => (ChoiceKind::Docker, available),
                 Target::Local => (ChoiceKind::None, available),
             };
-            let note = checked.err().map(|error| error.to_string());
+            let note = checked.err().map(|error| language.translated(&error.to_string()).into_owned());
             ChoiceView { name, kind, online, available, note }
         })
         .collect();
@@ -58,6 +63,7 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
 pub async fn change(
     State(state): State<AppState>,
     caller: Caller,
+    Wanted(language): Wanted,
     extract::Json(change): extract::Json<SettingsChange>,
 ) -> Result<Json<SettingsChanged>, ApiError> {
     let choice = change.active_runner.filter(|name| name != AUTO);
@@ -67,8 +73,8 @@ pub async fn change(
         .await?;
     let registered = registered(&state, &caller).await?;
     let request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
-    let warning =
-        state.router.check(&sandbox_user(&caller.user), &request).err().map(|error| error.to_string());
+    let refused = state.router.check(&sandbox_user(&caller.user), &request).err();
+    let warning = refused.map(|error| language.translated(&error.to_string()).into_owned());
     Ok(Json(SettingsChanged { active_runner: choice, warning }))
 }
 

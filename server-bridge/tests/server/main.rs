@@ -15,6 +15,7 @@ mod herd;
 mod install;
 mod isolation;
 mod keys;
+mod language;
 mod metrics;
 mod page;
 mod providers;

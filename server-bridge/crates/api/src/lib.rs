@@ -19,6 +19,7 @@
 //! | [`session`], [`account`], [`key`] | who one is, accounts, keys for programs |
 //! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, what models took, what was done |
 //! | [`error`] | the body of every answer that says no |
+//! | [`language`] | the languages of the server's texts, and their translation |
 //! | [`words`] | texts that are one of some words, as enums |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -33,6 +34,7 @@ pub mod event;
 pub mod exec;
 pub mod file;
 pub mod key;
+pub mod language;
 mod lenient;
 mod line;
 pub mod model;

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use tools::Services;
 
 use crate::bus::Bus;
+use crate::languages::Languages;
 use crate::models::Models;
 use crate::queue::Queue;
 use crate::running::Running;
@@ -48,6 +49,7 @@ pub(crate) struct House {
     pub(crate) stop: CancellationToken,
     pub(crate) bus: Bus,
     pub(crate) settings: Arc<LiveSettings>,
+    pub(crate) languages: Languages,
 }
 
 impl Deref for House {
@@ -118,7 +120,7 @@ impl House {
         self.bus.send(user, event);
     }
 
-    /// Stores a message without a command and tells it.
+    /// Stores a message without a command and tells it. A notice is stored as its user reads it.
     pub(crate) async fn say(
         &self,
         user: UserId,
@@ -126,6 +128,8 @@ impl House {
         role: MessageRole,
         text: &str,
     ) -> store::Result<Message> {
+        let notice = (role == MessageRole::Notice).then(|| self.in_words_of(user, text));
+        let text = notice.as_deref().unwrap_or(text);
         let message = self.store.append_message(user, chat, role, text, None).await?;
         self.tell(user, ChatEvent::Message(message.clone()));
         Ok(message)

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `house` | the state that everything here works with |
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
+//! | `languages` | the languages in which users read the server's texts |
 //! | `manage` | beginning, finding, naming and reading chats |
 //! | `attachments`, `export` | files with a message; a chat as a file |
 //! | `views` | chats and messages as documents of the HTTP API |
@@ -53,6 +54,7 @@ mod exec_document;
 mod export;
 mod fork;
 mod house;
+mod languages;
 pub mod limits;
 mod manage;
 pub mod models;

@@ -37,7 +37,7 @@ impl ChatService {
         let execs = Ledger::new(store.clone(), router.clone());
         let (running, sending, models) = (Running::default(), Sending::default(), Models::new(models));
         let (queue, asks, at_work) = Default::default();
-        let settings = Arc::default();
+        let (settings, languages) = (Arc::default(), Default::default());
         let prompt = prompt::parts(&store, &settings);
         let (bus, tools) = (Bus::default(), Registry::default());
         let services = Services { store, router, execs, internet, clients: Arc::new(bus.clone()) };
@@ -57,6 +57,7 @@ impl ChatService {
             stop,
             bus,
             settings,
+            languages,
         }))
     }
 

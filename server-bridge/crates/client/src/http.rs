@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use api::error::ErrorBody;
+use api::language::Language;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
@@ -26,6 +27,7 @@ use super::session::Session;
 pub struct Client {
     endpoint: Endpoint,
     token: Option<String>,
+    language: Option<Language>,
     sender: Option<SendRequest<RequestBody>>,
 }
 
@@ -33,12 +35,13 @@ impl Client {
     /// A client with the session's login.
     pub fn new(session: &Session) -> Result<Self, Failure> {
         let endpoint = session.endpoint()?;
-        Ok(Self { endpoint, token: Some(session.token()?.to_owned()), sender: None })
+        let token = Some(session.token()?.to_owned());
+        Ok(Self { endpoint, token, language: session.language(), sender: None })
     }
 
     /// A client without a login.
     pub(super) fn anonymous(session: &Session) -> Result<Self, Failure> {
-        Ok(Self { endpoint: session.endpoint()?, token: None, sender: None })
+        Ok(Self { endpoint: session.endpoint()?, token: None, language: session.language(), sender: None })
     }
 
     /// Asks for a document.
@@ -103,6 +106,9 @@ impl Client {
         }
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if let Some(language) = self.language {
+            request = request.header(ACCEPT_LANGUAGE, language.tag());
         }
         let request = request.body(body).map_err(|error| Failure::other("invalid", error.to_string()))?;
         let mut kept = self.sender.take();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use api::language::Language;
 use home::atomic_file;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,8 @@ pub struct Session {
     api_key: Option<String>,
     /// The `sandbridge here` that this chat joined, which the server ends with.
     joined: Option<Joined>,
+    /// The language of the server's texts, where one is asked for.
+    language: Option<Language>,
 }
 
 /// A `sandbridge here` of another process.
@@ -88,7 +91,7 @@ impl Session {
         };
         let server = configured.or(remembered.server.as_deref()).unwrap_or(DEFAULT_SERVER);
         let server = server.trim_end_matches('/').to_owned();
-        Ok(Self { path, remembered, server, ca_cert, api_key: None, joined: None })
+        Ok(Self { path, remembered, server, ca_cert, api_key: None, joined: None, language: None })
     }
 
     /// Remembers a login in a home directory whose one server has another address at every start: it takes the place of those
@@ -106,6 +109,16 @@ impl Session {
         let chat = former.as_ref().and_then(|former| former.chat.clone());
         session.remember(Login { token, user: user.to_owned(), chat })?;
         Ok((session, former.map(|former| former.token)))
+    }
+
+    /// The same for who reads this language.
+    pub(super) fn with_language(self, language: Language) -> Self {
+        Self { language: Some(language), ..self }
+    }
+
+    /// The language that the server is asked to speak.
+    pub(super) fn language(&self) -> Option<Language> {
+        self.language
     }
 
     /// The same for a chat that joined the `sandbridge here` of this process.

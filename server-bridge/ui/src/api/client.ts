@@ -65,6 +65,10 @@ function patienceMs(request: Request): number {
 /** Sends a request with the session's token. */
 async function reached(request: Request): Promise<Response> {
   for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);
+  // The language that the page shows, which may be another one than the browser's.
+  if (typeof document !== "undefined" && document.documentElement.lang !== "") {
+    request.headers.set("Accept-Language", document.documentElement.lang);
+  }
   try {
     return await fetch(request);
   } catch (cause) {

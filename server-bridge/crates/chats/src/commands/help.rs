@@ -1,5 +1,7 @@
 //! `/help`: what works in a chat. Also the answer to a command that does not exist.
 
+use api::language::Language;
+
 use super::{COMMANDS, Command, Context};
 use crate::limits::COMMAND_TIMEOUT_S;
 use crate::{Posted, Result};
@@ -8,20 +10,23 @@ pub(super) const COMMAND: Command =
     Command { word: "help", usage: &[("/help", "this list")], run: |context, _| Box::pin(run(context)) };
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
-    context.notice(&format!("{}\n\nA command has {COMMAND_TIMEOUT_S} seconds.", list())).await
+    let list = list(context.service.language(context.user.id));
+    context.notice(&format!("{list}\n\nA command has {COMMAND_TIMEOUT_S} seconds.")).await
 }
 
 pub(super) async fn unknown(context: &Context<'_>, word: &str) -> Result<Posted> {
     let word: String = word.chars().take(40).collect();
-    context.refusal("invalid", &format!("There is no command /{word}. There are:\n\n{}", list())).await
+    let list = list(context.service.language(context.user.id));
+    context.refusal("invalid", &format!("There is no command /{word}. There are:\n\n{list}")).await
 }
 
 /// All that can be written, a line each.
-fn list() -> String {
+fn list(language: Language) -> String {
     let bang = ("!COMMAND", "run a shell command in this chat's sandbox");
     let slashes = ("//TEXT", "a message that begins with a slash");
     let commands = COMMANDS.iter().flat_map(|command| command.usage).copied();
     let lines: Vec<_> = std::iter::once(bang).chain(commands).chain([slashes]).collect();
     let width = lines.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0);
-    lines.iter().map(|(usage, about)| format!("{usage:width$} {about}")).collect::<Vec<_>>().join("\n")
+    let line = |(usage, about): &(&str, &str)| format!("{usage:width$} {}", language.translated(about));
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }

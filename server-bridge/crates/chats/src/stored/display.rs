@@ -21,10 +21,11 @@ impl Display for Stored {
 
     fn reply<'a>(&'a self, message: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
         let ReplyState { status, reasoning, error, cost, waits } = state;
+        let error = error.map(|error| self.screen().service.in_words_of(self.screen().user.id, error));
         let document = AgentDocument::Reply {
             status: status.as_str().into(),
             reasoning: reasoning.to_owned(),
-            error: error.map(str::to_owned),
+            error,
             usage: cost.map(usage),
             waits,
         };

@@ -137,8 +137,9 @@ impl Screen<'_> {
     pub(super) async fn notice(&self, text: &str) -> store::Result<()> {
         let store = &self.service.store;
         let role = MessageRole::Notice;
+        let text = cut(&self.service.in_words_of(self.user.id, text));
         let message =
-            store.append_turn_message(self.user.id, self.chat, self.turn, role, &cut(text), None).await?;
+            store.append_turn_message(self.user.id, self.chat, self.turn, role, &text, None).await?;
         self.tell(&message);
         Ok(())
     }

@@ -101,3 +101,16 @@ async fn nothing_is_taken_back_in_a_sub_agents_chat() {
     let refused = bench.service.take_back(&bench.user, &agent, wanted).await.unwrap_err();
     assert_eq!(refused.kind(), "invalid", "{refused}");
 }
+
+#[tokio::test]
+async fn a_user_reads_the_servers_notices_in_the_language_of_their_client() {
+    let bench = Bench::new().await;
+    bench.service.speaks(bench.user.id, api::language::Language::Chinese);
+    let help = bench.ask("/help").await.text;
+    assert!(help.contains("新建会话") && help.contains("/runner NAME") && help.contains("限时"), "{help}");
+    assert_eq!(bench.ask("/cancel").await.text, "此会话中没有正在运行的内容。");
+    let unknown = bench.ask("/runner nowhere").await.text;
+    assert!(unknown.starts_with("你没有运行器 \"nowhere\"。"), "{unknown}");
+    bench.service.speaks(bench.user.id, api::language::Language::English);
+    assert_eq!(bench.ask("/cancel").await.text, "Nothing runs in this chat.");
+}

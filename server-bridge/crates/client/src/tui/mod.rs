@@ -21,6 +21,7 @@
 //! | `markdown`, `text` | what models and commands write, made fit for a terminal |
 //! | `wire` | what the server tells, in types |
 //! | `server` | events with reconnection, and requests |
+//! | `words` | the texts in other languages |
 //! | `terminal` | the terminal: entered, restored, read |
 //!
 //! A new command: an `Action` in `picker`, its row in `update::overlay::open_palette`, its arm in `act`; what the server
@@ -41,6 +42,7 @@ mod transcript;
 mod update;
 mod view;
 mod wire;
+mod words;
 
 use std::process::ExitCode;
 
@@ -65,7 +67,10 @@ pub(super) use terminal::fits;
 pub(super) async fn run(session: Session, chat: &str, mode: Option<Approval>) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen()?;
     let user = session.login().map(|login| login.user.clone()).unwrap_or_default();
+    let language = words::language(|name| std::env::var(name).ok());
     let theme = if output::has_colour(true) { Theme::coloured() } else { Theme::plain() };
+    let theme = Theme { language, ..theme };
+    let session = session.with_language(language);
     let own = format!("{:032x}", rand::random::<u128>());
     let mut state = State::new(theme, &session.server, &user, chat, own);
     if let Some(mode) = mode {

@@ -49,16 +49,16 @@ impl Item {
 /// The list, and what was typed.
 #[derive(Debug, Default)]
 pub(super) struct Picker {
-    pub(super) title: &'static str,
-    pub(super) hint: &'static str,
+    pub(super) title: String,
+    pub(super) hint: String,
     pub(super) query: String,
     pub(super) selected: usize,
     items: Vec<Item>,
 }
 
 impl Picker {
-    pub(super) fn new(title: &'static str, hint: &'static str, items: Vec<Item>) -> Self {
-        Self { title, hint, items, ..Self::default() }
+    pub(super) fn new(title: impl Into<String>, hint: impl Into<String>, items: Vec<Item>) -> Self {
+        Self { title: title.into(), hint: hint.into(), items, ..Self::default() }
     }
 
     /// Puts others in their place, and stays at the same one if it is still there.

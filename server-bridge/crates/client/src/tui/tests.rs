@@ -624,3 +624,22 @@ fn a_flood_of_output_is_drawn_from_its_end() {
     person.draw();
     assert!(person.sees().contains("1999 y") && person.sees().contains("earlier lines"), "{}", person.sees());
 }
+
+#[test]
+fn a_person_with_a_chinese_locale_reads_chinese_and_their_own_words_stay() {
+    let mut person = Person::new(80, 24);
+    person.state.theme.language = api::language::Language::Chinese;
+    person.message(json!({"id": 1, "role": "user", "text": "Help"}));
+    person.message(
+        json!({"id": 2, "role": "exec", "exec": {"command": "ls", "status": "exited", "exit_code": 3}}),
+    );
+    let sees = person.sees().replace(' ', "");
+    assert!(sees.contains("›Help") && sees.contains("退出码3") && sees.contains("laptop在线"), "{sees}");
+    let sees = person.control('k').sees().replace(' ', "");
+    assert!(sees.contains("新建会话") && sees.contains("Enter执行·Esc关闭"), "{sees}");
+    // What is typed finds the words that are shown.
+    person.types("撤回");
+    assert!(person.sees().replace(' ', "").contains("撤回上一条消息"));
+    person.key(KeyCode::Esc).key(KeyCode::F(1));
+    assert!(person.sees().replace(' ', "").contains("按任意键关闭"));
+}

@@ -36,7 +36,23 @@ pub(super) fn open_palette(state: &mut State) {
         let text = if rest.is_empty() { word.to_owned() } else { format!("{word} ") };
         Item::new(usage.clone(), about.clone(), Action::Write(text))
     }));
-    state.overlay = Some(Overlay::Pick(Picker::new("Commands", "Enter runs it · Esc closes", items)));
+    let items = said(state, items);
+    state.overlay = Some(Overlay::Pick(picker(state, "Commands", "Enter runs it · Esc closes", items)));
+}
+
+/// A list with its title and its hint in the language of the person at the terminal.
+fn picker(state: &State, title: &str, hint: &str, items: Vec<Item>) -> Picker {
+    Picker::new(state.theme.say(title), state.theme.say(hint), items)
+}
+
+/// Items whose words are this program's own, in that language too.
+fn said(state: &State, items: Vec<Item>) -> Vec<Item> {
+    let say = |item: Item| Item {
+        label: state.theme.say(&item.label),
+        detail: state.theme.say(&item.detail),
+        action: item.action,
+    };
+    items.into_iter().map(say).collect()
 }
 
 /// The chats, as they are chosen from.
@@ -79,7 +95,9 @@ fn mode_items() -> Vec<Item> {
 /// Does what was chosen.
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let chat = state.chat.clone();
-    let pick = |title, items| Some(Overlay::Pick(Picker::new(title, "Enter chooses · Esc closes", items)));
+    let pick = |state: &State, title, items| {
+        Some(Overlay::Pick(picker(state, title, "Enter chooses · Esc closes", items)))
+    };
     state.overlay = match action {
         Action::NewChat => return vec![Effect::NewChat],
         Action::Fork => return vec![Effect::Fork { chat }],
@@ -99,16 +117,17 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::OpenChats => {
             let hint = "Enter opens · Ctrl+N new · Ctrl+E rename · Ctrl+F fork · Ctrl+D delete";
-            Some(Overlay::Chats(Picker::new("Chats", hint, chat_items(state))))
+            Some(Overlay::Chats(picker(state, "Chats", hint, chat_items(state))))
         }
-        Action::OpenPlaces => pick("Where commands run", place_items(state)),
-        Action::OpenModes => pick("Approval mode of this chat", mode_items()),
+        Action::OpenPlaces => pick(state, "Where commands run", said(state, place_items(state))),
+        Action::OpenModes => pick(state, "Approval mode of this chat", said(state, mode_items())),
         Action::OpenModels => {
             let models = state.models.iter().map(|(name, model)| {
                 Item::new(model.clone(), name.clone(), Action::Model(Some(name.clone())))
             });
             let default = Item::new("Default", "what answers in all chats", Action::Model(None));
-            pick("Model of this chat", models.chain([default]).collect())
+            let items = models.chain(said(state, vec![default])).collect();
+            pick(state, "Model of this chat", items)
         }
         Action::Rename => rename(state, chat),
         Action::Delete => delete(state, chat),
@@ -172,7 +191,7 @@ fn delete(state: &State, chat: String) -> Option<Overlay> {
 }
 
 fn confirm(state: &State, question: String, yes: Effect) -> Option<Overlay> {
-    Some(Overlay::Confirm { question, yes, since_ms: state.now_ms })
+    Some(Overlay::Confirm { question: state.theme.say(&question), yes, since_ms: state.now_ms })
 }
 
 /// A key for what lies over the screen.

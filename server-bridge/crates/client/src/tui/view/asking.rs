@@ -26,11 +26,13 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
         _ => None,
     };
     let head = match options {
-        Some(_) => vec![Span::styled("? The model asks", theme.warning), Span::raw(others)],
+        Some(_) => {
+            vec![Span::styled(theme.say("? The model asks"), theme.warning), Span::raw(theme.say(&others))]
+        }
         None => vec![
-            Span::styled(format!("? {} wants to run on ", one_line(tool)), theme.warning),
+            Span::styled(theme.say(&format!("? {} wants to run on ", one_line(tool))), theme.warning),
             Span::styled(format!(" {place} "), theme.selected),
-            Span::raw(others),
+            Span::raw(theme.say(&others)),
         ],
     };
     let detail = if detail.is_empty() { hint } else { detail };
@@ -56,7 +58,7 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
         body = body.split_off(scrolled);
         body.truncate(room);
         let more = format!("  │ lines {} to {} of {count}: Up and Down", scrolled + 1, scrolled + body.len());
-        body.push(Line::styled(more, theme.warning));
+        body.push(Line::styled(theme.say(&more), theme.warning));
     }
     let mut lines = wrap(&head, width, &[], &[]);
     lines.extend(body);
@@ -72,12 +74,12 @@ fn keys(data: Option<&ToolData>, has_keys: bool, theme: &Theme) -> Line<'static>
     } else {
         "  Tab: answer it".to_owned()
     };
-    Line::styled(words, theme.strong)
+    Line::styled(theme.say(&words), theme.strong)
 }
 
 fn question(state: &State, options: &[String], theme: &Theme, width: usize) -> Vec<Line<'static>> {
     let has_keys = state.focus == Focus::Asking;
-    let own = format!("own words: {}▏", state.asking.own_words);
+    let own = format!("{} {}▏", theme.say("own words:"), state.asking.own_words);
     let rows = options.iter().map(|option| one_line(option)).chain([own]);
     let mut lines: Vec<Line<'static>> = rows
         .enumerate()
@@ -94,6 +96,6 @@ fn question(state: &State, options: &[String], theme: &Theme, width: usize) -> V
         })
         .collect();
     let words = if has_keys { "  Enter answers (empty own words: no answer)" } else { "  Tab: answer it" };
-    lines.push(Line::styled(words, theme.strong));
+    lines.push(Line::styled(theme.say(words), theme.strong));
     lines
 }

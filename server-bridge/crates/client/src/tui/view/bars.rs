@@ -13,7 +13,7 @@ const TODOS: usize = 6;
 /// Which chat is open, and of whom.
 pub(super) fn chat_line(state: &State, width: u16) -> Line<'static> {
     let title = match state.open_chat().map(|chat| chat.title.as_str()) {
-        Some("") | None => "New chat",
+        Some("") | None => &state.theme.say("New chat"),
         Some(title) => title,
     };
     let whose = format!("{}  ", cut(&format!("{} · {}", state.user, state.server), usize::from(width) / 2));
@@ -36,18 +36,22 @@ pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
         Standing::Offline => ("○", "offline", theme.bad),
         Standing::Unclear => ("?", "", theme.warning),
     };
-    let mut facts = vec![if word.is_empty() { place.name } else { format!("{} {word}", place.name) }];
-    facts.extend(place.note);
+    let mut facts = vec![if word.is_empty() {
+        theme.say(&place.name)
+    } else {
+        format!("{} {}", theme.say(&place.name), theme.say(word))
+    }];
+    facts.extend(place.note.map(|note| theme.say(&note)));
     if place.is_bound {
-        facts.push("this chat's own".to_owned());
+        facts.push(theme.say("this chat's own"));
     }
     let mut left = facts.join(" · ");
     let mut facts = Vec::new();
-    facts.push(state.model.clone().unwrap_or_else(|| "no model".to_owned()));
-    facts.extend(state.modes.get(&state.chat).map(|mode| format!("mode {mode}")));
+    facts.push(state.model.clone().unwrap_or_else(|| theme.say("no model")));
+    facts.extend(state.modes.get(&state.chat).map(|mode| theme.say(&format!("mode {mode}"))));
     let usage = state.transcript.usage();
     if usage.input_tokens > 0 {
-        facts.push(usage_words(&usage));
+        facts.push(theme.say(&usage_words(&usage)));
     }
     let mut right = facts.join(" · ");
     // Where there is no room for both, where it runs is what counts.
@@ -70,7 +74,7 @@ pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
     let mut lines = todos(state, width);
     for note in &state.notes {
         let style = if note.is_warning { theme.warning } else { theme.dim };
-        for (at, line) in note.text.lines().take(3).enumerate() {
+        for (at, line) in theme.say(&note.text).lines().take(3).enumerate() {
             let mark = if at == 0 { "! " } else { "  " };
             lines.extend(super::super::text::wrap(
                 &[Span::styled(line.to_owned(), style)],
@@ -82,16 +86,19 @@ pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
     }
     match &state.connection {
         Connection::Online => {}
-        Connection::Connecting => lines.push(Line::styled(" Connecting… ", theme.dim)),
+        Connection::Connecting => lines.push(Line::styled(theme.say(" Connecting… "), theme.dim)),
         Connection::Lost { why, retry_at_ms } => {
             let seconds = retry_at_ms.saturating_sub(state.now_ms).div_ceil(1000);
             let when =
                 if seconds == 0 { "trying again".to_owned() } else { format!("trying again in {seconds} s") };
-            lines.push(Line::styled(cut(&format!(" Not connected, {when}: {why} "), width), theme.bar));
+            lines.push(Line::styled(
+                cut(&theme.say(&format!(" Not connected, {when}: {why} ")), width),
+                theme.bar,
+            ));
         }
         Connection::Ended(farewell) => {
             let (space, words) =
-                ([Span::styled(" ", theme.bar)], [Span::styled(farewell.clone(), theme.bar)]);
+                ([Span::styled(" ", theme.bar)], [Span::styled(theme.say(farewell), theme.bar)]);
             lines.extend(super::super::text::wrap(&words, width, &space, &space));
         }
     }
@@ -102,7 +109,8 @@ fn todos(state: &State, width: usize) -> Vec<Line<'static>> {
     let Some(items) = state.transcript.todos() else { return Vec::new() };
     let theme = &state.theme;
     let done = items.iter().filter(|item| item.status == "completed").count();
-    let mut lines = vec![Line::styled(format!("To do: {done} of {} done", items.len()), theme.dim)];
+    let mut lines =
+        vec![Line::styled(theme.say(&format!("To do: {done} of {} done", items.len())), theme.dim)];
     // What is done gives way first.
     let skipped = done.min(items.len().saturating_sub(TODOS));
     let mut left_out = skipped;

@@ -29,7 +29,7 @@ pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> 
         (_, None, Some(AgentDocument::Tool { tool, hint, status, place, sub_agent, asked_by, .. })) => {
             card.tool(tool, hint, status.as_str(), place.as_deref());
             if let Some(by) = asked_by {
-                card.fact(&format!("asked by the sub-agent {by}"), theme.dim);
+                card.fact(&theme.say(&format!("asked by the sub-agent {by}")), theme.dim);
             }
             if let Some(sub_agent) = sub_agent {
                 card.sub_agent(sub_agent);
@@ -87,6 +87,7 @@ impl Card<'_> {
         if !hint.is_empty() {
             spans.push(Span::raw(format!(" {hint}")));
         }
+        let facts: Vec<String> = facts.iter().map(|fact| self.theme.say(fact)).collect();
         spans.push(Span::styled(format!("  {}", facts.join(" · ")), self.theme.dim));
         self.lines.extend(wrap(&spans, self.width, &[], &[Span::raw("  ")]));
     }
@@ -117,7 +118,7 @@ impl Card<'_> {
         self.head(mark, "$", &command, &facts);
         self.output(COMMAND_LINES);
         if let Some(path) = &exec.output_path {
-            self.fact(&format!("whole output in {}", one_line(path)), self.theme.dim);
+            self.fact(&self.theme.say(&format!("whole output in {}", one_line(path))), self.theme.dim);
         }
         if let Some(error) = &exec.error {
             self.fact(error, self.theme.warning);
@@ -140,7 +141,10 @@ impl Card<'_> {
 
     fn sub_agent(&mut self, agent: &SubAgentDocument) {
         if !agent.doing.is_empty() {
-            self.fact(&format!("↳ {} steps · {}", agent.steps, one_line(&agent.doing)), self.theme.dim);
+            self.fact(
+                &self.theme.say(&format!("↳ {} steps · {}", agent.steps, one_line(&agent.doing))),
+                self.theme.dim,
+            );
         }
     }
 
@@ -183,7 +187,7 @@ impl Card<'_> {
         };
         let more = |at: &str| {
             let how = if is_unfolded { "" } else { " · Tab, Enter unfolds" };
-            Line::styled(format!("  │ … {rest} {at} lines{how}"), self.theme.dim)
+            Line::styled(self.theme.say(&format!("  │ … {rest} {at} lines{how}")), self.theme.dim)
         };
         if is_open && (rest > 0 || self.entry.printed.is_cut()) {
             self.lines.push(more("earlier"));
@@ -209,13 +213,15 @@ impl Card<'_> {
             } else {
                 let words =
                     if entry.is_open() && entry.said.is_empty() { "thinking…" } else { "thought about it" };
-                self.lines.push(Line::styled(format!("✻ {words}"), self.theme.dim));
+                self.lines.push(Line::styled(self.theme.say(&format!("✻ {words}")), self.theme.dim));
             }
         }
         self.markdown();
         if self.lines.is_empty() {
             match status {
-                "queued" => self.lines.push(Line::styled("… waiting for its turn", self.theme.dim)),
+                "queued" => {
+                    self.lines.push(Line::styled(self.theme.say("… waiting for its turn"), self.theme.dim))
+                }
                 "running" => {
                     let (mark, style) = self.running();
                     self.lines.push(Line::styled(mark, style));
@@ -224,12 +230,13 @@ impl Card<'_> {
             }
         }
         if let Some(error) = error {
-            self.fact(error, self.theme.bad);
+            self.fact(&self.theme.say(error), self.theme.bad);
         } else if matches!(status, "cancelled" | "interrupted") {
-            self.fact(status, self.theme.warning);
+            self.fact(&self.theme.say(status), self.theme.warning);
         }
         if let Some(usage) = usage {
-            self.lines.push(Line::styled(format!("  {}", usage_words(&usage)), self.theme.dim));
+            self.lines
+                .push(Line::styled(self.theme.say(&format!("  {}", usage_words(&usage))), self.theme.dim));
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     }
     frame.render_widget(Paragraph::new(shown), area);
     if last_top > top {
-        let below = format!(" ↓ {} more lines · Ctrl+End ", last_top - top);
+        let below = state.theme.say(&format!(" ↓ {} more lines · Ctrl+End ", last_top - top));
         let width = (Line::raw(below.as_str()).width() as u16).min(area.width);
         let corner = Rect { x: area.right() - width, y: area.bottom().saturating_sub(1), width, height: 1 };
         frame.render_widget(Line::styled(below, state.theme.bar), corner.intersection(area));
@@ -82,5 +82,5 @@ fn welcome(state: &State) -> Vec<Line<'static>> {
         "  Ctrl+K         lists what can be done".to_owned(),
         "  F1             lists the keys".to_owned(),
     ];
-    lines.into_iter().map(|line| Line::styled(line, state.theme.dim)).collect()
+    lines.into_iter().map(|line| Line::styled(state.theme.say(&line), state.theme.dim)).collect()
 }

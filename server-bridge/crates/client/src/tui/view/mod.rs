@@ -29,6 +29,9 @@ const INPUT_LINES: u16 = 10;
 /// The most completions that are shown at once.
 const COMPLETIONS: usize = 8;
 
+/// Stands where nothing is written yet.
+const PLACEHOLDER: &str = "Say something · !command runs it · /help · Ctrl+K all commands";
+
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State) {
     let area = frame.area();
@@ -76,11 +79,11 @@ fn draw_input(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     let block = Block::new()
         .borders(Borders::TOP | Borders::BOTTOM)
         .border_style(style)
-        .title_bottom(Line::styled(hint, theme.dim).right_aligned());
+        .title_bottom(Line::styled(theme.say(hint), theme.dim).right_aligned());
     let cursor = if has_keys { theme.selected } else { theme.dim };
     state.input.area.set_cursor_style(cursor);
     state.input.area.set_placeholder_style(theme.dim);
-    state.input.area.set_placeholder_text("Say something · !command runs it · /help · Ctrl+K all commands");
+    state.input.area.set_placeholder_text(theme.say(PLACEHOLDER));
     state.input.area.set_block(block);
     frame.render_widget(&state.input.area, area);
 }

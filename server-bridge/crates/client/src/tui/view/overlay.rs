@@ -27,7 +27,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl+R", "where commands run"),
     ("PgUp, PgDn, wheel", "scroll"),
     ("Ctrl+Home, Ctrl+End", "the first message, the last one"),
-    ("Ctrl+L", "draw everything anew; look for the server now"),
+    ("Ctrl+L", "draw everything again; look for the server now"),
     ("", ""),
     ("Tab, then a, A, d", "an approval: allow once, allow always, deny"),
     ("1…9, Up, Down, Enter", "a question: choose an answer; or write your own"),
@@ -52,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
             let width = usize::from(frame.area().width).saturating_sub(6).clamp(1, 70);
             let lines =
                 question.lines().flat_map(|line| wrap(&[Span::raw(line.to_owned())], width, &[], &[]));
-            let lines = lines.chain([Line::default(), Line::styled(keys, theme.accent)]).collect();
+            let lines = lines.chain([Line::default(), Line::styled(theme.say(keys), theme.accent)]).collect();
             window(frame, theme, " Sure? ", "", lines);
         }
         Some(Overlay::Rename { title, .. }) => {
@@ -61,7 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
         }
         Some(Overlay::Help(scrolled)) => {
             let line = |(keys, what): &(&'static str, &'static str)| {
-                Line::from(vec![Span::styled(format!("{keys:23}"), theme.accent), Span::raw(*what)])
+                Line::from(vec![Span::styled(format!("{keys:23}"), theme.accent), Span::raw(theme.say(what))])
             };
             let room = usize::from(frame.area().height).saturating_sub(4);
             let first = (*scrolled).min(KEYS.len().saturating_sub(room));
@@ -87,7 +87,7 @@ fn pick(frame: &mut Frame<'_>, picker: &Picker, theme: &Theme) {
     let mut lines =
         vec![Line::from(vec![Span::styled("› ", theme.accent), Span::raw(format!("{}▏", picker.query))])];
     if found.is_empty() {
-        lines.push(Line::styled("  nothing fits", theme.dim));
+        lines.push(Line::styled(theme.say("  nothing fits"), theme.dim));
     }
     for (at, item) in found.iter().enumerate().skip(first).take(room) {
         let label = cut(&format!(" {} ", item.label), width / 2 + width / 4);
@@ -104,6 +104,7 @@ fn pick(frame: &mut Frame<'_>, picker: &Picker, theme: &Theme) {
 }
 
 fn window(frame: &mut Frame<'_>, theme: &Theme, title: &str, hint: &str, lines: Vec<Line<'_>>) {
+    let (title, hint) = (&theme.say(title), &theme.say(hint));
     let wide = lines.iter().map(Line::width).chain([title.len() + 4, hint.len() + 4]).max().unwrap_or(0);
     let size = (u16::try_from(wide + 2).unwrap_or(u16::MAX), u16::try_from(lines.len()).unwrap_or(u16::MAX));
     let area = window_of(frame, theme, size, title, hint);

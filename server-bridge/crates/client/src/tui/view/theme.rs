@@ -1,8 +1,11 @@
 //! How things look: with colours, or without.
 
+use api::language::Language;
 use ratatui::style::{Color, Modifier, Style};
 
-/// A style for each kind of thing.
+use super::super::words;
+
+/// A style for each kind of thing, and the language of the words.
 pub(in crate::tui) struct Theme {
     pub(in crate::tui) accent: Style,
     pub(in crate::tui) dim: Style,
@@ -17,6 +20,8 @@ pub(in crate::tui) struct Theme {
     pub(in crate::tui) link: Style,
     pub(in crate::tui) selected: Style,
     pub(in crate::tui) bar: Style,
+    /// The language of this program's own texts.
+    pub(in crate::tui) language: Language,
 }
 
 impl Theme {
@@ -53,6 +58,12 @@ impl Theme {
             link: with(Modifier::UNDERLINED),
             selected: with(Modifier::REVERSED),
             bar: with(Modifier::REVERSED),
+            language: Language::English,
         }
+    }
+
+    /// A text of this program, or of the server, in the language of the person at the terminal.
+    pub(in crate::tui) fn say(&self, text: &str) -> String {
+        words::say(self.language, text)
     }
 }

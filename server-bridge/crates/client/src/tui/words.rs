@@ -1,0 +1,265 @@
+//! The screen's texts in the language of the person at the terminal, as their locale says.
+//!
+//! Code says every text in English; a row here is its translation, and `{0}` what the first `{}` stands for. What the server says
+//! by itself comes in this language already, or is looked up among its own texts.
+
+use api::language::{Language, Row, in_table};
+
+/// The language of a locale: of the first of these variables that is set.
+pub(super) fn language(variable: impl Fn(&str) -> Option<String>) -> Language {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .iter()
+        .find_map(set)
+        .map_or_else(Language::default, |locale| Language::of_locale(&locale))
+}
+
+/// A text of this program, or of the server, in a language.
+pub(super) fn say(language: Language, text: &str) -> String {
+    let own = match language {
+        Language::English => None,
+        Language::Chinese => in_table(CHINESE, text),
+    };
+    own.unwrap_or_else(|| language.translated(text).into_owned())
+}
+
+/// Simplified Chinese, in the terms of the page.
+const CHINESE: &[Row] = &[
+    // The frame.
+    ("New chat", "新建会话"),
+    ("(untitled)", "（未命名）"),
+    ("online", "在线"),
+    ("offline", "离线"),
+    ("(not known)", "（未知）"),
+    ("this chat's own", "此会话固定使用"),
+    ("no model", "无模型"),
+    ("mode {}", "审批 {0}"),
+    ("no runner", "没有运行器"),
+    ("no runner chosen", "未选择运行器"),
+    ("add one with `sandbridge runner add`", "用 `sandbridge runner add` 添加"),
+    ("Ctrl+R chooses one", "按 Ctrl+R 选择"),
+    ("it is no longer there", "它已不存在"),
+    ("Docker container", "Docker 容器"),
+    ("the server itself", "服务器本机"),
+    (" Connecting… ", " 正在连接… "),
+    (" Not connected, trying again: {} ", " 未连接，正在重试：{0} "),
+    (" Not connected, trying again in {} s: {} ", " 未连接，{0} 秒后重试：{1} "),
+    ("To do: {} of {} done", "待办：已完成 {0}/{1}"),
+    ("{} in · {} out", "读取 {0} · 生成 {1}"),
+    ("{} in · {} out · {}", "读取 {0} · 生成 {1} · {2}"),
+    // What is written.
+    (" sending… ", " 正在发送… "),
+    (" Tab: answer what is asked ", " Tab：回答问题 "),
+    (
+        " Up/Down choose · Enter folds and unfolds · Esc writes ",
+        " ↑/↓ 选择 · Enter 折叠或展开 · Esc 返回输入 ",
+    ),
+    (" Esc cancels ", " Esc 取消 "),
+    (
+        "Say something · !command runs it · /help · Ctrl+K all commands",
+        "输入内容 · !命令 · /help · Ctrl+K 所有命令",
+    ),
+    // An empty chat, and what is below.
+    (" ↓ {} more lines · Ctrl+End ", " ↓ 还有 {0} 行 · Ctrl+End "),
+    ("Nothing was said here yet. Commands run on {}.", "这里还没有内容。命令在 {0} 上运行。"),
+    ("!ls            runs a command there", "!ls            在那里运行命令"),
+    ("/help          lists what can be written", "/help          列出可输入的命令"),
+    ("Ctrl+K         lists what can be done", "Ctrl+K         列出所有操作"),
+    ("F1             lists the keys", "F1             列出按键"),
+    // Cards.
+    ("running", "运行中"),
+    ("asking", "等待你的确认"),
+    ("done", "完成"),
+    ("failed", "失败"),
+    ("denied", "已拒绝"),
+    ("cancelled", "已取消"),
+    ("interrupted", "已中断"),
+    ("exit {}", "退出码 {0}"),
+    ("signal {}", "信号 {0}"),
+    ("timed out", "已超时"),
+    ("could not run", "无法运行"),
+    ("denied by the sandbox", "被沙箱拒绝"),
+    ("on {}", "于 {0}"),
+    ("asked by the sub-agent {}", "由子智能体 {0} 请求"),
+    ("whole output in {}", "完整输出在 {0}"),
+    ("↳ {} steps · {}", "↳ {0} 步 · {1}"),
+    ("│ … {} earlier lines", "│ … 更早的 {0} 行"),
+    ("│ … {} earlier lines · Tab, Enter unfolds", "│ … 更早的 {0} 行 · Tab、Enter 展开"),
+    ("│ … {} more lines", "│ … 还有 {0} 行"),
+    ("│ … {} more lines · Tab, Enter unfolds", "│ … 还有 {0} 行 · Tab、Enter 展开"),
+    ("✻ thinking…", "✻ 正在思考…"),
+    ("✻ thought about it", "✻ 已思考"),
+    ("… waiting for its turn", "… 正在排队"),
+    // What is asked.
+    ("? The model asks", "? 模型提问"),
+    ("? {} wants to run on ", "? {0} 请求运行于 "),
+    ("  (1 of {})", "  （1/{0}）"),
+    ("│ lines {} to {} of {}: Up and Down", "│ 第 {0} 至 {1} 行，共 {2} 行：按 ↑ 和 ↓"),
+    (
+        "a allow once   A allow always   d deny   Esc cancels all",
+        "a 允许一次   A 始终允许   d 拒绝   Esc 全部取消",
+    ),
+    ("a allow once   d deny   Esc cancels all", "a 允许一次   d 拒绝   Esc 全部取消"),
+    ("Tab: answer it", "Tab：回答"),
+    ("own words:", "自己的话："),
+    ("Enter answers (empty own words: no answer)", "Enter 回答（留空则不回答）"),
+    ("this can only be allowed once: a allows it", "这只能允许一次：按 a 允许"),
+    ("not connected: answer it when the server is back", "未连接：请在服务器恢复后回答"),
+    ("it was answered elsewhere already", "已在别处回答"),
+    // Notes.
+    ("nothing runs here", "这里没有正在运行的内容"),
+    ("approval mode: {}", "审批模式：{0}"),
+    ("not sent: {}", "未发送：{0}"),
+    ("not sent: {}; send it again as it is: it arrives once", "未发送：{0}；请原样重新发送，只会送达一次"),
+    ("this chat is no longer there; here is a new one", "此会话已不存在；已打开新会话"),
+    ("this chat was deleted", "此会话已删除"),
+    ("connected again", "已重新连接"),
+    (
+        "not connected: what you wrote stays here; send it when the server is back",
+        "未连接：已输入的内容保留在此，请在服务器恢复后发送",
+    ),
+    ("that was too long, and only its beginning is there", "内容过长，只保留了开头"),
+    ("{}. Ctrl+K, “Undo by force” undoes it all the same", "{0}。按 Ctrl+K 选择“强制撤回”仍可撤回"),
+    // Lists.
+    ("Commands", "命令"),
+    ("Enter runs it · Esc closes", "Enter 执行 · Esc 关闭"),
+    ("Enter chooses · Esc closes", "Enter 选择 · Esc 关闭"),
+    ("Chats", "会话"),
+    (
+        "Enter opens · Ctrl+N new · Ctrl+E rename · Ctrl+F fork · Ctrl+D delete",
+        "Enter 打开 · Ctrl+N 新建 · Ctrl+E 重命名 · Ctrl+F 复制 · Ctrl+D 删除",
+    ),
+    ("Where commands run", "命令在何处运行"),
+    ("Approval mode of this chat", "此会话的审批模式"),
+    ("Model of this chat", "此会话的模型"),
+    ("  nothing fits", "  没有结果"),
+    ("Open chat", "打开会话"),
+    ("Ctrl+O: list, search, rename, fork, delete", "Ctrl+O：列出、搜索、重命名、复制、删除"),
+    ("Switch runner", "切换运行器"),
+    ("Ctrl+R: where commands run", "Ctrl+R：命令在何处运行"),
+    ("Change approval mode", "更改审批模式"),
+    ("what is done without asking", "哪些操作无需询问"),
+    ("Choose model", "选择模型"),
+    ("what answers in this chat", "由谁回答此会话"),
+    ("Undo", "撤回"),
+    ("take back the last message and the files it changed", "撤回上一条消息及其更改的文件"),
+    ("Undo by force", "强制撤回"),
+    ("even where the files were changed since", "即使文件之后又有更改"),
+    ("Cancel what runs", "取消正在运行的内容"),
+    ("Rename chat", "重命名会话"),
+    ("Fork chat", "复制会话"),
+    ("go on with it as two", "分成两个会话继续"),
+    ("Delete chat", "删除会话"),
+    ("Cards", "卡片"),
+    ("Tab: choose, fold and unfold", "Tab：选择、折叠和展开"),
+    ("Unfold or fold all cards", "展开或折叠所有卡片"),
+    ("Help", "帮助"),
+    ("F1: all keys", "F1：所有按键"),
+    ("Quit", "退出"),
+    ("active · {}", "当前 · {0}"),
+    ("online · {}", "在线 · {0}"),
+    ("offline · {}", "离线 · {0}"),
+    ("Automatic", "自动"),
+    (
+        "your only runner; without any, the Docker container where the server offers it",
+        "你唯一的运行器；没有运行器时使用服务器提供的 Docker 容器",
+    ),
+    ("looks, and changes nothing", "只查看，不做更改"),
+    ("asks before it changes a file or runs a command", "更改文件或运行命令前询问"),
+    ("asks before it runs a command", "运行命令前询问"),
+    ("does not ask", "不询问"),
+    ("Default", "默认"),
+    ("what answers in all chats", "所有会话的默认模型"),
+    // Questions of this program itself.
+    (" Sure? ", " 确定吗？ "),
+    ("y, Enter or Ctrl+C: yes   n, Esc: no", "y、Enter 或 Ctrl+C：是   n、Esc：否"),
+    ("y: yes   n, Esc: no", "y：是   n、Esc：否"),
+    ("Quit?", "退出？"),
+    ("Quit? What runs goes on without you.", "退出？正在运行的内容会继续。"),
+    ("Quit? What you wrote and did not send is lost.", "退出？尚未发送的内容将丢失。"),
+    (
+        "Quit? What runs goes on without you. What you wrote and did not send is lost.",
+        "退出？正在运行的内容会继续。尚未发送的内容将丢失。",
+    ),
+    ("Undo, and restore files even where they were changed since?", "撤回并恢复文件，即使它们之后又有更改？"),
+    ("{}. Restore the files all the same?", "{0}。仍要恢复文件吗？"),
+    ("Delete the chat “{}”, with all that is in it?", "删除会话“{0}”及其全部内容？"),
+    (" Title ", " 标题 "),
+    (" Enter renames · Esc closes ", " Enter 重命名 · Esc 关闭 "),
+    // Keys.
+    (" Keys ", " 按键 "),
+    (" any key closes ", " 按任意键关闭 "),
+    ("send", "发送"),
+    ("a new line", "换行"),
+    ("delete a word, the line before the cursor; undo that", "删除一个词、光标前的整行；撤销"),
+    ("what was sent before; choose a completion", "之前发送的内容；选择补全"),
+    ("complete; else go on to what is asked, the cards, the text", "补全；否则依次切换到问题、卡片、输入"),
+    ("close; cancel what runs", "关闭；取消正在运行的内容"),
+    ("cancel what runs; else quit, which asks first", "取消正在运行的内容；否则退出（会先确认）"),
+    ("quit, where nothing is written", "退出（没有输入内容时）"),
+    ("all commands", "所有命令"),
+    ("a new chat", "新建会话"),
+    ("the chats", "会话列表"),
+    ("where commands run", "命令在何处运行"),
+    ("scroll", "滚动"),
+    ("the first message, the last one", "第一条消息、最后一条消息"),
+    ("draw everything again; look for the server now", "重新绘制；立即重新连接服务器"),
+    ("an approval: allow once, allow always, deny", "审批：允许一次、始终允许、拒绝"),
+    ("a question: choose an answer; or write your own", "问题：选择答案，或自己写"),
+    ("cards: choose, fold and unfold", "卡片：选择、折叠和展开"),
+    ("run a command; /help lists the slash commands", "运行命令；/help 列出斜杠命令"),
+    ("select text with the mouse, in most terminals", "用鼠标选择文字（多数终端）"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_says_the_language_and_the_strongest_variable_counts() {
+        let of = |set: &[(&str, &str)]| {
+            language(|name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(of(&[]), Language::English);
+        assert_eq!(of(&[("LANG", "zh_CN.UTF-8")]), Language::Chinese);
+        assert_eq!(of(&[("LANG", "zh_CN.UTF-8"), ("LC_MESSAGES", "en_GB.UTF-8")]), Language::English);
+        assert_eq!(of(&[("LC_ALL", ""), ("LC_MESSAGES", "zh_TW"), ("LANG", "C")]), Language::Chinese);
+    }
+
+    #[test]
+    fn every_row_is_of_a_text_of_the_screen_and_names_its_words() {
+        let mut sources = String::new();
+        for file in [
+            include_str!("view/mod.rs"),
+            include_str!("view/overlay.rs"),
+            include_str!("view/bars.rs"),
+            include_str!("view/cards.rs"),
+            include_str!("view/asking.rs"),
+            include_str!("view/messages.rs"),
+            include_str!("update/mod.rs"),
+            include_str!("update/overlay.rs"),
+            include_str!("update/keys.rs"),
+            include_str!("update/asking.rs"),
+            include_str!("update/done.rs"),
+            include_str!("places.rs"),
+            include_str!("../../../api/src/words.rs"),
+        ] {
+            sources.push_str(file);
+        }
+        for (english, other) in CHINESE {
+            for (at, piece) in english.split("{}").enumerate() {
+                assert!(at == 0 || other.contains(&format!("{{{}}}", at - 1)), "{english}");
+                // What is put together of several texts is found by its parts.
+                for part in piece.split([' ', ':']).filter(|part| part.len() > 3) {
+                    assert!(
+                        sources.contains(part),
+                        "the screen does not say {part:?} any more, of {english:?}"
+                    );
+                }
+            }
+            assert_eq!(&say(Language::English, english), english);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The language of the server's texts: the one that a request asks for.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{TestServer, json};
+
+const MISSING: &str = "/chats/00000000000000000000000000000000";
+
+#[tokio::test]
+async fn errors_are_in_the_language_that_the_request_asks_for() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let message = async |language: Option<&str>| {
+        let mut request = alice.request(Method::PUT, MISSING).json(&json!({"title": "x"}));
+        if let Some(language) = language {
+            request = request.header("accept-language", language);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 404);
+        let length: usize = response.headers()["content-length"].to_str().unwrap().parse().unwrap();
+        let body = response.bytes().await.unwrap();
+        assert_eq!(body.len(), length);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["error"]["kind"], "not_found", "what programs match on is never translated");
+        body["error"]["message"].as_str().unwrap().to_owned()
+    };
+    let english = message(None).await;
+    assert!(english.is_ascii());
+    assert_eq!(message(Some("fr, en;q=0.5")).await, english);
+    let chinese = message(Some("zh-CN,zh;q=0.9,en;q=0.8")).await;
+    assert!(chinese.contains("会话"), "{chinese}");
+    let anonymous = reqwest::Client::new().get(server.url("/me")).header("accept-language", "zh");
+    let answer = json(anonymous.send().await.unwrap()).await;
+    assert_eq!(answer["error"]["message"], "你尚未登录，或登录已过期；请重新登录");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_commands_and_their_answers_are_in_the_language_of_the_one_who_writes() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let zh = |method, path: &str| alice.request(method, path).header("accept-language", "zh");
+    let commands = json(zh(Method::GET, "/commands").send().await.unwrap()).await;
+    let new = commands.as_array().unwrap().iter().find(|command| command["word"] == "new").unwrap();
+    assert_eq!(new["about"], "新建会话");
+    let chat = json(zh(Method::POST, "/chats").send().await.unwrap()).await;
+    let messages = format!("/chats/{}/messages", chat["id"].as_str().unwrap());
+    let said =
+        json(zh(Method::POST, &messages).json(&json!({"text": "/cancel"})).send().await.unwrap()).await;
+    assert_eq!(said["messages"][1]["text"], "此会话中没有正在运行的内容。");
+    let settings = json(zh(Method::GET, "/settings").send().await.unwrap()).await;
+    let notes: Vec<&str> =
+        settings["choices"].as_array().unwrap().iter().filter_map(|choice| choice["note"].as_str()).collect();
+    assert!(notes.iter().any(|note| note.contains("此服务器未启用 Docker")), "{settings}");
+    server.stop().await;
+}

@@ -15,7 +15,7 @@ use crate::limits::{
 /// The flags that say what containers are like, beside whether there are any.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct DockerArgs {
-    /// Image of the users' containers, present on the machine [default: debian:bookworm-slim]
+    /// Image of the users' containers, pulled at the first use where the machine lacks it [default: debian:bookworm-slim]
     #[arg(long, value_name = "IMAGE")]
     pub docker_image: Option<String>,
     /// The engine's socket [default: DOCKER_HOST, or /var/run/docker.sock]

@@ -34,25 +34,23 @@ pub async fn show(
     let registered = registered(&state, &caller).await?;
     let runners = registered.iter().map(|name| Target::Runner(name.clone()));
     let connected = state.router.runners(&user.key);
-    let choices = runners
-        .chain([Target::Docker, Target::Local])
-        .map(|place| {
-            let name = place.name().to_owned();
-            let route_request =
-                RouteRequest { choice: Choice::Place(place.clone()), registered: registered.clone() };
-            let checked = state.router.check(&user, &route_request);
-            let available = checked.is_ok();
-            let (kind, online) = match place {
-                Target::Runner(name) => {
-                    (ChoiceKind::Runner, connected.iter().any(|runner| runner.name == name))
-                }
-                Target::Docker => (ChoiceKind::Docker, available),
-                Target::Local => (ChoiceKind::None, available),
-            };
-            let note = checked.err().map(|error| language.translated(&error.to_string()).into_owned());
-            ChoiceView { name, kind, online, available, note }
-        })
-        .collect();
+    let mut choices = Vec::new();
+    for place in runners.chain([Target::Docker, Target::Local]) {
+        let name = place.name().to_owned();
+        let route_request =
+            RouteRequest { choice: Choice::Place(place.clone()), registered: registered.clone() };
+        let looked = state.router.look(&user, &route_request).await;
+        let available = looked.is_ok();
+        let (kind, online) = match place {
+            Target::Runner(name) => {
+                (ChoiceKind::Runner, connected.iter().any(|runner| runner.name == name))
+            }
+            Target::Docker => (ChoiceKind::Docker, available),
+            Target::Local => (ChoiceKind::None, available),
+        };
+        let note = looked.err().map(|error| language.translated(&error.to_string()).into_owned());
+        choices.push(ChoiceView { name, kind, online, available, note });
+    }
     Ok(Json(SettingsView { active_runner: state.accounts.active_runner(caller.user.id).await?, choices }))
 }
 
@@ -73,7 +71,7 @@ pub async fn change(
         .await?;
     let registered = registered(&state, &caller).await?;
     let request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
-    let refused = state.router.check(&sandbox_user(&caller.user), &request).err();
+    let refused = state.router.look(&sandbox_user(&caller.user), &request).await.err();
     let warning = refused.map(|error| language.translated(&error.to_string()).into_owned());
     Ok(Json(SettingsChanged { active_runner: choice, warning }))
 }

@@ -35,7 +35,7 @@ pub struct DockerConfig {
     pub socket: Option<String>,
     /// Whose containers these are: the server's home directory, so that two servers on one engine keep apart.
     pub owner: PathBuf,
-    /// The image of a user's container; it must be on the machine already.
+    /// The image of a user's container; pulled at the first use where the machine lacks it.
     pub image: String,
     /// The statically linked `sandbridge-runner`, an absolute path on the engine's machine.
     pub runner_static: Option<PathBuf>,

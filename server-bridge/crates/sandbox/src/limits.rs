@@ -128,6 +128,12 @@ pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
 /// Time for the Docker engine to say how a container is.
 pub(crate) const DOCKER_LOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Time for the Docker engine to pull an image.
+pub(crate) const DOCKER_PULL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+/// How long a pull may show no progress.
+pub(crate) const DOCKER_PULL_SILENCE: Duration = Duration::from_secs(120);
+
 /// Time for the Docker engine to make an image of a container's files, or of an archive.
 pub(crate) const DOCKER_IMAGE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 

@@ -118,6 +118,15 @@ impl SandboxRouter {
         Ok(target)
     }
 
+    /// The same with a real look where that takes one: whether Docker's engine answers and has the image, within 5 s.
+    pub async fn look(&self, user: &User, route_request: &RouteRequest) -> Result<Target, RouteError> {
+        let target = self.check(user, route_request)?;
+        if let (Target::Docker, Some(docker)) = (&target, &self.inner.docker) {
+            docker.look(user).await?;
+        }
+        Ok(target)
+    }
+
     /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` whose token it showed, and
     /// drives the link until it is over. Returns an error where the link ended other than in an orderly way.
     ///

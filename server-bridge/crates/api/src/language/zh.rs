@@ -99,6 +99,12 @@ pub(super) const TABLE: &[Row] = &[
         "runner {} lacks {}; this server requires it: {} (`sandbridge-runner doctor` says more)",
         "运行器 {0} 缺少 {1}，而此服务器要求具备：{2}（详见 `sandbridge-runner doctor`）",
     ),
+    ("image {} is being pulled ({}); commands wait for it", "正在拉取镜像 {0}（{1}）；命令会等待"),
+    ("image {} is not on this machine yet; the first command pulls it", "本机尚无镜像 {0}；首条命令会拉取它"),
+    (
+        "image {} is not on this machine and cannot be pulled ({}); see `docker pull {}`, or choose another one with --docker-image",
+        "本机没有镜像 {0}，且无法拉取（{1}）；请查看 `docker pull {2}`，或用 --docker-image 选择其他镜像",
+    ),
     ("commands on the server itself are refused: {}", "不允许在服务器本机上运行命令：{0}"),
     ("the server's own runner cannot be used: {}", "服务器自带的运行器无法使用：{0}"),
     (

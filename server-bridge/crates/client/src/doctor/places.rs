@@ -30,7 +30,7 @@ pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Che
     }
     if let Some(docker) = settings.choices.iter().find(|choice| choice.kind == ChoiceKind::Docker) {
         checks.push(if docker.available {
-            Check::works("docker", "the server can run commands in containers")
+            Check::works("docker", "its engine answers and has the image for containers")
         } else {
             let note = docker.note.as_deref().unwrap_or("the server does not offer it");
             Check::missing("docker", note, "ask the server's admin, or use a runner")

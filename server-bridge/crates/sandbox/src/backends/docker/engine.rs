@@ -23,6 +23,7 @@ use tokio_util::io::StreamReader;
 use crate::backends::docker::errors::{failed, paused, silent, status, unavailable};
 use crate::backends::docker::paths::{PathMap, own_container_id};
 use crate::backends::docker::pinned::PinnedImage;
+use crate::backends::docker::pull::Pull;
 use crate::backends::docker::spec::{ContainerSpec, RUNNER_LABEL, SPEC_LABEL};
 use crate::config::DockerConfig;
 use crate::error::RouteError;
@@ -51,6 +52,8 @@ pub(super) struct Engine {
     pub(super) facts: EngineFacts,
     /// The image that containers are made of as long as this server runs, whatever its name comes to mean.
     pub(super) pinned: OnceCell<PinnedImage>,
+    /// The pull of that image.
+    pub(super) pulling: Pull,
 }
 
 /// The abilities of an engine, and how it sees this server.
@@ -82,7 +85,7 @@ impl Engine {
         let (paths, owner) = path_map(&docker, config).await?;
         let facts = EngineFacts::new(info, paths, owner);
         tracing::info!(?facts, "the Docker engine answers");
-        let engine = Self { docker, facts, pinned: OnceCell::new() };
+        let engine = Self { docker, facts, pinned: OnceCell::new(), pulling: Pull::default() };
         engine.remove_left_networks().await;
         Ok(engine)
     }

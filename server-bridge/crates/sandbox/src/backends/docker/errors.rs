@@ -36,6 +36,16 @@ pub(super) fn failed(what: &str, error: &Error) -> RouteError {
     }
 }
 
+/// The engine's own words for an error.
+pub(super) fn said(error: &Error) -> String {
+    match error {
+        Error::DockerResponseServerError { message, .. } | Error::DockerStreamError { error: message } => {
+            message.clone()
+        }
+        error => error.to_string(),
+    }
+}
+
 /// The engine does not answer.
 pub(super) fn silent(error: &Error) -> RouteError {
     unavailable(format!("its engine does not answer ({error}); start it, or see `docker info`"))

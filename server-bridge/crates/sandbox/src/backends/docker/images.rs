@@ -2,7 +2,7 @@
 
 use std::io;
 
-use bollard::models::ContainerConfig;
+use bollard::models::{ContainerConfig, ImageInspect};
 use bollard::query_parameters::{
     CommitContainerOptionsBuilder, CreateImageOptionsBuilder, DownloadFromContainerOptionsBuilder,
     InspectContainerOptionsBuilder, RemoveImageOptions, RemoveVolumeOptions,
@@ -45,17 +45,43 @@ impl Engine {
     /// The server's image, looked up once: a name that is given to another image later changes nothing here until the server is
     /// started again.
     pub(super) async fn pinned(&self, name: &str) -> Result<&PinnedImage, RouteError> {
-        let look = async || match self.docker.inspect_image(name).await {
+        let look = async || match self.inspected_or_pulled(name).await {
             Ok(found) => {
                 let digests = found.repo_digests.unwrap_or_default();
                 let pinned = PinnedImage::new(name, found.id.unwrap_or_else(|| name.to_owned()), &digests);
                 tracing::info!(image = pinned.shown(), id = pinned.id, "containers are made of this image");
                 Ok(pinned)
             }
-            Err(error) if status(&error) == Some(404) => Err(self.no_image(name)),
-            Err(error) => Err(failed("cannot look at the image", &error)),
+            Err(error) => Err(error),
         };
         self.pinned.get_or_try_init(look).await
+    }
+
+    async fn inspected_or_pulled(&self, name: &str) -> Result<ImageInspect, RouteError> {
+        let failed = |error| failed("cannot look at the image", &error);
+        match self.docker.inspect_image(name).await {
+            Err(error) if status(&error) == Some(404) => {}
+            found => return found.map_err(failed),
+        }
+        self.pull(name).await?;
+        self.docker.inspect_image(name).await.map_err(failed)
+    }
+
+    /// Looks whether the user's next container has an image, and pulls none.
+    pub(super) async fn look_for_image(&self, names: &Names, name: &str) -> Result<(), RouteError> {
+        if let Some(progress) = self.pulling.progress() {
+            return Err(unavailable(format!(
+                "image {name} is being pulled ({progress}); commands wait for it"
+            )));
+        }
+        let servers = self.pinned.get().map_or(name, |pinned| pinned.id.as_str());
+        if self.image_id(&names.image()).await?.is_some() || self.image_id(servers).await?.is_some() {
+            return Ok(());
+        }
+        Err(match self.pinned.get() {
+            Some(_) => self.no_image(servers),
+            None => unavailable(format!("image {name} is not on this machine yet; the first command pulls it")),
+        })
     }
 
     pub(super) fn no_image(&self, image: &str) -> RouteError {

@@ -14,6 +14,7 @@
 //! | `container` | one life of a container: start, keeping its link, idle stop |
 //! | `spec`, `names` | what a container is made of, and what it is called |
 //! | `engine`, `images`, `networks` | the calls to the engine; `pinned` is the image that it uses as long as the server runs |
+//! | `pull` | pulling that image where it is missing |
 //! | `errors` | the engine's errors in words that say what to do |
 //! | `shared`, `user_state` | what outlives a container: of all users together, of one |
 //! | `paths` | the engine's paths, where this server runs in a container |
@@ -28,17 +29,22 @@ mod networks;
 pub(crate) mod own;
 mod paths;
 mod pinned;
+mod pull;
 mod shared;
 mod spec;
 mod user_state;
 
 use std::sync::Arc;
 
+use tokio::time::timeout;
+
 use crate::config::DockerConfig;
 use crate::driver::LinkHandle;
 use crate::error::RouteError;
+use crate::limits::DOCKER_LOOK_TIMEOUT;
 use crate::on_demand::Tasks;
 use crate::routing::User;
+use names::Names;
 use own::UserContainer;
 use shared::Shared;
 
@@ -83,6 +89,22 @@ impl DockerPlaces {
         if let Err(error) = self.container(user).retire().await {
             tracing::warn!(%error, user = user.key, "the container of a removed user cannot be stopped");
         }
+    }
+
+    /// Reports what is missing for a command to run, as the engine says it now; nothing is started or pulled.
+    pub(crate) async fn look(&self, user: &User) -> Result<(), RouteError> {
+        self.check()?;
+        let shared = &self.shared;
+        let look = async {
+            let engine = shared.engine().await?;
+            let names = Names::new(&engine.facts.owner, &user.key);
+            engine.look_for_image(&names, &shared.config.image).await
+        };
+        let late = |_| {
+            let seconds = DOCKER_LOOK_TIMEOUT.as_secs();
+            errors::unavailable(format!("its engine does not answer within {seconds} s; see `docker info`"))
+        };
+        timeout(DOCKER_LOOK_TIMEOUT, look).await.map_err(late)?
     }
 
     /// Reports what is known to be missing without asking the engine.

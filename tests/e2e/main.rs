@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;
+mod agent_pictures;
 mod agent_sessions;
 mod agent_subagents;
 mod agent_tasks;

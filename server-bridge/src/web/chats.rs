@@ -81,13 +81,28 @@ pub async fn list(
     Ok(Json(found.into_iter().map(view).collect()))
 }
 
+/// How a conversation is begun.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct NewChatQuery {
+    /// Whether the newest conversation in which nothing was said or set up yet will do, so that two wishes for a new one leave one
+    /// empty one. Not for programs that begin several at once.
+    #[serde(default)]
+    reuse_empty: bool,
+}
+
 /// Begin a conversation.
-#[utoipa::path(post, path = "/api/v1/chats", tag = "chats", responses((status = 201, body = ChatView)))]
+#[utoipa::path(post, path = "/api/v1/chats", tag = "chats", params(NewChatQuery),
+    responses((status = 201, body = ChatView)))]
 pub async fn create(
     State(state): State<AppState>,
     caller: Caller,
+    extract::Query(NewChatQuery { reuse_empty }): extract::Query<NewChatQuery>,
 ) -> Result<(StatusCode, Json<ChatView>), ApiError> {
-    let chat = state.chats.create(&caller.user).await?;
+    let chat = match reuse_empty {
+        true => state.chats.create_or_reuse(&caller.user).await?,
+        false => state.chats.create(&caller.user).await?,
+    };
     Ok((StatusCode::CREATED, Json(chat_view(chat))))
 }
 

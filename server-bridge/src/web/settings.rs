@@ -42,9 +42,7 @@ pub async fn show(
         let looked = state.router.look(&user, &route_request).await;
         let available = looked.is_ok();
         let (kind, online) = match place {
-            Target::Runner(name) => {
-                (ChoiceKind::Runner, connected.iter().any(|runner| runner.name == name))
-            }
+            Target::Runner(name) => (ChoiceKind::Runner, connected.iter().any(|runner| runner.name == name)),
             Target::Docker => (ChoiceKind::Docker, available),
             Target::Local => (ChoiceKind::None, available),
         };

@@ -106,7 +106,7 @@ export function createApi(onUnauthorized: () => void): Api {
     findChats: (query) => taken(client.GET("/api/v1/chats", { params: { query: { limit: CHAT_PAGE_COUNT, query } } })),
     renameChat: (id, title) => taken(client.PUT("/api/v1/chats/{id}", { ...chat(id), body: { title } })),
     forkChat: (id) => taken(client.POST("/api/v1/chats/{id}/fork", { ...chat(id), body: {} })),
-    newChat: () => taken(client.POST("/api/v1/chats")),
+    newChat: (reuse_empty = false) => taken(client.POST("/api/v1/chats", { params: { query: { reuse_empty } } })),
     deleteChat: async (id) => void (await client.DELETE("/api/v1/chats/{id}", chat(id))),
     messages: (id, before) => {
       const query = { limit: MESSAGE_PAGE_COUNT, before };

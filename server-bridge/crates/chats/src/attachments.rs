@@ -93,6 +93,24 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     })
 }
 
+/// The attachments that a message names at its end, each with its path and, where it says so, its place.
+pub(crate) fn attached(text: &str) -> Vec<(&str, Option<&str>)> {
+    let mut found: Vec<_> = text.lines().rev().map_while(named).take(ATTACHMENTS).collect();
+    found.reverse();
+    found
+        .into_iter()
+        .map(|reference| match reference.split_once(" on ") {
+            Some((path, place)) => (path, Some(place)),
+            None => (reference, None),
+        })
+        .collect()
+}
+
+/// The attachment that a line of a message names.
+fn named(line: &str) -> Option<&str> {
+    line.strip_prefix("[attached: ")?.strip_suffix(']').filter(|reference| is_reference(reference))
+}
+
 /// Whether it names an attachment: the path that an upload answered with, and where it says so the place.
 fn is_reference(reference: &str) -> bool {
     // A name holds no space.
@@ -240,6 +258,21 @@ mod tests {
             assert!(with_attachments(command, &[]).is_ok());
         }
         assert!(with_attachments("//usr is full", &[path]).is_ok());
+    }
+
+    #[test]
+    fn what_came_with_a_message_is_read_from_its_end_and_from_nowhere_else() {
+        let (a, b) =
+            (".sandbridge/attachments/0011aaff/a.png", ".sandbridge/attachments/0011aaff/b.png on laptop");
+        let text = with_attachments("look", &[a.to_owned(), b.to_owned()]).unwrap();
+        assert_eq!(attached(&text), [(a, None), (".sandbridge/attachments/0011aaff/b.png", Some("laptop"))]);
+        for quoted in [
+            format!("[attached: {a}]\nwhat is that?"),
+            "look\n\n[attached: ../../etc/passwd]".to_owned(),
+            format!("look at [attached: {a}]"),
+        ] {
+            assert_eq!(attached(&quoted), [], "{quoted}");
+        }
     }
 
     #[test]

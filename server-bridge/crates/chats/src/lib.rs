@@ -12,6 +12,8 @@
 //! | `languages` | the languages in which users read the server's texts |
 //! | `manage` | beginning, finding, naming and reading chats |
 //! | `attachments`, `export` | files with a message; a chat as a file |
+//! | `pictures` | the images that come with a message |
+//! | `titles` | the title that a model gives a chat |
 //! | `views` | chats and messages as documents of the HTTP API |
 //! | `commands/` | one file per command, and the table of them |
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
@@ -58,6 +60,7 @@ mod languages;
 pub mod limits;
 mod manage;
 pub mod models;
+mod pictures;
 mod preferences;
 mod prompt;
 mod queue;
@@ -71,6 +74,7 @@ mod shell;
 mod stored;
 pub mod subscriptions;
 mod tasks;
+mod titles;
 mod told;
 mod transcript;
 mod turns;

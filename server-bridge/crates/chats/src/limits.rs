@@ -102,6 +102,22 @@ pub const EXPORT_PAGE_ROWS: u32 = 100;
 pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
 /// The most files that come with one message.
 pub const ATTACHMENTS: usize = 16;
+/// The most images among them that a model is shown; of further ones it is told the paths.
+pub const SHOWN_IMAGES: usize = 8;
+/// How large those images are together at most, in bytes: what a provider takes in one request, with room for a conversation.
+pub const SHOWN_IMAGES_BYTES: usize = 12_000_000;
+/// How long their machine may take to hand them over; then the model is told the paths alone.
+pub const SHOWN_IMAGES_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
+/// The longest title that a model gives a chat, in characters.
+pub const MODEL_TITLE_CHARS: usize = 60;
+/// How much of the question and of the answer a title is made of, in characters each.
+pub const TITLE_SOURCE_CHARS: usize = 2_000;
+/// How many tokens a title may take.
+pub const TITLE_TOKENS: u32 = 200;
+/// How long a model may take for a title.
+pub const TITLE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+/// How many of a chat's first messages are looked at for a title.
+pub const TITLE_MESSAGES: u32 = 50;
 /// The longest name that such a file keeps, in bytes; a file system takes 255.
 pub const ATTACHMENT_NAME_BYTES: usize = 200;
 /// The longest name of the place that an attachment is on, in bytes.

@@ -99,6 +99,16 @@ impl ChatService {
         Ok(chat)
     }
 
+    /// The user's chat in which nothing was said yet, or a new one: so that two wishes for a new chat leave one empty one.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn create_or_reuse(&self, user: &User) -> Result<Chat> {
+        let chat = self.0.store.empty_chat(user.id).await?;
+        self.0.tell(user.id, ChatEvent::Chat(chat.clone()));
+        Ok(chat)
+    }
+
     /// Gives a chat a title.
     ///
     /// # Errors

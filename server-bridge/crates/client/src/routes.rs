@@ -178,6 +178,11 @@ impl Client {
         self.get("/api/v1/chats").await
     }
 
+    /// `POST /api/v1/chats`: the chat in which nothing was said yet, or a new one.
+    pub(crate) async fn empty_chat(&mut self) -> Answer<ChatView> {
+        read(&self.ask(Method::POST, "/api/v1/chats?reuse_empty=true").await?)
+    }
+
     /// `POST /api/v1/chats`.
     pub(crate) async fn new_chat(&mut self) -> Answer<ChatView> {
         read(&self.ask(Method::POST, "/api/v1/chats").await?)

@@ -4,8 +4,9 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS};
-use crate::sql::{Scope, query, query_as};
-use crate::{APPROVAL, ChatId, Store, UserId};
+use crate::messages::title_from;
+use crate::sql::{On, Scope, query, query_as, query_scalar};
+use crate::{APPROVAL, ChatId, MessageRole, Store, UserId};
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -31,17 +32,33 @@ impl Store {
     /// # Errors
     /// [`Error::Database`], also if the user was removed meanwhile.
     pub async fn create_chat(&self, user: UserId) -> Result<Chat> {
-        Ok(query_as(
-            "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,
-                COALESCE((SELECT value FROM settings WHERE user_id = $2 AND name = $4), 'ask'))
-             RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
+        create_in(self.database.writer(Scope::User(user)), user, self.now_ms()).await
+    }
+
+    /// The newest conversation of a user in which nothing was said or set up yet; begins one where there is none.
+    ///
+    /// # Errors
+    /// As for [`Store::create_chat`].
+    pub async fn empty_chat(&self, user: UserId) -> Result<Chat> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let empty: Option<Chat> = query_as(
+            "SELECT c.id, c.user_id, c.title, c.runner, c.created_at_ms, c.updated_at_ms FROM chats c
+             WHERE c.user_id = $1 AND c.title = '' AND c.runner IS NULL AND c.model IS NULL AND c.cwd = ''
+                AND c.parent_id IS NULL AND NOT c.is_copying
+                AND c.approval = COALESCE((SELECT s.value FROM settings s WHERE s.user_id = $1 AND s.name = $2), 'ask')
+                AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.chat_id = c.id)
+             ORDER BY c.created_at_ms DESC, c.id LIMIT 1",
         )
-        .bind(ChatId::random())
         .bind(user)
-        .bind(self.now_ms())
         .bind(APPROVAL)
-        .fetch_one(self.database.writer(Scope::User(user)))
-        .await?)
+        .fetch_optional(&mut transaction)
+        .await?;
+        let chat = match empty {
+            Some(chat) => chat,
+            None => create_in(&mut transaction, user, self.now_ms()).await?,
+        };
+        transaction.commit().await?;
+        Ok(chat)
     }
 
     /// A user's conversation.
@@ -82,6 +99,39 @@ impl Store {
         .fetch_optional(self.database.writer(Scope::User(user)))
         .await?
         .ok_or_else(|| Error::not_found("chat", id))
+    }
+
+    /// Gives a conversation a title in the place of the one that its first message gave it; `None` where it has another one, which
+    /// a person gave it, or is gone. It stays where it is among the others.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn replace_automatic_title(
+        &self,
+        user: UserId,
+        id: &ChatId,
+        title: &str,
+    ) -> Result<Option<Chat>> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let first: Option<String> =
+            query_scalar("SELECT text FROM messages WHERE chat_id = $1 AND role = $2 ORDER BY id LIMIT 1")
+                .bind(id)
+                .bind(MessageRole::User)
+                .fetch_optional(&mut transaction)
+                .await?;
+        let Some(first) = first else { return Ok(None) };
+        let chat = query_as(
+            "UPDATE chats SET title = $1 WHERE id = $2 AND user_id = $3 AND title = $4 AND NOT is_copying
+             RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
+        )
+        .bind(title.chars().take(TITLE_MAX_CHARS).collect::<String>())
+        .bind(id)
+        .bind(user)
+        .bind(title_from(&first))
+        .fetch_optional(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(chat)
     }
 
     /// Binds a conversation to a place, or with `None` lets it follow the active runner again. Whether it is a valid
@@ -131,4 +181,19 @@ impl Store {
             .await?;
         if deleted.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }
+}
+
+/// Begins a conversation, by itself or as a part of a transaction.
+async fn create_in(executor: impl On<'_>, user: UserId, now_ms: i64) -> Result<Chat> {
+    Ok(query_as(
+        "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,
+            COALESCE((SELECT value FROM settings WHERE user_id = $2 AND name = $4), 'ask'))
+         RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
+    )
+    .bind(ChatId::random())
+    .bind(user)
+    .bind(now_ms)
+    .bind(APPROVAL)
+    .fetch_one(executor)
+    .await?)
 }

@@ -281,7 +281,7 @@ fn check_sizes(text: &str, document_json: Option<&str>) -> Result<()> {
 }
 
 /// The beginning of a text on one line.
-fn title_from(text: &str) -> String {
+pub(crate) fn title_from(text: &str) -> String {
     let mut title = String::new();
     for word in text.split_whitespace() {
         if !title.is_empty() {

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use llm::Content;
+use sandbox::{Range, Sandbox};
 
 use crate::limits::{IMAGE_BYTES, IMAGE_SIDE_PIXELS};
 
@@ -16,6 +17,24 @@ struct Image {
     height: u32,
     /// Whether its end is there.
     is_whole: bool,
+}
+
+/// A file as an image for the model; `None` for one that is no image that can be shown, or cannot be read.
+pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
+    let mut reader = sandbox.read_file(path.as_bytes(), Range::default()).await.ok()?;
+    if reader.size_bytes() > IMAGE_BYTES as u64 {
+        return None;
+    }
+    let mut content = Vec::new();
+    while let Some(piece) = reader.next().await {
+        let is_beginning = content.is_empty();
+        content.extend_from_slice(&piece.ok()?);
+        // What is no image need not be read whole.
+        if content.len() > IMAGE_BYTES || is_beginning && look(&content).is_none() {
+            return None;
+        }
+    }
+    shown(&content)?.ok().map(|(_, image)| image)
 }
 
 /// An image for the model and a word about it; nothing for what is none.

@@ -38,7 +38,7 @@ mod file_create;
 mod file_replace;
 mod glob;
 mod grep;
-mod image;
+pub mod image;
 pub mod internet;
 pub mod limits;
 mod memory;

@@ -166,10 +166,10 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
   };
   let beginning = 0;
   /** Makes a chat; `made` is called before anything else can be opened. */
-  const begin = async (made: (id: string) => void) => {
+  const begin = async (made: (id: string) => void, reuseEmpty = false) => {
     beginning += 1;
     try {
-      const chat = await api.newChat();
+      const chat = await api.newChat(reuseEmpty);
       dispatch({ type: "chat_received", chat });
       made(chat.id);
       return chat.id;
@@ -194,7 +194,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    newChat: async () => void (await begin(openBegun)),
+    // A second click finds the chat of the first one, as long as nothing was said in it.
+    newChat: async () => void (await begin(openBegun, true)),
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();

@@ -185,6 +185,26 @@ impl Models {
         self.chain(house, user, &known, picked).await
     }
 
+    /// The swift model of the subscription that a chat asks; `None` where that has none.
+    ///
+    /// # Errors
+    /// As [`Models::of_chat`].
+    pub(crate) async fn swift_of_chat(
+        &self,
+        house: &Services,
+        user: &User,
+        chat: &ChatId,
+    ) -> Result<Option<ModelSetup>> {
+        let known = self.known(house, user).await?;
+        let chosen = self.chosen(house, user, Some(chat)).await?;
+        let chosen = chosen.as_deref().map(Choice::parse).transpose()?;
+        let subscription = known.pick(chosen.as_ref(), None)?.subscription;
+        let Some(model) = known.subscription(&subscription)?.models.get(&Tier::Swift).cloned() else {
+            return Ok(None);
+        };
+        self.setup(house, user, &known, &Picked { subscription, model }).await.map(Some)
+    }
+
     /// A model and those that stand in for it.
     async fn chain(&self, house: &Services, user: &User, known: &Known, first: Picked) -> Result<ModelChain> {
         let setup = self.setup(house, user, known, &first).await?;

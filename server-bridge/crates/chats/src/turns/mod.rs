@@ -18,9 +18,10 @@ use store::{ChatId, MessageId, MessageRole, TurnId, TurnStatus, User};
 use tokio_util::sync::CancellationToken;
 
 use crate::house::House;
+use crate::pictures;
 use crate::queue::{Job, Waiting, Worker};
 use crate::stored::{Screen, Stored, reply, to_json};
-use crate::{ChatEvent, Result, document};
+use crate::{ChatEvent, Result, document, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::limits::REASONING_SHOWN_BYTES;
@@ -38,10 +39,12 @@ pub(crate) async fn post(
     (said, text): (MessageId, &str),
 ) -> Result<Option<store::Message>> {
     let Some(place) = house.queue.reserve(user.id, chat) else { return Ok(None) };
+    let images = pictures::of_message(house, user, chat, text).await;
+    let content = std::iter::once(Content::Text(text.to_owned())).chain(images).collect();
+    let item = history::to_json(&Message::User(content));
     let document = to_json(&reply(TurnStatus::Queued));
     let role = MessageRole::Assistant;
     let shown = house.store.append_message(user.id, chat, role, "", Some(&document)).await?;
-    let item = history::to_json(&Message::User(vec![Content::Text(text.to_owned())]));
     // Its message is there, and would wait for ever without it.
     let queued = house.store.queue_turn(user.id, chat, Some(said), shown.id, &item);
     let turn = store::patiently(queued).await?;
@@ -79,6 +82,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                 Job::Turn(Waiting { turn, message }) => {
                     let (ports, ancestry) = top(service, user, chat, turn);
                     of(service, user, chat, (turn, message), cancelled, &ports, &ancestry).run().await;
+                    titles::give_soon(service, user, chat);
                 }
                 Job::Compress => compress(service, user, chat, cancelled).await,
             }

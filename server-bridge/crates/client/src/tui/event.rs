@@ -150,7 +150,7 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
             Answer::Done
         }
         Effect::Cancel { chat } => Answer::Cancelled(client.cancel_chat(chat).await?.cancelled),
-        Effect::NewChat => Answer::Chat(client.new_chat().await?),
+        Effect::NewChat => Answer::Chat(client.empty_chat().await?),
         Effect::Fork { chat } => Answer::Chat(client.fork_chat(chat).await?),
         Effect::Rename { chat, title } => {
             client.rename_chat(chat, title.clone()).await?;

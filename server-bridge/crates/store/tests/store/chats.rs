@@ -139,3 +139,46 @@ async fn a_deleted_conversation_takes_its_messages_along() {
     assert!(matches!(store.messages(ann, &chat.id, None, 10).await, Err(Error::NotFound { .. })));
     assert!(matches!(store.delete_chat(ann, &chat.id).await, Err(Error::NotFound { .. })));
 }
+
+#[tokio::test]
+async fn an_automatic_title_is_replaced_and_one_that_a_person_gave_is_not() {
+    let (store, clock) = store().await;
+    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
+    let (chat, other) = (store.create_chat(ann).await.unwrap(), store.create_chat(ann).await.unwrap());
+    let replace = async |user, chat: &store::Chat| {
+        let replaced = store.replace_automatic_title(user, &chat.id, "Builds").await.unwrap();
+        replaced.map(|chat| chat.title)
+    };
+    assert_eq!(replace(ann, &chat).await, None, "nothing was said");
+    say(&store, &chat, "how do I\nbuild it?").await;
+    say(&store, &other, "hello").await;
+    say(&store, &other, "more").await;
+    assert_eq!(replace(bob, &chat).await, None, "another user's");
+    let before_ms = store.chat(ann, &chat.id).await.unwrap().updated_at_ms;
+    clock.advance(1);
+    assert_eq!(replace(ann, &chat).await.as_deref(), Some("Builds"));
+    assert_eq!(store.chat(ann, &chat.id).await.unwrap().updated_at_ms, before_ms, "it stays where it is");
+    store.rename_chat(ann, &other.id, "Mine").await.unwrap();
+    assert_eq!(replace(ann, &other).await, None);
+    assert_eq!(store.chat(ann, &other.id).await.unwrap().title, "Mine");
+}
+
+#[tokio::test]
+async fn an_empty_conversation_is_used_again_until_something_is_said_or_set_up_in_it() {
+    let (store, _) = store().await;
+    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
+    let chat = store.empty_chat(ann).await.unwrap();
+    assert_eq!(store.empty_chat(ann).await.unwrap().id, chat.id);
+    assert_ne!(store.empty_chat(bob).await.unwrap().id, chat.id);
+    assert_eq!(store.chats(ann, 10).await.unwrap().len(), 1);
+    store.set_approval(ann, &chat.id, "full").await.unwrap();
+    let second = store.empty_chat(ann).await.unwrap();
+    assert_ne!(second.id, chat.id, "nobody finds an approval mode that they did not set");
+    store.bind_chat_runner(ann, &second.id, Some("laptop")).await.unwrap();
+    let third = store.empty_chat(ann).await.unwrap();
+    assert_ne!(third.id, second.id);
+    say(&store, &third, "hello").await;
+    assert_ne!(store.empty_chat(ann).await.unwrap().id, third.id);
+    let (one, other) = tokio::join!(store.empty_chat(ann), store.empty_chat(ann));
+    assert_eq!(one.unwrap().id, other.unwrap().id);
+}

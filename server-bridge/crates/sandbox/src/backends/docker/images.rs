@@ -80,7 +80,9 @@ impl Engine {
         }
         Err(match self.pinned.get() {
             Some(_) => self.no_image(servers),
-            None => unavailable(format!("image {name} is not on this machine yet; the first command pulls it")),
+            None => {
+                unavailable(format!("image {name} is not on this machine yet; the first command pulls it"))
+            }
         })
     }
 

@@ -28,8 +28,13 @@ impl Pull {
     /// The progress in words; `None` where nothing is pulled.
     pub(super) fn progress(&self) -> Option<String> {
         let layers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (came, all) = layers.as_ref()?.values().fold((0, 0), |(came, all), one| (came + one.0, all + one.1));
-        Some(if all == 0 { "it has begun".to_owned() } else { format!("{} of {} MiB", came / MIB, all / MIB) })
+        let (came, all) =
+            layers.as_ref()?.values().fold((0, 0), |(came, all), one| (came + one.0, all + one.1));
+        Some(if all == 0 {
+            "it has begun".to_owned()
+        } else {
+            format!("{} of {} MiB", came / MIB, all / MIB)
+        })
     }
 
     fn set(&self, layers: Option<Layers>) {

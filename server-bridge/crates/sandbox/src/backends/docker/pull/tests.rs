@@ -64,7 +64,9 @@ impl ScriptedEngine {
                     () => ("404 Not Found", r#"{"message":"no such thing"}"#),
                 };
                 let length = body.len();
-                let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}");
+                let head = format!(
+                    "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}"
+                );
                 stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await
             };
             if answer.is_err() {
@@ -102,7 +104,8 @@ async fn looked(engine: &Engine, words: &str) -> String {
 
 #[tokio::test]
 async fn an_absent_image_is_pulled_at_the_first_use_and_a_look_tells_how_far_it_is() {
-    let (scripted, config, _directory) = ScriptedEngine::start("{\"status\":\"Pull complete\",\"id\":\"a\"}\n");
+    let (scripted, config, _directory) =
+        ScriptedEngine::start("{\"status\":\"Pull complete\",\"id\":\"a\"}\n");
     let engine = Engine::connect(&config).await.unwrap();
     looked(&engine, "is not on this machine yet").await;
     let (pinned, ()) = tokio::join!(engine.pinned(IMAGE), async {

@@ -30,7 +30,7 @@ async fn errors_are_in_the_language_that_the_request_asks_for() {
     assert_eq!(message(Some("fr, en;q=0.5")).await, english);
     let chinese = message(Some("zh-CN,zh;q=0.9,en;q=0.8")).await;
     assert!(chinese.contains("会话"), "{chinese}");
-    let anonymous = reqwest::Client::new().get(server.url("/me")).header("accept-language", "zh");
+    let anonymous = reqwest::Client::new().get(server.url("/api/v1/chats")).header("accept-language", "zh");
     let answer = json(anonymous.send().await.unwrap()).await;
     assert_eq!(answer["error"]["message"], "你尚未登录，或登录已过期；请重新登录");
     server.stop().await;

@@ -182,7 +182,9 @@ mod tests {
     fn lines_are_translated_one_by_one_and_what_is_unknown_stays() {
         let text = "There is no command /x. There are:\n\nfoo bar\n\nA command has 120 seconds.";
         assert_eq!(zh(text), "没有命令 /x。可用的命令：\n\nfoo bar\n\n每条命令限时 120 秒。");
-        for own in ["hello", "", "runners", "there is no such thing", "a runner laptop is offline again", "   "] {
+        for own in
+            ["hello", "", "runners", "there is no such thing", "a runner laptop is offline again", "   "]
+        {
             assert_eq!(zh(own), own);
         }
         assert_eq!(Language::English.translated("runner laptop is offline"), "runner laptop is offline");

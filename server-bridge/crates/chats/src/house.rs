@@ -9,6 +9,7 @@ use agent::engine::{AtWork, PromptParts};
 use agent::hooks::Hooks;
 use agent::tool::Registry;
 use api::document::ExecDocument;
+use api::language::Language;
 use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, UserId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -61,6 +62,16 @@ impl Deref for House {
 }
 
 impl House {
+    /// A text of the server itself as this user reads it.
+    pub(crate) fn in_words_of(&self, user: UserId, text: &str) -> String {
+        self.languages.of(user).translated(text).into_owned()
+    }
+
+    /// The language in which this user reads the server's texts.
+    pub(crate) fn language(&self, user: UserId) -> Language {
+        self.languages.of(user)
+    }
+
     pub(crate) async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
         self.store.set_approval(user.id, chat, mode.as_str()).await?;
         let entry = AuditEntry {

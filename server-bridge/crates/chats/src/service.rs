@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use api::language::Language;
 use execs::{Ledger, Recorded};
 use sandbox::SandboxRouter;
 use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
@@ -220,6 +221,18 @@ impl ChatService {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         self.0.execs.shutdown().await;
+    }
+}
+
+impl ChatService {
+    /// Notes the language in which a user's client shows texts: messages of the server to this user are in it from now on.
+    pub fn speaks(&self, user: UserId, language: Language) {
+        self.0.languages.set(user, language);
+    }
+
+    /// The language in which a user's client shows texts.
+    pub fn language(&self, user: UserId) -> Language {
+        self.0.languages.of(user)
     }
 }
 

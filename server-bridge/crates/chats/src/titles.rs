@@ -95,7 +95,7 @@ async fn ask(
 /// What a model said, as a title: its first line, without the marks that models put around one.
 fn title(said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    let line: String = line.chars().filter(|c| !c.is_control() || c.is_whitespace()).collect();
     let line = line.strip_prefix("Title:").unwrap_or(&line);
     let is_mark = |c: char| c.is_whitespace() || "\"'`*#“”‘’「」『』《》".contains(c);
     let line = line.trim_matches(is_mark).trim_end_matches(['.', '。']).trim_matches(is_mark);

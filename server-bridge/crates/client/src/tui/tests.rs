@@ -2,9 +2,11 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Cell;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
 use super::event::{Answer, Effect, Event};
 use super::state::{Focus, Overlay, Scroll, State};
@@ -92,9 +94,22 @@ impl Person {
     fn sees(&self) -> String {
         let buffer = self.terminal.backend().buffer();
         let width = usize::from(buffer.area.width);
-        let lines =
-            buffer.content.chunks(width).map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>());
-        lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        // A wide character covers the cell after it, whatever stands there.
+        let symbols = |row: &[Cell]| {
+            let (mut line, mut at) = (String::new(), 0);
+            while let Some(cell) = row.get(at) {
+                line.push_str(cell.symbol());
+                at += cell.symbol().width().max(1);
+            }
+            line
+        };
+        buffer
+            .content
+            .chunks(width)
+            .map(symbols)
+            .map(|line| line.trim_end().to_owned())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     fn wanted(&mut self) -> Vec<Effect> {

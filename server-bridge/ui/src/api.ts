@@ -52,7 +52,7 @@ export interface Api {
   findChats(query: string): Promise<Chat[]>;
   renameChat(id: string, title: string): Promise<Chat>;
   forkChat(id: string): Promise<Chat>;
-  newChat(): Promise<Chat>;
+  newChat(reuseEmpty?: boolean): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
   /** The same `sendId` again does nothing twice, and is answered as before. */

@@ -202,5 +202,3 @@ pub const MCP_PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The longest path of a workspace in the line that is pasted on a machine, in bytes: Linux's `PATH_MAX`.
 pub const WORKSPACE_BYTES: usize = 4_096;
-/// The largest body of an error that is put into another language, in bytes: no error is larger.
-pub const ERROR_BODY_BYTES: usize = 64 * 1024;

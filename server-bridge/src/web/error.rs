@@ -60,6 +60,8 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        // What puts its text into another language takes it from here.
+        response.extensions_mut().insert(self);
         response
     }
 }

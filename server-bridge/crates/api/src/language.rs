@@ -114,10 +114,16 @@ fn whole(table: &[Row], text: &str, depth: usize) -> Option<String> {
     let rows = table.iter().filter_map(|(english, other)| Some((english, other, filled(english, text)?)));
     let (_, other, words) =
         rows.max_by_key(|(english, ..)| english.len() - 2 * english.matches("{}").count())?;
-    let mut said = (*other).to_owned();
-    for (at, word) in words.iter().enumerate() {
-        let word = depth.checked_sub(1).and_then(|depth| translated(table, word, depth));
-        said = said.replace(&format!("{{{at}}}"), word.as_deref().unwrap_or(words[at]));
+    let mut said = String::new();
+    // The words are put in once: one that looks like a place for another stays as it is.
+    let mut pieces = other.split('{');
+    said.push_str(pieces.next()?);
+    for piece in pieces {
+        let (at, rest) = piece.split_once('}')?;
+        let word = *words.get(at.parse::<usize>().ok()?)?;
+        let within = depth.checked_sub(1).and_then(|depth| translated(table, word, depth));
+        said.push_str(within.as_deref().unwrap_or(word));
+        said.push_str(rest);
     }
     Some(said)
 }
@@ -165,6 +171,12 @@ mod tests {
         ] {
             assert_eq!(Language::of_locale(locale), language, "{locale:?}");
         }
+    }
+
+    #[test]
+    fn a_word_that_looks_like_a_place_for_another_stays() {
+        let table = &[("{} is not {}", "{0} 不是 {1}")];
+        assert_eq!(in_table(table, "{1} is not {0}").as_deref(), Some("{1} 不是 {0}"));
     }
 
     #[test]

@@ -98,8 +98,8 @@ async fn bind_chat(
     let bound = house.store.bind_chat_runner(user.id, chat, choice).await?;
     house.tell(user.id, ChatEvent::Chat(bound.clone()));
     let route_request = execs::chat_route_request(&house.store, user.id, Some(chat)).await?;
-    let checked = house.router.check(&execs::sandbox_user(user), &route_request);
-    Ok((bound, checked.err().map(|warning| warning.to_string())))
+    let looked = house.router.look(&execs::sandbox_user(user), &route_request).await;
+    Ok((bound, looked.err().map(|warning| warning.to_string())))
 }
 
 /// Somewhere commands can go, and how it stands.
@@ -129,7 +129,8 @@ async fn places(house: &House, of: &User) -> Result<Vec<Place>> {
     for place in [Target::Docker, Target::Local] {
         let name = place.name().to_owned();
         let route_request = RouteRequest { choice: Choice::Place(place), registered: Vec::new() };
-        let state = if router.check(&user, &route_request).is_ok() { "available" } else { "not available" };
+        let state =
+            if router.look(&user, &route_request).await.is_ok() { "available" } else { "not available" };
         places.push(Place { name, state: state.to_owned() });
     }
     Ok(places)

@@ -1,45 +1,32 @@
-/** Light, dark, or as the system has it: kept in the browser, since each screen has its own light. */
+/** What a page looks like: kept in the browser, since each screen has its own light and its own distance. */
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
-const KEY = "sandbridge.theme";
-
-/** The kept choice; anything else that is found there counts as "system". */
-export function keptTheme(): Theme {
-  const kept = window.localStorage.getItem(KEY);
-  return THEMES.find((theme) => theme === kept) ?? "system";
-}
-
-/** Shows a theme, which `base.css` does by `data-theme`, and keeps it. */
-export function chooseTheme(theme: Theme): void {
-  window.localStorage.setItem(KEY, theme);
-  showTheme(theme);
-}
-
-export function showTheme(theme: Theme): void {
-  if (theme === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-}
-
-/** The sizes of the page's text; each screen has its own, as it has its own light. */
+/** The sizes of the page's text. */
 export const SIZES = ["small", "usual", "large", "huge"] as const;
 export type Size = (typeof SIZES)[number];
 
-const SIZE_KEY = "sandbridge.size";
-
-/** The kept choice; anything else that is found there counts as "usual". */
-export function keptSize(): Size {
-  const kept = window.localStorage.getItem(SIZE_KEY);
-  return SIZES.find((size) => size === kept) ?? "usual";
+/** A choice that is kept under a name, and shown by `base.css` through `data-NAME`, which the usual choice leaves out. */
+function choice<Value extends string>(name: string, values: readonly Value[], usual: Value) {
+  const key = `sandbridge.${name}`;
+  const show = (value: Value): void => {
+    if (value === usual) delete document.documentElement.dataset[name];
+    else document.documentElement.dataset[name] = value;
+  };
+  return {
+    /** The kept choice; anything else that is found there counts as the usual one. */
+    kept: (): Value => {
+      const kept = window.localStorage.getItem(key);
+      return values.find((value) => value === kept) ?? usual;
+    },
+    show,
+    /** Shows it and keeps it. */
+    choose: (value: Value): void => {
+      window.localStorage.setItem(key, value);
+      show(value);
+    },
+  };
 }
 
-/** Shows a size, which `base.css` does by `data-size`, and keeps it. */
-export function chooseSize(size: Size): void {
-  window.localStorage.setItem(SIZE_KEY, size);
-  showSize(size);
-}
-
-export function showSize(size: Size): void {
-  if (size === "usual") delete document.documentElement.dataset.size;
-  else document.documentElement.dataset.size = size;
-}
+export const { kept: keptTheme, show: showTheme, choose: chooseTheme } = choice<Theme>("theme", THEMES, "system");
+export const { kept: keptSize, show: showSize, choose: chooseSize } = choice<Size>("size", SIZES, "usual");

@@ -4,7 +4,7 @@ const SYSTEM = "(prefers-color-scheme: dark)";
 
 /** Whether the page is dark: as was chosen, else as the system is. */
 export function useDark(): boolean {
-  return useSyncExternalStore(watch, isDark);
+  return useSyncExternalStore(watchDark, isDark);
 }
 
 function isDark(): boolean {
@@ -12,7 +12,8 @@ function isDark(): boolean {
   return theme === "dark" || (theme !== "light" && window.matchMedia(SYSTEM).matches);
 }
 
-function watch(onChange: () => void): () => void {
+/** Calls `onChange` when the page turns light or dark; returns how to stop that. */
+export function watchDark(onChange: () => void): () => void {
   const system = window.matchMedia(SYSTEM);
   const chosen = new MutationObserver(onChange);
   chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });

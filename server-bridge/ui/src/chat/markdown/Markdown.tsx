@@ -7,8 +7,7 @@ import { openPanel } from "../../panels/open";
 import { CodeBlock, DrawnBlock } from "./CodeBlock";
 import { pathOf, safeAddress } from "./links";
 import { honestMath, mayHaveMath, withDollars } from "./math";
-import { useHighlight } from "./useHighlight";
-import { useMath } from "./useMath";
+import { useHighlight, useMath } from "./latePlugin";
 import "./markdown.css";
 
 const Formula = lazy(() => import("./Formula"));

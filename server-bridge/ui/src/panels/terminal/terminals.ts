@@ -7,7 +7,7 @@ import { execs } from "../requests";
 import { type Preferences, boundedFont, keepPreferences, keptPreferences } from "./preferences";
 import { type Kept, TerminalSession, type TerminalView } from "./session";
 import { randomId } from "../../lib/randomId";
-import { watchTheme } from "./theme";
+import { watchDark } from "../../lib/useDark";
 
 export interface Snapshot {
   tabs: TerminalView[];
@@ -28,7 +28,7 @@ export class Terminals {
   private leave: () => void = () => {};
 
   constructor() {
-    watchTheme(() => this.each((session) => session.screen.applyTheme()));
+    watchDark(() => this.each((session) => session.screen.applyTheme()));
     watchNetwork(
       () => this.each((session) => session.retry()),
       () => this.each((session) => session.reconnect()),

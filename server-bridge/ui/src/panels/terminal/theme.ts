@@ -30,15 +30,3 @@ export function readTheme(): ITheme {
   probe.remove();
   return theme;
 }
-
-/** Calls `onChange` when the page turns light or dark; returns how to stop that. */
-export function watchTheme(onChange: () => void): () => void {
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const chosen = new MutationObserver(onChange);
-  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-  system.addEventListener("change", onChange);
-  return () => {
-    chosen.disconnect();
-    system.removeEventListener("change", onChange);
-  };
-}

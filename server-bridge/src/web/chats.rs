@@ -234,7 +234,7 @@ pub async fn set_runner(
     Ok(Json(BoundView { chat: chat_view(chat), warning }))
 }
 
-/// An id that is none is nobody's chat.
+/// Reads a chat's id from a path. Text that is no id gets the answer of a chat that is not there.
 pub(super) fn chat_id(text: &str) -> Result<ChatId, ApiError> {
     ChatId::parse(text).map_err(|_| ApiError::new("not_found", "there is no such chat"))
 }

@@ -256,7 +256,10 @@ pub(super) const TABLE: &[Row] = &[
         "/approval ask        更改文件或运行命令前询问",
     ),
     ("/approval auto-edit  ask before a command runs", "/approval auto-edit  运行命令前询问"),
-    ("/approval full       do not ask", "/approval full       不询问"),
+    (
+        "/approval full       ask only for the privileged user and settings",
+        "/approval full       仅在使用特权用户或更改设置时询问",
+    ),
     ("Choose one of: plan, ask, auto-edit, full.", "请选择：plan、ask、auto-edit、full。"),
     ("Write the command after the exclamation mark, like !ls -l", "请在感叹号后写命令，例如 !ls -l"),
     (

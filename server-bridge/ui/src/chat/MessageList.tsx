@@ -3,7 +3,7 @@ import { createContext, type RefObject, useContext, useImperativeHandle, useMemo
 import { useTranslation } from "react-i18next";
 import { Virtuoso, type VirtuosoHandle } from "react-virtuoso";
 import { useAction } from "../lib/useAction";
-import { DRAWN_BEYOND_PX, STICK_TO_END_PX } from "../limits";
+import { DRAWN_BEYOND_PX } from "../limits";
 import { useActions, useAppState, useSelected } from "../state/context";
 import type { Pending } from "../state/outbox";
 import type { Message } from "../types";
@@ -11,6 +11,7 @@ import { FIRST_INDEX, type Item, itemsOf, moved, type Position, speakingOf } fro
 import { MessageItem } from "./MessageItem";
 import { PendingItem } from "./PendingItem";
 import { TurnEnd } from "./TurnEnd";
+import { useFollowEnd } from "./useFollowEnd";
 import styles from "./chat.module.css";
 
 export interface ListHandle {
@@ -35,11 +36,8 @@ export function MessageList({ pending, handle }: Props) {
   const list = useRef<VirtuosoHandle>(null);
   // A list that must find its end first is unseen until it has; one that has just begun is there at once.
   const [opensAtEnd] = useState(() => items.length > FEW_ITEMS_COUNT);
-  const [atEnd, setAtEnd] = useState(true);
-  // The newest item when the end went out of view.
-  const [seen, setSeen] = useState<string | null>(null);
-  const unseen = atEnd || seen === null ? 0 : items.length - 1 - items.findLastIndex((item) => item.key === seen);
-  const showEnd = () => list.current?.scrollToIndex({ index: "LAST", align: "end" });
+  const { atEnd, showEnd, props } = useFollowEnd(list);
+  const unseen = useUnseen(items, atEnd);
   useImperativeHandle(handle, () => ({
     showEnd,
     showQuestion: (messageId) => {
@@ -70,12 +68,7 @@ export function MessageList({ pending, handle }: Props) {
           components={COMPONENTS}
           // Few above: their heights are guessed until they are drawn, and what is in view moves by what was wrong.
           increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
-          atBottomThreshold={STICK_TO_END_PX}
-          atBottomStateChange={(isAtEnd) => {
-            setAtEnd(isAtEnd);
-            setSeen(isAtEnd ? null : (items.at(-1)?.key ?? null));
-          }}
-          followOutput={(isAtEnd) => (isAtEnd ? "auto" : false)}
+          {...props}
           startReached={() => {
             if (more) void older.run();
           }}
@@ -89,6 +82,15 @@ export function MessageList({ pending, handle }: Props) {
       )}
     </div>
   );
+}
+
+/** How many items came since the end went out of view. */
+function useUnseen(items: Item[], atEnd: boolean): number {
+  // The newest item when it did.
+  const [seen, setSeen] = useState<string | null>(null);
+  const newest = atEnd ? null : (seen ?? items.at(-1)?.key ?? null);
+  if (newest !== seen) setSeen(newest);
+  return newest === null ? 0 : items.length - 1 - items.findLastIndex((item) => item.key === newest);
 }
 
 function usePosition(items: Item[]): Position {

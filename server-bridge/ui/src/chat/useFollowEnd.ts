@@ -1,0 +1,40 @@
+/** Keeps a virtual list at its end while messages come and grow, until its reader scrolls up. */
+import { type RefObject, type UIEvent, useRef, useState } from "react";
+import type { VirtuosoHandle } from "react-virtuoso";
+import { STICK_TO_END_PX } from "../limits";
+
+/**
+ * What Virtuoso needs for it. It compares positions alone, so that a message which grows past the end within one frame looks to it
+ * like a reader who left. Here a reader leaves only by a scroll that goes up while the list becomes no shorter.
+ */
+export function useFollowEnd(list: RefObject<VirtuosoHandle | null>) {
+  const [atEnd, setAtEnd] = useState(true);
+  const following = useRef(true);
+  const last = useRef({ top: 0, height: 0 });
+  const showEnd = () => list.current?.scrollToIndex({ index: "LAST", align: "end" });
+  const follow = () => {
+    if (following.current) showEnd();
+  };
+  return {
+    atEnd,
+    showEnd,
+    props: {
+      onScroll: ({ currentTarget: { scrollTop: top, scrollHeight: height, clientHeight } }: UIEvent<HTMLElement>) => {
+        if (height - clientHeight - top <= STICK_TO_END_PX) following.current = true;
+        else if (top < last.current.top && height >= last.current.height) {
+          following.current = false;
+          setAtEnd(false);
+        }
+        last.current = { top, height };
+      },
+      followOutput: () => (following.current ? ("auto" as const) : false),
+      totalListHeightChanged: follow,
+      atBottomThreshold: STICK_TO_END_PX,
+      atBottomStateChange: (isAtEnd: boolean) => {
+        if (isAtEnd) setAtEnd(true);
+        else if (following.current) showEnd();
+        else setAtEnd(false);
+      },
+    },
+  };
+}

@@ -17,7 +17,8 @@ export default defineConfig({
     actionTimeout: EXPECT_MS,
     trace: "off",
     launchOptions: {
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      // Chromium without its own window, which costs a third of the time of every test.
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
     },
   },

@@ -1,13 +1,14 @@
 //! Sub-agents of a chat, and what their user wants of every agent and lets it keep.
 
 use agent::approval::Mode;
+use agent::tool::visible;
 use api::chat::SubAgentView;
-use api::settings::{MemoryView, PreferencesView};
+use api::settings::{ApprovalRuleView, MemoryView, PreferencesView};
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::{Memory, Preferences, SubAgent};
+use chats::{ApprovalRule, Memory, Preferences, SubAgent};
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
@@ -23,6 +24,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Look, route!(list))
         .add(Access::Full, route!(preferences))
         .add(Access::Full, route!(set_preferences))
+        .add(Access::Full, route!(approval_rules))
+        .add(Access::Full, route!(revoke_approval_rule))
         .add(Access::Full, route!(memories))
         .add(Access::Full, route!(forget))
 }
@@ -63,6 +66,29 @@ pub async fn set_preferences(
     let approval = approval.map(mode).transpose()?;
     let wanted = Preferences { instructions, language, approval };
     Ok(Json(preferences_view(state.chats.set_preferences(&caller.user, &wanted).await?)))
+}
+
+/// The tool calls that the caller allowed for good, in all of their chats; the newest first.
+#[utoipa::path(get, path = "/api/v1/approvals", tag = "settings", responses((status = 200, body = [ApprovalRuleView])))]
+pub async fn approval_rules(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<Vec<ApprovalRuleView>>, ApiError> {
+    let rules = state.chats.approval_rules(caller.user.id).await?;
+    Ok(Json(rules.into_iter().map(approval_rule_view).collect()))
+}
+
+/// Revoke an approval: the next such call asks again.
+#[utoipa::path(delete, path = "/api/v1/approvals/{id}", tag = "settings",
+    params(("id" = i64, Path)), responses((status = 204), (status = 404)))]
+pub async fn revoke_approval_rule(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let id = id.parse().map_err(|_| ApiError::invalid("an approval's id is a number"))?;
+    state.chats.revoke_approval_rule(&caller.user, id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// What agents keep of the caller from chat to chat, by name.
@@ -106,4 +132,19 @@ fn preferences_view(Preferences { instructions, language, approval }: Preference
 
 fn memory_view(memory: Memory) -> MemoryView {
     MemoryView { name: memory.name, text: memory.text, updated_at: memory.updated_at_ms }
+}
+
+fn approval_rule_view(rule: ApprovalRule) -> ApprovalRuleView {
+    // A subject that a later version writes differently is shown as it is.
+    let subject: Vec<String> =
+        serde_json::from_str(&rule.subject).unwrap_or_else(|_| vec![rule.subject.clone()]);
+    ApprovalRuleView {
+        id: rule.id,
+        chat_id: rule.chat_id.to_string(),
+        chat_title: rule.chat_title,
+        tool: rule.tool,
+        subject: subject.iter().map(|part| visible::whole(part)).collect(),
+        scope: rule.scope,
+        created_at: rule.created_at_ms,
+    }
 }

@@ -76,3 +76,29 @@ test("what a command says never stands where the page's own words stand", async 
   await card.getByRole("button", { name: "Deny" }).click();
   await expect(messages(page, "assistant").last()).toContainText("Understood.");
 });
+
+test("what was always allowed is listed in the settings, and asked for again after it was revoked", async ({ page, model }) => {
+  const command = "echo always";
+  model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command }]] }));
+  const card = page.getByRole("group", { name: "Allow Shell on laptop?" });
+  await say(page, "Once");
+  await card.getByRole("button", { name: "Always in this chat" }).click();
+  const done = messages(page, "assistant").filter({ hasText: "Done." });
+  await expect(done).toHaveCount(1);
+  await say(page, "Twice");
+  await expect(done).toHaveCount(2);
+  await page.goto("/#/settings/approvals");
+  const rules = page.getByRole("region", { name: "Always allowed" });
+  const rule = rules.getByRole("listitem");
+  await expect(rule).toContainText(command);
+  await expect(rule).toContainText("this very command in");
+  await expectAccessible(page);
+  await picture(page, "approval-rules");
+  await rule.getByRole("button", { name: "Revoke the approval of Shell" }).click();
+  await rule.getByRole("button", { name: "Revoke", exact: true }).click();
+  await expect(rules).toContainText("Nothing is always allowed.");
+  await page.keyboard.press("Escape");
+  await say(page, "Thrice");
+  await card.getByRole("button", { name: "Deny" }).click();
+  await expect(done).toHaveCount(3);
+});

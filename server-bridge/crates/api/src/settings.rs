@@ -86,3 +86,30 @@ pub struct MemoryView {
     #[schema(required)]
     pub updated_at: i64,
 }
+
+/// A kind of tool call that a user allowed for good in one of their chats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalRuleView {
+    /// The id.
+    pub id: i64,
+    /// The chat that it holds in, sub-agents of that chat included.
+    pub chat_id: String,
+    /// That chat's title; may be empty.
+    #[serde(default)]
+    #[schema(required)]
+    pub chat_title: String,
+    /// The tool's name.
+    pub tool: String,
+    /// What calls are compared with, part by part: for a command its machine, directory, user and the command itself.
+    #[serde(default)]
+    #[schema(required)]
+    pub subject: Vec<String>,
+    /// The scope in the words that the user agreed to; empty for rules made by older versions.
+    #[serde(default)]
+    #[schema(required)]
+    pub scope: String,
+    /// When it was allowed, in Unix milliseconds; 0 for rules made by older versions.
+    #[serde(default)]
+    #[schema(required)]
+    pub created_at: i64,
+}

@@ -97,7 +97,7 @@ pub use manage::{Excerpt, Find, Found, Page, Shown};
 pub use models::ModelsConfig;
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
-pub use store::{Chat, ChatId, Memory, Message, MessageId, MessageRole, SubAgent};
+pub use store::{ApprovalRule, Chat, ChatId, Memory, Message, MessageId, MessageRole, SubAgent};
 pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};
 pub use views::{chat_view, message_view, shown_view};

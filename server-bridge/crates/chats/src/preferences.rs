@@ -59,6 +59,29 @@ impl ChatService {
         Ok(Preferences { instructions, language, approval: wanted.approval })
     }
 
+    /// What a user allowed for good, in all of their chats; the newest first.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn approval_rules(&self, user: UserId) -> Result<Vec<store::ApprovalRule>> {
+        Ok(self.0.store.approval_rules(user).await?)
+    }
+
+    /// Takes back what a user allowed for good: the next such call asks again. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a rule that is gone or another user's; [`Error::Store`].
+    pub async fn revoke_approval_rule(&self, user: &User, rule: i64) -> Result<()> {
+        let Some(tool) = self.0.store.revoke_approval_rule(user.id, rule).await? else {
+            return Err(Error::refused(
+                "not_found",
+                "this approval was already revoked, or its chat was deleted",
+            ));
+        };
+        self.0.note(user, "approval.revoke", None, &tool, "ok").await;
+        Ok(())
+    }
+
     /// What is kept of a user, by name.
     ///
     /// # Errors

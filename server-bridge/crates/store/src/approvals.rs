@@ -1,9 +1,30 @@
 //! What the agent of a conversation may do without asking.
 
+use sqlx::FromRow;
+
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_COMMAND_MAX_BYTES, SETTING_KEY_MAX_BYTES};
-use crate::sql::{Scope, query, query_scalar};
+use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
+
+/// A kind of tool call that a user allowed for good in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ApprovalRule {
+    /// The id.
+    pub id: i64,
+    /// The conversation that it holds in.
+    pub chat_id: ChatId,
+    /// That conversation's title; may be empty.
+    pub chat_title: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The key that calls of the tool are compared with.
+    pub subject: String,
+    /// The scope in the words that the user agreed to; empty for rules from before version 26 of the schema.
+    pub scope: String,
+    /// When it was allowed, in Unix milliseconds; 0 where `scope` is empty.
+    pub created_at_ms: i64,
+}
 
 impl Store {
     /// The word for what may be done without asking in a user's conversation; `ask` unless it was set.
@@ -34,24 +55,63 @@ impl Store {
         if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
 
-    /// Remembers that a tool may do this in a user's conversation from now on; a subject that is too long is not remembered.
+    /// Remembers that a tool may do this in a user's conversation from now on, with the scope in the words that the user agreed to; a
+    /// subject that is too long is not remembered.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.
-    pub async fn allow_for_good(&self, user: UserId, chat: &ChatId, tool: &str, subject: &str) -> Result<()> {
+    pub async fn allow_for_good(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        tool: &str,
+        subject: &str,
+        scope: &str,
+    ) -> Result<()> {
         self.chat(user, chat).await?;
         if subject.len() > EXEC_COMMAND_MAX_BYTES {
             return Ok(());
         }
         query(
-            "INSERT INTO approval_rules (chat_id, tool, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            "INSERT INTO approval_rules (chat_id, tool, subject, scope, created_at_ms) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT DO NOTHING",
         )
         .bind(chat)
         .bind(tool)
         .bind(subject)
+        .bind(scope)
+        .bind(self.now_ms())
         .execute(self.database.writer(Scope::User(user)))
         .await?;
         Ok(())
+    }
+
+    /// The rules of all of a user's conversations, the newest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn approval_rules(&self, user: UserId) -> Result<Vec<ApprovalRule>> {
+        Ok(query_as(
+            "SELECT r.id, r.chat_id, c.title AS chat_title, r.tool, r.subject, r.scope, r.created_at_ms
+             FROM approval_rules r JOIN chats c ON c.id = r.chat_id WHERE c.user_id = $1 ORDER BY r.id DESC",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Takes a rule of a user back and returns its tool's name, or `None` if it is gone or another user's.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn revoke_approval_rule(&self, user: UserId, rule: i64) -> Result<Option<String>> {
+        Ok(query_scalar(
+            "DELETE FROM approval_rules WHERE id = $1 AND chat_id IN (SELECT id FROM chats WHERE user_id = $2) RETURNING tool",
+        )
+        .bind(rule)
+        .bind(user)
+        .fetch_optional(self.database.writer(Scope::User(user)))
+        .await?)
     }
 
     /// Forgets what a tool may do in a user's conversation from now on.
@@ -104,22 +164,32 @@ mod tests {
         assert_eq!(store.approval(ada, &chat).await.unwrap(), "full");
         assert_eq!(store.approval(ada, &other).await.unwrap(), "ask");
         for _ in 0..2 {
-            store.allow_for_good(ada, &chat, "Shell", "make").await.unwrap();
+            store.allow_for_good(ada, &chat, "Shell", "make", "here").await.unwrap();
         }
+        let rules = store.approval_rules(ada).await.unwrap();
+        assert_eq!(rules.len(), 1, "the same twice is one rule");
+        assert_eq!((rules[0].subject.as_str(), rules[0].scope.as_str()), ("make", "here"));
+        assert!(store.approval_rules(eve).await.unwrap().is_empty());
+        assert_eq!(store.revoke_approval_rule(eve, rules[0].id).await.unwrap(), None, "not hers");
+        assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
+        assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap().as_deref(), Some("Shell"));
+        assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap(), None, "taken back already");
+        assert!(!store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
+        store.allow_for_good(ada, &chat, "Shell", "make", "here").await.unwrap();
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
         assert!(!store.is_allowed(ada, &chat, "Shell", "make; rm").await.unwrap());
         assert!(!store.is_allowed(ada, &other, "Shell", "make").await.unwrap());
-        store.allow_for_good(ada, &chat, "Fetch", "make").await.unwrap();
+        store.allow_for_good(ada, &chat, "Fetch", "make", "here").await.unwrap();
         store.forget_allowed(ada, &chat, "Fetch").await.unwrap();
         assert!(!store.is_allowed(ada, &chat, "Fetch", "make").await.unwrap());
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap(), "that of another tool stays");
         assert!(store.forget_allowed(eve, &chat, "Shell").await.is_err());
         let long = "x".repeat(EXEC_COMMAND_MAX_BYTES + 1);
-        store.allow_for_good(ada, &chat, "Shell", &long).await.unwrap();
+        store.allow_for_good(ada, &chat, "Shell", &long, "here").await.unwrap();
         assert!(!store.is_allowed(ada, &chat, "Shell", &long).await.unwrap());
         assert!(store.is_allowed(eve, &chat, "Shell", "make").await.is_err());
         assert!(store.set_approval(eve, &chat, "full").await.is_err());
-        assert!(store.allow_for_good(eve, &chat, "Shell", "make").await.is_err());
+        assert!(store.allow_for_good(eve, &chat, "Shell", "make", "here").await.is_err());
     }
 
     #[tokio::test]

@@ -99,6 +99,7 @@ mod users;
 
 use std::path::Path;
 
+pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;

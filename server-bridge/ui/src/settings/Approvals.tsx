@@ -3,12 +3,12 @@ import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
 import { useActions, useAppState } from "../state/context";
 import { APPROVAL_MODES, type ApprovalMode } from "../types";
+import { ApprovalRules } from "./ApprovalRules";
 import { Choices, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
 import type { Preferences } from "./types";
 
 export default function Approvals() {
-  const { t } = useTranslation("settings");
   const { open_chat_id: chatId } = useAppState("open_chat_id");
   const requests = useRequests();
   const loaded = useLoaded(["preferences"], requests.preferences);
@@ -18,7 +18,7 @@ export default function Approvals() {
         {(preferences) => <DefaultMode known={preferences} onSaved={loaded.replace} />}
       </Ready>
       {chatId !== null && <ChatMode key={chatId} chatId={chatId} />}
-      <p className="hint">{t("approvals.rules")}</p>
+      <ApprovalRules />
     </>
   );
 }

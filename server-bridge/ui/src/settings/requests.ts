@@ -44,6 +44,9 @@ export function createRequests(client: ApiClient) {
       taken(client.POST("/api/v1/keys", { body: { name, scope, ttl_seconds: ttlSeconds } })),
     removeKey: async (name: string) => void (await client.DELETE("/api/v1/keys/{name}", named(name))),
 
+    approvalRules: () => taken(client.GET("/api/v1/approvals")),
+    revokeApproval: async (id: number) => void (await client.DELETE("/api/v1/approvals/{id}", { params: { path: { id } } })),
+
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),
 

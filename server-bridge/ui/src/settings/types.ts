@@ -3,6 +3,9 @@ import type { Schemas } from "../api/client";
 
 export type Preferences = Schemas["PreferencesView"];
 
+/** A kind of tool call that was allowed for good in a chat. */
+export type ApprovalRule = Schemas["ApprovalRuleView"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

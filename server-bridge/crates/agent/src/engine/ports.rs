@@ -208,8 +208,8 @@ pub trait Permissions: Send + Sync {
     /// Whether the user allowed calls of a tool with this subject for good.
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool>;
 
-    /// Allows calls of a tool with this subject for good.
-    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, ()>;
+    /// Allows calls of a tool with this subject for good; `scope` says what that covers, in the words that the user agreed to.
+    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str, scope: &'a str) -> Asked<'a, ()>;
 
     /// A file is about to be changed without anybody being asked: a command that was allowed for good may do something else
     /// now, and is asked for again.

@@ -27,8 +27,8 @@ impl Permissions for Stored {
         asked(self.service.store.is_allowed(self.user.id, &self.root, tool, subject))
     }
 
-    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, ()> {
-        asked(self.service.store.allow_for_good(self.user.id, &self.root, tool, subject))
+    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str, scope: &'a str) -> Asked<'a, ()> {
+        asked(self.service.store.allow_for_good(self.user.id, &self.root, tool, subject, scope))
     }
 
     fn files_change(&self) -> Asked<'_, ()> {

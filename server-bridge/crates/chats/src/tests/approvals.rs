@@ -69,6 +69,21 @@ async fn a_model_asks_before_it_changes_or_runs_something() {
     let results = results(&model);
     assert!(results[0].contains("POSIX") && results[1].contains("does not allow"), "{results:?}");
     assert!(results[4].contains("does not allow"), "{results:?}");
+    // The one call that was allowed for good is listed, with the words that its user agreed to, and can be revoked by that user alone.
+    let (ada, service) = (&bench.user, &talk.service);
+    let rules = service.approval_rules(ada.id).await.unwrap();
+    assert_eq!(rules.len(), 1, "{rules:?}");
+    assert_eq!((rules[0].tool.as_str(), &rules[0].chat_id), ("Shell", &talk.id));
+    assert!(
+        rules[0].subject.contains("append:log:ran") && rules[0].scope.contains("this very command"),
+        "{rules:?}"
+    );
+    assert!(service.approval_rules(eve.id).await.unwrap().is_empty());
+    let hers = service.revoke_approval_rule(&eve, rules[0].id).await.unwrap_err();
+    assert_eq!(hers.kind(), "not_found");
+    service.revoke_approval_rule(ada, rules[0].id).await.unwrap();
+    assert!(service.approval_rules(ada.id).await.unwrap().is_empty());
+    assert!(!bench.store.is_allowed(ada.id, &talk.id, "Shell", &rules[0].subject).await.unwrap());
 }
 
 #[tokio::test]

@@ -246,7 +246,7 @@ async fn a_fork_holds_what_was_said_and_goes_on_by_itself() {
     let chat = store.create_chat(ann.id).await.unwrap();
     store.bind_chat_runner(ann.id, &chat.id, Some("laptop")).await.unwrap();
     store.set_approval(ann.id, &chat.id, "auto-edit").await.unwrap();
-    store.allow_for_good(ann.id, &chat.id, "Shell", "make").await.unwrap();
+    store.allow_for_good(ann.id, &chat.id, "Shell", "make", "here").await.unwrap();
     store.put_offload(ann.id, &chat.id, "ol_1", "long", None).await.unwrap();
     let (first, _) = turn(&store, &ann, &chat.id, "one").await;
     let (undone, _) = turn(&store, &ann, &chat.id, "undone").await;

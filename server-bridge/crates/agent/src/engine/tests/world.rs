@@ -408,7 +408,7 @@ impl Permissions for Chat {
         self.asked("is_allowed", is_allowed)
     }
 
-    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, ()> {
+    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str, _scope: &'a str) -> Asked<'a, ()> {
         self.log(format!("allowed for good {tool}"));
         self.settings().allowed.insert((tool.to_owned(), subject.to_owned()));
         self.asked("allow_for_good", ())

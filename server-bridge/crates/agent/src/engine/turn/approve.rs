@@ -120,7 +120,9 @@ impl Turn<'_> {
             Some(Answer::Allow) => None,
             Some(Answer::AllowForGood) if !begun.access().may_be_remembered() => None,
             Some(Answer::AllowForGood) => {
-                self.ports.permissions.allow_for_good(begun.tool(), &begun.looked().subject).await?;
+                let looked = begun.looked();
+                let scope = looked.proposal.always.as_deref().unwrap_or_default();
+                self.ports.permissions.allow_for_good(begun.tool(), &looked.subject, scope).await?;
                 None
             }
             Some(Answer::NobodyThere) => Some(Outcome::denied(

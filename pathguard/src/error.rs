@@ -52,7 +52,7 @@ pub enum Error {
     #[error("no space left")]
     NoSpace,
     /// The path is one that the root's owner protects from changes.
-    #[error("it is protected: it may be read, not changed")]
+    #[error("it is protected: it can be read but not changed")]
     Protected,
     /// The file system is mounted read-only.
     #[error("read-only file system")]
@@ -64,7 +64,7 @@ pub enum Error {
     #[error("it is in use: try again later")]
     Busy,
     /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels below where a walk began.
-    #[error("it lies too deep (at most 128 directories in one another)")]
+    #[error("it is nested too deeply (at most 128 directories)")]
     TooDeep,
     /// An archive is malformed, or holds what is not taken out of one; the text says what.
     #[error("the archive cannot be used: {0}")]

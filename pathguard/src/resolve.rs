@@ -96,7 +96,7 @@ impl Root {
             match component {
                 Component::Normal(name) => found = joined(found, name),
                 Component::CurDir => {}
-                _ => return Err(Error::InvalidPath("`..` stands behind a folder that is not there")),
+                _ => return Err(Error::InvalidPath("`..` follows a folder that does not exist")),
             }
         }
         Ok(Resolved { path: found, metadata: None })
@@ -224,7 +224,7 @@ mod tests {
             ("docs/../../x", Error::EscapesRoot),
             ("Makefile/x", Error::NotADirectory),
             ("dangling/x", Error::AlreadyExists),
-            ("gone/../x", Error::InvalidPath("`..` stands behind a folder that is not there")),
+            ("gone/../x", Error::InvalidPath("`..` follows a folder that does not exist")),
         ] {
             assert_eq!(root.resolve(given), Err(error), "{given}");
         }

@@ -116,7 +116,7 @@ impl Walk {
     /// As [`Walk::open_file`]; `InvalidPath` for more than a name.
     pub fn open_sibling(&self, name: &str) -> Result<OpenFile> {
         if name.is_empty() || name == ".." || name.contains(['/', '\0']) {
-            return Err(Error::InvalidPath("it is no name"));
+            return Err(Error::InvalidPath("it is not a name"));
         }
         self.open_entry(OsStr::new(name))
     }
@@ -128,7 +128,7 @@ impl Walk {
     pub fn read_link(&self) -> Result<Vec<u8>> {
         match rustix::fs::readlinkat(self.top()?, &self.last, Vec::new()) {
             Ok(target) => Ok(target.into_bytes()),
-            Err(Errno::INVAL) => Err(Error::InvalidPath("it is no symbolic link any more")),
+            Err(Errno::INVAL) => Err(Error::InvalidPath("it is no longer a symbolic link")),
             Err(errno) => Err(errno.into()),
         }
     }

@@ -70,14 +70,14 @@ macro_rules! messages {
 }
 
 messages! {
-    1 Done, "It succeeded; there is nothing more to say.";
+    1 Done, "It succeeded, without a further result.";
     2 ExecStarted, "The command's process exists.";
     3 ExecExited, "The command's own process ended.";
     4 ExecStreamsClosed, "No more output will come; the exec is complete.";
     5 ExecTreeGone, "The last descendant of an exec ended.";
-    6 Attached, "The stream goes on with what an earlier one started.";
-    7 ExecReport, "How an exec stands.";
-    8 ExecList, "The execs that are not forgotten.";
+    6 Attached, "The stream continues what an earlier one started.";
+    7 ExecReport, "The state of an exec.";
+    8 ExecList, "The execs that are still remembered.";
     10 FileOpened, "The file that is being streamed.";
     11 FileRead, "The file was streamed.";
     12 FileWritten, "The file is on disk under its name.";
@@ -147,14 +147,14 @@ pub struct ExecTreeGone {
     pub exec_id: ExecId,
 }
 
-/// The stream goes on with what an earlier one started.
+/// The stream continues what an earlier one started.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Attached {
     /// How much standard input the command took from earlier streams, in bytes; DATA goes on at this offset.
     pub input_bytes: u64,
 }
 
-/// How an exec stands.
+/// The state of an exec.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecReport {
     /// How it ended; absent while it runs.
@@ -184,7 +184,7 @@ pub struct ExecEntry {
     pub output_bytes: u64,
 }
 
-/// The execs that are not forgotten.
+/// The execs that are still remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecList {
     /// The newest first; at most 4,096.

@@ -84,9 +84,9 @@ macro_rules! requests {
 requests! {
     1 Exec -> ExecStreamsClosed, true, "Runs a command.";
     2 Signal -> Done, false, "Sends a signal to an exec's whole tree.";
-    3 Attach -> ExecStreamsClosed, true, "Goes on with an exec, or with a change, that an earlier stream started.";
-    4 Report -> ExecReport, false, "How an exec stands, with the head and the tail of its output.";
-    5 List -> ExecList, false, "The execs that this runner has not forgotten.";
+    3 Attach -> ExecStreamsClosed, true, "Continues an exec or a change that an earlier stream started.";
+    4 Report -> ExecReport, false, "The state of an exec, with the head and the tail of its output.";
+    5 List -> ExecList, false, "The execs that this runner still remembers.";
     6 Resize -> Done, false, "Changes the size of an exec's terminal.";
     10 ReadFile -> FileRead, true, "Reads a file, or a range of it.";
     11 WriteFile -> FileWritten, true, "Writes a whole file: temporary file, fsync, rename.";
@@ -94,7 +94,7 @@ requests! {
     13 ReadDir -> DirRead, true, "Lists a directory.";
     14 MkdirAll -> Done, false, "Makes a directory and its parents.";
     15 Remove -> Done, false, "Removes a file, a symlink or an empty directory.";
-    16 RemoveAll -> Done, false, "Removes a tree; nothing there is fine.";
+    16 RemoveAll -> Done, false, "Removes a tree; a missing one is not an error.";
     17 Rename -> Done, false, "Renames within the workspace.";
     18 Glob -> GlobDone, true, "Finds paths by a pattern.";
     19 Grep -> GrepDone, true, "Finds lines by a regular expression.";

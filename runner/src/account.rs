@@ -87,7 +87,7 @@ impl Account {
         let is_known = has("/proc/self/uid_map", self.user_id)
             && self.groups.iter().all(|group| has("/proc/self/gid_map", *group))
             && fs::read_to_string("/proc/self/setgroups").is_ok_and(|answer| answer.trim() == "allow");
-        (!is_known).then(|| "this container's user namespace does not know that user".to_owned())
+        (!is_known).then(|| "that user does not exist in this container's user namespace".to_owned())
     }
 
     /// Does `work` with this user's rights to files, on the calling thread alone.
@@ -132,8 +132,7 @@ impl RunAs {
             .map(|user| {
                 let (user, workspace) = (&user.name, workspace.display());
                 format!(
-                    "{user} cannot change the workspace {workspace}: commands and file operations are {user}'s. Let {user} in \
-                     on the way to it, and give it away with: chown -R {user}: {workspace}"
+                    "{user} cannot write to the workspace {workspace}, and commands and file operations run as {user}. Let {user} enter the directories above it, and make {user} its owner: chown -R {user}: {workspace}"
                 )
             })
             .collect();
@@ -170,7 +169,7 @@ impl RunAsOptions {
             && default.as_ref().map_or_else(|| privileged.is_own(), |user| user.user_id == privileged.user_id)
         {
             return Err(Error::Usage(format!(
-                "--run-as-privileged {privileged}: commands run as {privileged} anyway; name an ordinary user with \
+                "--run-as-privileged {privileged}: commands already run as {privileged}; name an ordinary user with \
                  --run-as-default"
             )));
         }

@@ -134,11 +134,11 @@ impl Bounds {
             );
         }
         if ports.contains(&0) {
-            return invalid("--allow-net: 0 is no port".into());
+            return invalid("--allow-net: 0 is not a port".into());
         }
         if profile == Profile::FullControl && self.network.restricts() {
             return invalid(
-                "the profile full-control confines nothing, the network included; leave out --network and --allow-net, or \
+                "the profile full-control confines nothing, not even the network; leave out --network and --allow-net, or \
                  choose --profile workspace"
                     .into(),
             );
@@ -150,14 +150,14 @@ impl Bounds {
         }
         let Limits { memory, pids, cpus, .. } = &self.limits;
         if memory.is_some_and(|memory| memory.0 != 0 && memory.0 < MEMORY_BYTES_LEAST) {
-            return invalid(format!("--memory: nothing runs with less than {}", Bytes(MEMORY_BYTES_LEAST)));
+            return invalid(format!("--memory: commands need at least {}", Bytes(MEMORY_BYTES_LEAST)));
         }
         if pids.is_some_and(|pids| pids != 0 && pids < PIDS_LEAST) {
-            return invalid(format!("--pids: nothing useful runs with less than {PIDS_LEAST} processes"));
+            return invalid(format!("--pids: commands need at least {PIDS_LEAST} processes"));
         }
         if cpus.is_some_and(|cpus| cpus.thousandths < CPU_THOUSANDTHS_LEAST) {
             let least = Cpus { thousandths: CPU_THOUSANDTHS_LEAST };
-            return invalid(format!("--cpus: nothing useful runs with less than {least}"));
+            return invalid(format!("--cpus: commands need at least {least}"));
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl LimitsBy {
             Self::Cgroup1 => "cgroup v1",
             Self::Namespace => "own PID namespace",
             Self::Rlimit => "RLIMIT_NPROC of their user",
-            Self::None => "counted by the runner only, too late for what grows fast",
+            Self::None => "counted by the runner only, too late for processes that multiply fast",
             Self::Container => "the container's cgroup",
         }
     }

@@ -47,7 +47,7 @@ impl Changes {
             if known.request == *request {
                 return Ok(Begin::Known(known));
             }
-            let text = format!("{id} is another request: choose a new id");
+            let text = format!("{id} belongs to another request: choose a new id");
             return Err(WireError::new(ErrorKind::Conflict, text));
         }
         let answer = RefCell::default();

@@ -139,7 +139,7 @@ impl Executor {
     pub(crate) fn dispatch(self: &Rc<Self>, stream: StreamHandle, request: Request) {
         if self.stop_due.get().is_some() {
             return stream
-                .finish(Err::<Done, _>(shutting_down("the runner stops and takes no more requests")));
+                .finish(Err::<Done, _>(shutting_down("the runner is stopping and takes no more requests")));
         }
         let executor = Rc::clone(self);
         match request {

@@ -119,7 +119,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     add(real(trees::SYSTEM_TREES), Rule::System, "rx", "programs and libraries of the system");
     let etc: Vec<PathBuf> = trees::ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry)).collect();
     add(etc, Rule::Etc, "r", "one of the files of /etc that programs need; a copy without credentials");
-    add(real(trees::SYS_TREES), Rule::Kernel, "r", "what the kernel tells of the machine");
+    add(real(trees::SYS_TREES), Rule::Kernel, "r", "the kernel's information about the machine");
     let processes =
         if own_root { "the commands' own processes" } else { "processes, as far as the kernel shows them" };
     add(vec!["/proc".into()], Rule::Kernel, "r", processes);
@@ -165,7 +165,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
         add(read_only, Rule::GitConfig, "rx", why);
     }
     if policy.workspace != Path::new("/") {
-        let why = "the runner's own files, its token perhaps among them";
+        let why = "the runner's own files, which may include its token";
         add(vec![policy.state_dir.clone()], Rule::RunnerState, "", why);
     }
     if !own_root && let Ok(home) = policy.private_home() {

@@ -178,7 +178,7 @@ fn start_in(
         return Ok(None);
     }
     if let Some(Err(error)) = outside.map(group::Outside::check) {
-        tracing::warn!("the runner is started again, without a limit of its PID namespace: {error}");
+        tracing::warn!("the runner is started again, without a limit on its PID namespace: {error}");
         rustix::process::pidfd_send_signal(&pidfd, Signal::KILL)?;
         rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED)?;
         return start_in(tier, left_out, runner_main);

@@ -146,7 +146,7 @@ fn token(source: impl Read) -> io::Result<String> {
         return Err(invalid("it holds no token"));
     }
     if token.len() > TOKEN_BYTES || token.contains(char::is_whitespace) {
-        return Err(invalid("it holds something else than one token"));
+        return Err(invalid("it does not hold exactly one token"));
     }
     Ok(token.to_owned())
 }

@@ -44,7 +44,7 @@ pub(crate) fn warnings(workspace: &Path) -> Vec<String> {
         let space = Space::of(place).filter(Space::is_low)?;
         let (left, size) = (in_mebibytes(space.left), in_mebibytes(space.size));
         Some(format!(
-            "the disk of {what} ({}) has {left} of {size} left: make room before commands fail for want of it",
+            "the disk of {what} ({}) has {left} of {size} left: make room before commands fail",
             place.display()
         ))
     });

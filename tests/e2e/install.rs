@@ -189,8 +189,8 @@ fn what_cannot_work_is_said_before_anything_is_changed() {
         (with("--ca-cert /nowhere"), "--ca-cert /nowhere cannot be read"),
         (with("--workspace"), "--workspace needs a value"),
         (format!("{piped}| sh -s -- --name laptop"), "SANDBRIDGE_TOKEN is missing"),
-        (format!("{piped}| SANDBRIDGE_TOKEN=hello sh -s"), "is no runner's token"),
-        (format!("{piped}| SANDBRIDGE_TOKEN='{token} ' sh -s"), "is not whole"),
+        (format!("{piped}| SANDBRIDGE_TOKEN=hello sh -s"), "is not a runner's token"),
+        (format!("{piped}| SANDBRIDGE_TOKEN='{token} ' sh -s"), "is incomplete"),
     ] {
         let refused = root.run(Who::Dev, &lines);
         assert!(

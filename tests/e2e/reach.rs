@@ -161,7 +161,7 @@ fn a_dns_server_that_never_answers_is_named_in_time_and_asked_again() {
     let root = bare_root("echo 'nameserver 127.0.0.79' >/etc/resolv.conf");
     let start = Instant::now();
     let mut running = start_there(&root, &url, &person.add_runner("box"));
-    running.says("nobody knows the name bridge.test (no DNS server answered in time)");
+    running.says("the name bridge.test cannot be resolved (no DNS server answered in time)");
     assert!(start.elapsed() < NO_ANSWER_SAID_WITHIN, "{:?}", start.elapsed());
     answers.store(true, Ordering::Relaxed);
     wait_online(&person, "box");
@@ -293,10 +293,10 @@ fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
     let (wants, _) = proxy(&server, "200 OK");
     let (refuses, _) = proxy(&server, "403 Forbidden\r\nContent-Length: 0");
     for (number, (proxied, words)) in [
-        (format!("http://{wants}"), format!("the proxy {wants} wants a user and password")),
+        (format!("http://{wants}"), format!("the proxy {wants} needs a user and a password")),
         (format!("http://me:s3cret@{refuses}"), format!("the proxy {refuses} refused to connect to {NAME}")),
         ("http://me:s3cret@127.0.0.1:1".to_owned(), "the proxy 127.0.0.1:1 cannot be reached".to_owned()),
-        ("socks5://me:s3cret@127.0.0.1:1".to_owned(), "http:// is understood".to_owned()),
+        ("socks5://me:s3cret@127.0.0.1:1".to_owned(), "only http:// is supported".to_owned()),
     ]
     .into_iter()
     .enumerate()
@@ -369,17 +369,17 @@ fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
     assert_eq!(asked.lock().unwrap().drain(..).next().unwrap(), format!("CONNECT {target} HTTP/1.1"));
     drop(laptop);
     // One that pretends to be the server.
-    let said = start("fooled", &stranger.certificate(), &through).1.says("--ca-cert FILE names");
+    let said = start("fooled", &stranger.certificate(), &through).1.says("pass it with --ca-cert FILE");
     assert!(said.lines().filter(|line| line.contains("is not trusted (")).count() == 1, "{said}");
     assert!(!asked.lock().unwrap().drain(..).as_slice().is_empty());
     let excepted = [through[0], ("NO_PROXY", "example.com,bridge.test")];
-    start("direct", &authority.certificate(), &excepted).1.says("nobody knows the name bridge.test");
+    start("direct", &authority.certificate(), &excepted).1.says("the name bridge.test cannot be resolved");
     assert_eq!(*asked.lock().unwrap(), Vec::<String>::new());
     let nobody = format!("http://{address}");
     let mut shut_out = start("nobody", &authority.certificate(), &[("https_proxy", &nobody)]);
     shut_out
         .1
-        .says(&format!("the proxy {address} wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@"));
+        .says(&format!("the proxy {address} needs a user and a password: HTTPS_PROXY=http://USER:PASSWORD@"));
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
     wait_online(&person, "desk");
     assert_eq!(person.run(&["use", "desk"]).code, 0);
     let models = person.run(&["model", "add", "mine", "--provider", "openai", "--runner", "desk"]);
-    assert!(models.stderr.contains("nobody knows the name llm.test"), "{models:?}");
+    assert!(models.stderr.contains("the name llm.test cannot be resolved"), "{models:?}");
     for url in ["http://files.test/", &format!("{elsewhere_url}/install"), "https://files.test/"] {
         let answer = download(url);
         assert_eq!(answer.kind(), "sandbox_denied", "{url}: {answer:?}");
@@ -464,7 +464,7 @@ fn the_script_goes_through_the_proxy_as_the_runner_does() {
         let through = asked_for();
         assert!(through.len() == 2 && through.iter().all(|line| *line == connect), "{through:?}");
         let refused = here(&script, &[tool], place.path(), &options, &[("HTTPS_PROXY", &closed)]);
-        let words = "the proxy wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT";
+        let words = "the proxy needs a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT";
         assert!(refused.code == 1 && refused.stderr.contains(words), "{}", refused.stderr);
         assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
         asked_for();

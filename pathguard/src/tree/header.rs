@@ -34,13 +34,13 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn parse(block: &[u8; BLOCK]) -> Result<Self> {
-        let told = octal(&block[148..156]).ok_or(Error::Archive("a header's checksum is no number"))?;
+        let told = octal(&block[148..156]).ok_or(Error::Archive("a header's checksum is not a number"))?;
         if told != checksum(block) {
             return Err(Error::Archive("a header's checksum is wrong"));
         }
         let is_ustar = &block[257..263] == b"ustar\0";
         if !is_ustar && &block[257..263] != b"ustar " {
-            return Err(Error::Archive("a header is of another format than ustar, pax or GNU tar"));
+            return Err(Error::Archive("a header is not in ustar, pax or GNU tar format"));
         }
         let mut path = text(&block[..100]).to_vec();
         let prefix = text(&block[345..500]);
@@ -58,21 +58,21 @@ impl Header {
             b'g' => Flag::GlobalRecords,
             b'L' => Flag::LongName,
             b'K' => Flag::LongLink,
-            b'1' => return Err(Error::Archive("hard links are not taken out of archives")),
+            b'1' => return Err(Error::Archive("hard links in archives are not supported")),
             b'3' | b'4' | b'6' => {
-                return Err(Error::Archive("devices and FIFOs are not taken out of archives"));
+                return Err(Error::Archive("devices and FIFOs in archives are not supported"));
             }
-            b'S' => return Err(Error::Archive("sparse files are not taken out of archives")),
-            _ => return Err(Error::Archive("an entry is of an unknown kind")),
+            b'S' => return Err(Error::Archive("sparse files in archives are not supported")),
+            _ => return Err(Error::Archive("an entry has an unknown type")),
         };
-        let mode = octal(&block[100..108]).ok_or(Error::Archive("an entry's mode is no number"))?;
+        let mode = octal(&block[100..108]).ok_or(Error::Archive("an entry's mode is not a number"))?;
         Ok(Self {
             flag,
             path,
             link: text(&block[157..257]).to_vec(),
             // The kind of file may stand above the bits that matter.
             mode: u32::try_from(mode & 0o7777).unwrap_or(0),
-            size_bytes: number(&block[124..136]).ok_or(Error::Archive("an entry's size is no number"))?,
+            size_bytes: number(&block[124..136]).ok_or(Error::Archive("an entry's size is not a number"))?,
         })
     }
 

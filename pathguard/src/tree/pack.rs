@@ -174,7 +174,7 @@ impl Packer {
         let left = metadata.size_bytes;
         self.report.size_bytes = self.report.size_bytes.saturating_add(left);
         if self.report.size_bytes > TREE_SIZE_BYTES {
-            return Err(Error::TooLarge("the files have more than 64 GiB together"));
+            return Err(Error::TooLarge("the files are larger than 64 GiB in total"));
         }
         self.report.files += 1;
         self.entry.clone_from(&path);
@@ -196,7 +196,7 @@ impl Packer {
         }
         self.report.skipped += 1;
         let reason = match error {
-            Error::EscapesRoot => "the link leads out of what is copied".to_owned(),
+            Error::EscapesRoot => "the link points outside the directory that is copied".to_owned(),
             error => error.to_string(),
         };
         self.report.note.get_or_insert_with(|| format!("{}{reason}", shown(path)));
@@ -221,7 +221,7 @@ impl Content {
         loop {
             match self.file.read(&mut space[..wanted]) {
                 Ok(0) if wanted > 0 => {
-                    return Err(Error::Archive("the file became shorter while it was read"));
+                    return Err(Error::Archive("the file shrank while it was being read"));
                 }
                 Ok(length) => {
                     self.left -= length as u64;

@@ -92,7 +92,7 @@ impl Parser {
                 }
                 State::End => {
                     if bytes.iter().any(|byte| *byte != 0) {
-                        return Err(Error::Archive("something stands behind its end"));
+                        return Err(Error::Archive("there is data after its end"));
                     }
                     bytes = &[];
                 }
@@ -113,7 +113,7 @@ impl Parser {
     fn header(&mut self, sink: &mut impl Sink) -> Result<()> {
         let block: [u8; BLOCK] = std::mem::take(&mut self.gathered)
             .try_into()
-            .map_err(|_| Error::Archive("a header is no block"))?;
+            .map_err(|_| Error::Archive("a header is not a whole block"))?;
         if block.iter().all(|byte| *byte == 0) {
             self.zero_blocks += 1;
             if self.zero_blocks == 2 {
@@ -122,7 +122,7 @@ impl Parser {
             return Ok(());
         }
         if self.zero_blocks > 0 {
-            return Err(Error::Archive("something stands behind its end"));
+            return Err(Error::Archive("there is data after its end"));
         }
         let mut header = Header::parse(&block)?;
         match header.flag {

@@ -22,12 +22,12 @@ impl Records {
                 b"linkpath" => self.link = Some(value.to_vec()),
                 b"size" => {
                     let size = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                    self.size_bytes = Some(size.ok_or(Error::Archive("an entry's size is no number"))?);
+                    self.size_bytes = Some(size.ok_or(Error::Archive("an entry's size is not a number"))?);
                 }
                 b"comment" => *comment = Some(String::from_utf8_lossy(value).into_owned()),
                 // What says that the content is not what it seems must not be overlooked.
                 key if key.starts_with(b"GNU.sparse.") => {
-                    return Err(Error::Archive("sparse files are not taken out of archives"));
+                    return Err(Error::Archive("sparse files in archives are not supported"));
                 }
                 _ => {}
             }

@@ -179,7 +179,7 @@ impl Target {
     /// Where a file or link goes: no directory is there.
     fn place(&mut self, components: &[OsString]) -> Result<Place> {
         let Some((name, above)) = components.split_last() else {
-            return Err(Error::Archive("its top is no directory"));
+            return Err(Error::Archive("its root is not a directory"));
         };
         self.enter(above)?;
         self.root.may_change(self.here(), name)?;
@@ -225,7 +225,7 @@ impl Target {
             return self.change_mode(mode);
         }
         if self.late_modes.len() >= TREE_LATE_MODES {
-            return Err(Error::TooLarge("more than 10,000 directories are closed to their owner"));
+            return Err(Error::TooLarge("more than 10,000 directories lack their owner's permissions"));
         }
         // One that is there already may be closed from an earlier time.
         self.change_mode(mode | OWNER_BITS)?;

@@ -112,7 +112,7 @@ impl Extraction {
             }
             Flag::Symlink => {
                 if !stays_inside(&header.link, path.len().saturating_sub(1)) {
-                    return Err(Error::Archive("a link leads out of the tree"));
+                    return Err(Error::Archive("a link points outside the tree"));
                 }
                 self.target.symlink(path, &header.link)?;
                 report.symlinks += 1;
@@ -140,7 +140,7 @@ impl Sink for Extraction {
     fn content(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.file {
             Some(file) => file.write_all(bytes)?,
-            None => return Err(Error::Archive("content belongs to no file")),
+            None => return Err(Error::Archive("there is content that does not belong to a file")),
         }
         self.report.size_bytes += bytes.len() as u64;
         Ok(())

@@ -46,7 +46,7 @@ impl Heartbeat {
 
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), Close> {
         if now >= self.last_received + HEARTBEAT_TIMEOUT {
-            let text = format!("nothing was heard for {} s", HEARTBEAT_TIMEOUT.as_secs());
+            let text = format!("nothing was received for {} s", HEARTBEAT_TIMEOUT.as_secs());
             return Err(Close::new(CloseCode::Dead, text));
         }
         if now >= self.last_sent + HEARTBEAT_INTERVAL {

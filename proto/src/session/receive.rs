@@ -113,7 +113,7 @@ impl Session {
         self.check_was_opened(id)?;
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
         if header.sequence != stream.received_offset() {
-            let text = format!("offset {} where {} was due", header.sequence, stream.received_offset());
+            let text = format!("offset {} where {} was expected", header.sequence, stream.received_offset());
             return Err(Close::new(CloseCode::SequenceGap, text));
         }
         match header.kind {

@@ -14,7 +14,7 @@ const REASON_CHARS: usize = 300;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The request cannot be written: the host, the path or a header has characters that have no place there.
-    #[error("the request for a WebSocket cannot be written: {0}")]
+    #[error("the WebSocket request cannot be written: {0}")]
     Request(String),
     /// The connection broke.
     #[error(transparent)]
@@ -23,7 +23,7 @@ pub enum Error {
     #[error("the answer cannot be read: {0}")]
     Http(String),
     /// The other end switched protocols, but not to the WebSocket that was asked for.
-    #[error("the answer is not that of a WebSocket: {0}")]
+    #[error("the answer does not open a WebSocket: {0}")]
     NotAWebSocket(&'static str),
     /// The other end answered with another status.
     #[error("{0}")]

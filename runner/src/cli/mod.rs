@@ -190,7 +190,7 @@ impl Options {
         let config = self.executor_config()?;
         if config.llm.is_some() {
             let text =
-                "--docker and --llm-url do not go together: the key would have to go into the container";
+                "--docker and --llm-url cannot be combined: the key would have to go into the container";
             return Err(Error::Usage(text.to_owned()));
         }
         let usual = ExecutorConfig::new(config.workspace.clone(), config.state_dir.clone(), config.profile);
@@ -198,7 +198,7 @@ impl Options {
         if (bounds, run_as, left_out, allowances)
             != (&usual.bounds, &usual.run_as, &usual.left_out, &usual.allowances)
         {
-            let text = "--docker bounds commands by the container: use --docker-network, --docker-memory, --docker-pids and \
+            let text = "with --docker, the container limits commands: use --docker-network, --docker-memory, --docker-pids and \
                         --docker-cpus, and leave out --network, --allow-…, --memory, --pids, --cpus, --open-files, --file-size, \
                         --run-as-… and --without, also in the policy file";
             return Err(Error::Usage(text.to_owned()));

@@ -41,8 +41,7 @@ impl WhereOptions {
         let home = home().and_then(|home| home.canonicalize().ok());
         if self.workspace.is_none() && (workspace == Path::new("/") || Some(&workspace) == home.as_ref()) {
             return Err(Error::Usage(format!(
-                "the workspace would be {}, with everything in it open to commands. Change to a project's directory, or say so \
-                 with --workspace {}",
+                "the workspace would be {}, with everything in it open to commands. Change to a project's directory, or confirm it with --workspace {}",
                 workspace.display(),
                 workspace.display()
             )));

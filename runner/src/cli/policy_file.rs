@@ -85,7 +85,7 @@ fn check_writers(path: &Path) -> Result<(), Error> {
     };
     let file = fs::metadata(path).map_err(Error::file(path))?;
     if !file.is_file() || file.len() > POLICY_FILE_BYTES {
-        return refuse(path, "is no file of a sensible size");
+        return refuse(path, "is not a regular file, or is too large");
     }
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let directory = path.parent().unwrap_or(path);
@@ -122,7 +122,7 @@ fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> 
 /// A path of the file, `~/` being the home: there is no directory that others could be relative to.
 fn expand(text: String) -> Result<PathBuf, String> {
     let path = match text.strip_prefix("~/") {
-        Some(rest) => place::home().ok_or("there is no home that ~/ could mean")?.join(rest),
+        Some(rest) => place::home().ok_or("~/ has no meaning here, because no home directory is known")?.join(rest),
         None => PathBuf::from(&text),
     };
     if path.is_absolute() { Ok(path) } else { Err(format!("\"{text}\" must begin with / or ~/")) }

@@ -37,7 +37,7 @@ pub struct SandboxOptions {
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_POLICY")]
     pub policy: Option<PathBuf>,
     /// Networks and resources of commands.
-    #[command(flatten, next_help_heading = "What commands may reach and take")]
+    #[command(flatten, next_help_heading = "Network and resource limits")]
     pub bounds: BoundsOptions,
     /// As whom commands run.
     #[command(flatten)]

@@ -50,15 +50,15 @@ impl Allowances {
         {
             let refuse = |why: String| Err(Error::Usage(format!("{flag} {}: {why}", path.display())));
             if NEVER_WHOLE.iter().any(|tree| path == Path::new(tree)) {
-                return refuse("too much of the machine: name what is needed in it".to_owned());
+                return refuse("it opens too much of the machine: name only what is needed in it".to_owned());
             }
             if home.as_ref() == Some(path) {
-                let why = "it holds keys and tokens, and commands have a home of their own: name what is needed in it";
+                let why = "it holds keys and tokens, and commands have a home of their own: name only what is needed in it";
                 return refuse(why.to_owned());
             }
             if let Some((name, secret)) = secrets.iter().find(|(_, secret)| secret.starts_with(path)) {
                 return refuse(format!(
-                    "it holds {name} ({}): name what is needed beside it",
+                    "it holds {name} ({}): name only what is needed beside it",
                     secret.display()
                 ));
             }

@@ -161,7 +161,7 @@ fn walk_anew(tree: &Path, most_directories: usize) -> Walked {
     while let Some(directory) = queue.pop_front() {
         looked_at += 1;
         if looked_at > most_directories {
-            let gap = format!("not looked through for sockets: all of {}", tree.display());
+            let gap = format!("not searched completely for sockets: {}", tree.display());
             return (found, Some(gap));
         }
         // What this user cannot list, commands cannot either, unless by a name that they know.
@@ -182,7 +182,7 @@ pub(super) fn report(shut: Result<usize, String>, report: &mut LayerReport) {
     if report.landlock_abi() >= FIRST_WITH_SOCKETS && report.holds(layer_name::LANDLOCK) {
         return report.add(layer_name::SOCKET_FILES, true, "refused by Landlock where commands only read");
     }
-    let later = "a service's new one is in reach until the next start";
+    let later = "a socket that a service makes later is reachable until the next start";
     match shut {
         Ok(count) => {
             report.add(layer_name::SOCKET_FILES, true, format!("closed at the start: {count}; {later}"));
@@ -225,7 +225,7 @@ mod tests {
         let (found, gap) = walk_anew(directory.path(), 6);
         assert_eq!((found, gap), (vec![directory.path().join("3/socket")], None));
         let (_, gap) = walk_anew(directory.path(), 3);
-        assert!(gap.is_some_and(|gap| gap.contains("not looked through")));
+        assert!(gap.is_some_and(|gap| gap.contains("not searched completely")));
     }
 
     #[test]

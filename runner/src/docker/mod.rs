@@ -100,7 +100,7 @@ impl DockerOptions {
         let network = self.docker_network.as_deref().unwrap_or("bridge");
         if network == "host" || network.contains(':') {
             return Err(usage(
-                "--docker-network: a container must not have the machine's own network, or another's",
+                "--docker-network: a container must not share the network of the machine or of another container",
             ));
         }
         if image.starts_with('-') {

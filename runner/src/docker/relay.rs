@@ -226,8 +226,8 @@ impl Relay<'_> {
         let register = timeout(Duration::from_millis(CONTAINER_START_MS), introduced(&mut started.link));
         let mut register = register
             .await
-            .map_err(|_| Over::Container("the runner in it does not answer".to_owned()))?
-            .map_err(|error| Over::Container(format!("{error}; what docker says stands above")))?;
+            .map_err(|_| Over::Container("the runner in the container does not answer".to_owned()))?
+            .map_err(|error| Over::Container(format!("{error}; docker's own message is above")))?;
         self.make_ours(&mut register, &token);
         let unreachable =
             |error: LinkError| Over::Server(format!("{} cannot be reached: {error}", self.endpoint.url()));
@@ -247,7 +247,7 @@ impl Relay<'_> {
         };
         let ready = timeout(HANDSHAKE_TIMEOUT, ready).await;
         let ready = ready
-            .map_err(|_| Over::Container("the runner in it does not answer".to_owned()))?
+            .map_err(|_| Over::Container("the runner in the container does not answer".to_owned()))?
             .map_err(|error| Over::Container(error.to_string()))?;
         server.send_text(ready).await.map_err(unreachable)?;
         eprintln!("sandbridge-runner: connected to {}; commands run in a container", self.endpoint.url());
@@ -280,7 +280,7 @@ impl Relay<'_> {
                 body.message
             ))),
             Ok(Handshake::Error { body }) => Err(Over::Server(body.message)),
-            _ => Err(Over::Server("the server's answer is no registration".to_owned())),
+            _ => Err(Over::Server("the server's answer is not a registration".to_owned())),
         }
     }
 }

@@ -77,7 +77,7 @@ impl Execs {
         self.registry.acknowledge(exec_id);
     }
 
-    /// How an exec stands.
+    /// The state of an exec.
     ///
     /// # Errors
     /// `no_such_exec`.

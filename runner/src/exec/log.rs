@@ -159,7 +159,7 @@ impl Log {
             let pieces = match self.spool.read(&block.slot) {
                 Ok(records) => parse(&Bytes::from(records), block.offset),
                 Err(error) => {
-                    tracing::error!("output that was put away cannot be read: {error}");
+                    tracing::error!("spooled output cannot be read: {error}");
                     let after = block.end();
                     self.trim_to(after);
                     return None;

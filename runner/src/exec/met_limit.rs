@@ -18,7 +18,7 @@ pub(super) enum MetLimit {
 
 impl fmt::Display for MetLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ended by the runner: it met the limit of ")?;
+        formatter.write_str("ended by the runner: it reached the limit of ")?;
         match self {
             Self::Processes(most) => {
                 write!(formatter, "{} processes for all commands together (--pids)", group::grouped(*most))

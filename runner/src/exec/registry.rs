@@ -67,14 +67,14 @@ impl Registry {
         if let Some(known) = self.known.borrow().get(&exec_id) {
             let repeats = Exec { age_ms: known.request.age_ms, ..Exec::clone(request) } == *known.request;
             if !repeats {
-                let text = format!("exec {exec_id} is another command: choose a new id");
+                let text = format!("exec {exec_id} belongs to another command: choose a new id");
                 return refuse(ErrorKind::Conflict, text);
             }
             known.outlet.begin_again(stream);
             return Start::Known;
         }
         if self.tombstones.borrow().may_hold(exec_id, request.age_ms) {
-            let text = format!("exec {exec_id} may have run before, and its result is not kept any more");
+            let text = format!("exec {exec_id} may have run before, and its result is no longer kept");
             return refuse(ErrorKind::Expired, text);
         }
         let outlet = Outlet::new(request, Rc::clone(&self.budget));
@@ -93,7 +93,7 @@ impl Registry {
                 None
             }
             None if self.tombstones.borrow().ids.contains(&request.id) => {
-                let text = format!("the result of {} was acknowledged, or is not kept any more", request.id);
+                let text = format!("the result of {} was acknowledged, or is no longer kept", request.id);
                 stream.finish(Err::<ExecReport, _>(WireError::new(ErrorKind::Expired, text)));
                 None
             }
@@ -187,7 +187,7 @@ impl Registry {
         exec.map(|known| known.outlet.meet_limit(limit)).is_some()
     }
 
-    /// How an exec stands.
+    /// The state of an exec.
     ///
     /// # Errors
     /// `no_such_exec`.
@@ -213,7 +213,7 @@ impl Registry {
 
 /// The error for an unknown id.
 pub(crate) fn no_such_exec(exec_id: ExecId) -> WireError {
-    WireError::new(ErrorKind::NoSuchExec, format!("no exec {exec_id} is known here"))
+    WireError::new(ErrorKind::NoSuchExec, format!("this runner has no exec {exec_id}"))
 }
 
 /// Ids whose results are forgotten.

@@ -38,7 +38,7 @@ pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> 
         return full(workspace);
     }
     tells(TOO_MANY_FILES).then(|| {
-        "sandbridge: a process of a command may have so many files open and no more (--open-files)\n"
+        "sandbridge: a process of a command reached its limit of open files (--open-files)\n"
             .to_owned()
     })
 }
@@ -47,7 +47,7 @@ pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> 
 pub(super) fn memory() -> String {
     let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
     format!(
-        "sandbridge: killed: the commands of this runner may use {limit} of memory together (--memory), and it was used up\n"
+        "sandbridge: killed: the commands of this runner used up the {limit} of memory that they share (--memory)\n"
     )
 }
 
@@ -56,7 +56,7 @@ pub(super) fn processes() -> Option<String> {
     let most = group::grouped(group::processes()?);
     let by = group::processes_by(None).map_or("", LimitsBy::describe);
     Some(format!(
-        "sandbridge: while this ran, all commands together met the limit of {most} processes (--pids; {by})\n"
+        "sandbridge: while this ran, all commands together reached the limit of {most} processes (--pids; {by})\n"
     ))
 }
 

@@ -121,7 +121,7 @@ fn spawn_error(error: &SpawnError, profile: Profile, policy: &ConfinePolicy) -> 
         (Some(user), SpawnError::Directory(pathguard::Error::PermissionDenied)) => WireError::new(
             kind,
             format!(
-                "{error}: {user}, as whom commands run, may not enter it; on the machine: chown -R {user}: WORKSPACE"
+                "{error}: {user}, the user that commands run as, may not enter it; on the machine: chown -R {user}: WORKSPACE"
             ),
         ),
         _ => WireError::new(kind, error),

@@ -57,14 +57,14 @@ pub(super) fn check(
         Ok(false) | Err(pathguard::Error::NotFound) => return Err(elsewhere()),
         Err(error) => return Err(path_error(error)),
     }
-    let found = pending.present().map_err(|_| changed("something that is no file has its name now"))?;
+    let found = pending.present().map_err(|_| changed("something that is not a file has its name now"))?;
     match (present, found) {
         (Present::Nothing, None) | (Present::AnyFile, Some(_)) => Ok(()),
-        (Present::Nothing, Some(_)) => Err(changed("a file was made there meanwhile")),
+        (Present::Nothing, Some(_)) => Err(changed("a file was created there meanwhile")),
         (Present::Content(_) | Present::AnyFile, None) => Err(changed("the file is gone")),
         (Present::Content(expected), Some(open)) => match content_hash(open)? == expected {
             true => Ok(()),
-            false => Err(changed("the file has another content now")),
+            false => Err(changed("the file's content has changed")),
         },
     }
 }

@@ -100,6 +100,6 @@ fn tree_error(error: TreeError) -> WireError {
 fn with_report(error: WireError, report: &TreeReport) -> WireError {
     let TreeReport { files, directories, symlinks, .. } = report;
     let written =
-        format!("{files} files, {directories} directories and {symlinks} links were written before");
+        format!("{files} files, {directories} directories and {symlinks} links had been written by then");
     WireError::new(error.kind, format!("{}; {written}", error.description))
 }

@@ -85,7 +85,7 @@ fn check_condition(root: &Root, request: &WriteFile) -> Result<(), WireError> {
     if let Some(expected) = request.if_match {
         let present = present_hash(root, request)?;
         if present != Some(expected) {
-            let text = "the file is not what the condition says it should be: read it again";
+            let text = "the file does not meet the condition: read it again";
             return Err(WireError::new(ErrorKind::PreconditionFailed, text));
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn content_hash(open: OpenFile) -> Result<[u8; 32], WireError> {
 
 fn too_large_to_compare() -> WireError {
     let text = format!(
-        "the file has more than {CONDITION_BYTES} bytes, which is as much as is compared: write it without a condition"
+        "the file is larger than {CONDITION_BYTES} bytes, the most that is compared: write it without a condition"
     );
     WireError::new(ErrorKind::TooLarge, text)
 }
@@ -164,6 +164,6 @@ impl Growing {
 
 fn wrong_size(bytes: u64, announced: Option<u64>) -> WireError {
     let announced = announced.unwrap_or_default();
-    let text = format!("{announced} bytes were announced and {bytes} came; nothing was written");
+    let text = format!("{announced} bytes were announced, but {bytes} arrived; nothing was written");
     WireError::new(ErrorKind::InvalidBody, text)
 }

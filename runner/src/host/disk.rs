@@ -34,7 +34,7 @@ impl Disk {
         let Some(user) = self.0.clone() else { return blocking(work).await };
         let done = blocking(move || user.acting(work)).await?;
         done.map_err(|error| {
-            WireError::new(ErrorKind::Internal, format!("the user's rights to files cannot be had: {error}"))
+            WireError::new(ErrorKind::Internal, format!("file access as the user cannot be set up: {error}"))
         })
     }
 
@@ -44,7 +44,7 @@ impl Disk {
             Some(user) if error.kind == ErrorKind::PermissionDenied => {
                 let WireError { kind, description } = error;
                 let hint = format!(
-                    "files here are {user}'s, as whom commands run; on the machine: chown -R {user}: WORKSPACE"
+                    "commands and files here belong to {user}; on the machine: chown -R {user}: WORKSPACE"
                 );
                 WireError::new(kind, format!("{description}; {hint}"))
             }

@@ -33,7 +33,7 @@ pub enum LinkError {
     #[error("{0}")]
     WebSocket(String),
     /// Something else than a frame came.
-    #[error("the server sent something that is no frame")]
+    #[error("the server sent something that is not a frame")]
     NotAFrame,
     /// A new peer attached to the standard streams and wants a registration.
     #[error("a new server attached")]

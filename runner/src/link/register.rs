@@ -25,10 +25,10 @@ pub enum RegisterError {
     #[error("{}", .0.message)]
     Refused(Refusal),
     /// The server knows this runner's older dialect only.
-    #[error("the server does not speak Sandbridge's protocol: bring the server up to date")]
+    #[error("the server does not speak Sandbridge's protocol: update the server")]
     NoExtension,
     /// The server answered something else.
-    #[error("the server's answer is no registration: {0}")]
+    #[error("the server's answer is not a registration: {0}")]
     Malformed(String),
     /// The server did not answer in time.
     #[error("the server did not answer within {} s", HANDSHAKE_TIMEOUT.as_secs())]

@@ -149,5 +149,5 @@ async fn in_time<T>(config: &LlmConfig, wanted: impl Future<Output = T>) -> Resu
 
 fn failed(config: &LlmConfig, reason: &dyn Display) -> WireError {
     let host = config.base.authority().map_or("", |authority| authority.as_str());
-    WireError::new(ErrorKind::Io, format!("the LLM endpoint {host} gave no whole answer: {reason}"))
+    WireError::new(ErrorKind::Io, format!("the LLM endpoint {host} gave no complete answer: {reason}"))
 }

@@ -47,7 +47,7 @@ pub(super) fn target(base: &Uri, path: &str) -> Result<Uri, WireError> {
         })
     };
     if !is_plain(steps, "") || !is_plain(query, "%&?") {
-        return Err(invalid("has characters that are not sent on"));
+        return Err(invalid("has characters that are not forwarded"));
     }
     let path = format!("{}{path}", base.path().trim_end_matches('/'));
     path.parse().map_err(|_| invalid("is not understood"))
@@ -64,14 +64,14 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<HeaderMap, WireErr
         let known = ALLOWED.iter().find(|allowed| name.eq_ignore_ascii_case(allowed));
         let Some(known) = known else {
             return Err(invalid(&format!(
-                "is not sent on to the LLM endpoint; these are: {}",
+                "is not forwarded to the LLM endpoint; these headers are: {}",
                 ALLOWED.join(", ")
             )));
         };
         if value.len() > LLM_HEADER_BYTES {
             return Err(invalid("is too long"));
         }
-        let value = HeaderValue::from_str(value).map_err(|_| invalid("has characters that no header has"))?;
+        let value = HeaderValue::from_str(value).map_err(|_| invalid("has characters that are not allowed in a header"))?;
         if map.insert(HeaderName::from_static(known), value).is_some() {
             return Err(invalid("is there twice"));
         }

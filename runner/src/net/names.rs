@@ -68,7 +68,7 @@ fn addresses_of(name: &str) -> io::Result<Vec<IpAddr>> {
         return Ok(found);
     }
     let why = asked.err().map(|error| format!(" ({error})")).unwrap_or_default();
-    Err(io::Error::new(io::ErrorKind::NotFound, format!("nobody knows the name {name}{why}")))
+    Err(io::Error::new(io::ErrorKind::NotFound, format!("the name {name} cannot be resolved{why}")))
 }
 
 /// The addresses that a file like `/etc/hosts` gives a name.
@@ -154,7 +154,7 @@ mod tests {
     fn a_name_that_cannot_be_is_an_error_that_names_it() {
         for name in ["", "a..b", &"x".repeat(300), "nobody.invalid"] {
             let error = look_up(name, 1).unwrap_err().to_string();
-            assert!(error.contains("nobody knows the name"), "{name}: {error}");
+            assert!(error.contains("cannot be resolved"), "{name}: {error}");
         }
     }
 }

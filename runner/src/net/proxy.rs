@@ -45,8 +45,7 @@ impl Proxy {
             // Without user and password, which may stand in it.
             let kind = found.uri().scheme_str().unwrap_or("an unknown one").to_owned();
             return Err(Error::Usage(format!(
-                "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is of the kind {kind}; http:// is \
-                 understood. Name another one, or none with NO_PROXY={}",
+                "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is of the kind {kind}; only http:// is supported. Name another one, or bypass it with NO_PROXY={}",
                 host.trim_matches(['[', ']'])
             )));
         };
@@ -70,7 +69,7 @@ impl Proxy {
     /// Why it did not let a request through, and the way out.
     pub(crate) fn wants_credentials(&self) -> String {
         format!(
-            "{self} wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@{}:{}",
+            "{self} needs a user and a password: HTTPS_PROXY=http://USER:PASSWORD@{}:{}",
             self.host, self.port
         )
     }
@@ -120,7 +119,7 @@ impl Proxy {
         let parts = upgraded.downcast::<TokioIo<TcpStream>>().map_err(|_| lost(&"another connection"))?;
         match parts.read_buf.is_empty() {
             true => Ok(parts.io.into_inner()),
-            false => Err(lost(&"it said more than its answer")),
+            false => Err(lost(&"it sent data after its answer")),
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn filter(text: &str, grammar: Grammar, rules: Rules) -> Result<Filte
         return Err("it holds NUL bytes".to_owned());
     }
     if grammar == Grammar::Toml {
-        let table: toml::Table = text.parse().map_err(|_| "it is no TOML".to_owned())?;
+        let table: toml::Table = text.parse().map_err(|_| "it is not TOML".to_owned())?;
         let mut withheld = Vec::new();
         let table = filter_table(table, "", rules, &mut withheld);
         let text = toml::to_string(&table).map_err(|error| error.to_string())?;

@@ -157,7 +157,7 @@ fn read(path: &Path, home: &Path) -> Result<String, String> {
     let file = file.map_err(|error| error.to_string())?;
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() || metadata.len() > SETTINGS_FILE_BYTES {
-        return Err("it is no file of a sensible size".to_owned());
+        return Err("it is not a regular file, or is too large".to_owned());
     }
     let mut text = String::new();
     let read = file.take(SETTINGS_FILE_BYTES).read_to_string(&mut text);

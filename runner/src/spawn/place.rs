@@ -152,7 +152,7 @@ fn spawn_error(request: &SpawnRequest, error: io::Error) -> SpawnError {
         }
         // The kernel's words for it, "temporarily unavailable", name neither what nor why.
         Some(Errno::AGAIN) => SpawnError::System {
-            action: "start the command: as many processes run as may (see --pids); end some",
+            action: "start the command: the limit of processes is reached (see --pids); end some",
             source: error,
         },
         _ => SpawnError::System { action: "start the command", source: error },

@@ -111,7 +111,7 @@ impl Program {
     ) -> Result<Self, SpawnError> {
         let invalid = |reason| SpawnError::InvalidRequest { reason };
         let name =
-            request.argv.first().filter(|name| !name.is_empty()).ok_or(invalid("no program is named"))?;
+            request.argv.first().filter(|name| !name.is_empty()).ok_or(invalid("no program is given"))?;
         if request.argv.len() > COMMAND_ARGUMENTS {
             return Err(invalid("too many arguments"));
         }

@@ -43,14 +43,14 @@ impl Spawners {
                 && !keeps(layer_name::MOUNT_NAMESPACE)
                 && !keeps(layer_name::LANDLOCK)
             {
-                let reason = "nothing on this machine keeps a command from writing";
+                let reason = "this machine has no means to keep a command from writing";
                 return Err(SpawnError::Confinement(io::Error::other(reason)));
             }
             let lacking = started.report().lacking(least);
             if lacking.is_empty() {
                 return Ok(Arc::new(started));
             }
-            let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
+            let reason = format!("the profile {profile} lacks layers that other profiles have: {}", lacking.join(", "));
             Err(SpawnError::Confinement(io::Error::other(reason)))
         };
         match self.cells.iter().find(|(known, _)| *known == profile) {

@@ -105,7 +105,7 @@ fn too_large() -> String {
 fn hash(text: &str) -> Result<String, String> {
     let hash = text.split_ascii_whitespace().next().unwrap_or_default();
     let is_one = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_one.then(|| hash.to_ascii_lowercase()).ok_or_else(|| "the server's answer is no SHA-256".to_owned())
+    is_one.then(|| hash.to_ascii_lowercase()).ok_or_else(|| "the server's answer is not a SHA-256".to_owned())
 }
 
 /// A file that is being written.
@@ -158,7 +158,7 @@ impl New {
         let found: String = self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         if found != expected {
             return Err(
-                "what came is not the runner that the server announced: it was cut off or changed on the way"
+                "the download is not the runner that the server announced: it was cut off or changed on the way"
                     .to_owned(),
             );
         }
@@ -233,12 +233,12 @@ impl Answer {
         if status.is_redirection() {
             let to = header(LOCATION.as_str()).unwrap_or("somewhere else");
             return Err(format!(
-                "something on the way sends the download on to {to}: a captive portal or a proxy, not the server"
+                "the download is redirected to {to}, by a captive portal or a proxy and not by the server"
             ));
         }
         if header(CONTENT_TYPE.as_str()).is_some_and(|kind| kind.starts_with("text/html")) {
             return Err(
-                "a web page came instead of the runner: a captive portal or a proxy answered for the server"
+                "a web page arrived instead of the runner: a captive portal or a proxy answered for the server"
                     .to_owned(),
             );
         }
@@ -248,8 +248,8 @@ impl Answer {
         }
         match header(VERSION_HEADER) {
             Some(found) if found == wanted => Ok(self),
-            Some(found) => Err(format!("the server hands out version {found} and announced {wanted}")),
-            None => Err("what answered is not a Sandbridge server: the download has no version".to_owned()),
+            Some(found) => Err(format!("the server hands out version {found} but announced {wanted}")),
+            None => Err("the download has no version, so it does not come from a Sandbridge server".to_owned()),
         }
     }
 

@@ -105,7 +105,7 @@ impl Failed {
 impl std::fmt::Display for Failed {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { version, reason } = self;
-        write!(formatter, "the update to {version} failed: {reason}; it goes on as version {}", version::OWN)
+        write!(formatter, "the update to {version} failed: {reason}; the runner stays at version {}", version::OWN)
     }
 }
 
@@ -309,7 +309,7 @@ pub(crate) async fn ask(updates: Option<Rc<Updates>>) -> Result<Done, WireError>
         }
         Some(updates) => updates.prepared().await.map(|()| Done {}),
         None => {
-            let text = "this runner was started by its server, and is of its version";
+            let text = "this runner was started by its server and has the server's version";
             Err(WireError::new(ErrorKind::Unsupported, text))
         }
     }

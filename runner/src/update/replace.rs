@@ -193,7 +193,7 @@ fn judge(status: ExitStatus) -> Trial {
     match status.code() {
         Some(EXIT_REGISTERED) => Trial::Passed,
         Some(_) | None => Trial::Failed(format!(
-            "the new program did not register and ended with {status}; the runner's log has its words"
+            "the new program did not register and ended with {status}; see the runner's log"
         )),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn of(program: &Path) -> Result<String, String> {
     match told.trim_end().strip_prefix("sandbridge-runner ") {
         Some(version) if status.success() && is_version(version) => Ok(version.to_owned()),
         _ => Err(format!(
-            "what came is no runner for this machine: asked for its version it ended with {status}"
+            "the download is not a runner for this machine: it did not report a version and ended with {status}"
         )),
     }
 }

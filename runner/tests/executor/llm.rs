@@ -339,7 +339,7 @@ fn an_endpoint_that_is_silent_or_not_there_is_an_error() {
         }
         let stream = world.peer.open(request("/v1/x", &[]));
         let error = head(&mut world.peer, stream).await.unwrap_err();
-        assert!(error.description.contains("no more of the request came"), "{error}");
+        assert!(error.description.contains("the rest of the request did not arrive"), "{error}");
     });
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [format!("http://{free}"), format!("https://{}", endpoint.address)] {

@@ -94,9 +94,9 @@ fn a_download_that_was_tampered_with_is_refused_and_the_old_one_stays() {
     for (name, tampering, words) in [
         ("changed", Tampering::Change, "is not the runner that the server announced"),
         ("cut", Tampering::CutOff, "the download failed"),
-        ("page", Tampering::WebPage, "a web page came instead of the runner"),
-        ("redirect", Tampering::Redirect, "sends the download on to http://portal.example/login"),
-        ("version", Tampering::OtherVersion, "hands out version 7.7.7 and announced 0.1.0"),
+        ("page", Tampering::WebPage, "a web page arrived instead of the runner"),
+        ("redirect", Tampering::Redirect, "the download is redirected to http://portal.example/login"),
+        ("version", Tampering::OtherVersion, "hands out version 7.7.7 but announced 0.1.0"),
     ] {
         let runner = Runner::start(&between(&server, tampering), &person, name, &[]);
         let child = process::children(runner.pid());

@@ -91,7 +91,7 @@ impl<'a> Scan<'a> {
     pub(super) fn run(mut self) {
         if self.root == Path::new("/") {
             // Nothing is mounted for it either, and all kinds of file systems would be searched.
-            return self.found.gaps.push("the whole machine is not searched for repositories".to_owned());
+            return self.found.gaps.push("the workspace is the whole machine, which is not searched for repositories".to_owned());
         }
         self.look_through();
         self.look_through_rebuilt();
@@ -132,7 +132,7 @@ impl<'a> Scan<'a> {
             let Some(names) = self.names(&directory) else { continue };
             if names.dot_git.is_some() || names.are_of_repository() {
                 let gap = format!(
-                    "not held, as tools rebuild what is there: the repository {}",
+                    "not protected, because tools rebuild what is there: the repository {}",
                     directory.display()
                 );
                 self.found.gaps.push(gap);

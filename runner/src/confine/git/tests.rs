@@ -74,7 +74,7 @@ fn every_kind_of_repository_is_found_with_what_leads_to_it() {
     }
     assert!(!found.read_only.iter().any(|path| path.starts_with(root.join("node_modules"))));
     let gap = format!(
-        "not held, as tools rebuild what is there: the repository {}",
+        "not protected, because tools rebuild what is there: the repository {}",
         root.join("node_modules/x").display()
     );
     assert_eq!(found.gaps, [gap]);

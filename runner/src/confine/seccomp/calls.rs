@@ -36,7 +36,7 @@ pub(super) const REFUSED: &[(&str, &[i64])] = &[
         ],
     ),
     (
-        "parts of the kernel that no ordinary command needs, and that many were broken through",
+        "parts of the kernel that ordinary commands do not need and that were often exploited",
         &[
             libc::SYS_bpf,
             libc::SYS_perf_event_open,
@@ -53,9 +53,9 @@ pub(super) const REFUSED: &[(&str, &[i64])] = &[
             libc::SYS__sysctl,
         ],
     ),
-    ("files by a number instead of a path", &[libc::SYS_open_by_handle_at]),
+    ("files opened by a handle instead of a path", &[libc::SYS_open_by_handle_at]),
     (
-        "keys of the kernel, which know no namespaces",
+        "the kernel's keyrings, which have no namespaces",
         &[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key],
     ),
     (

@@ -281,7 +281,7 @@ mod tests {
     fn a_limit_is_told_in_words_with_its_option() {
         assert_eq!(
             MetLimit::Processes(2_048).to_string(),
-            "ended by the runner: it met the limit of 2,048 processes for all commands together (--pids)"
+            "ended by the runner: it reached the limit of 2,048 processes for all commands together (--pids)"
         );
         assert!(MetLimit::Memory(Bytes(1 << 30)).to_string().contains("1 GiB of memory"));
         assert!(MetLimit::Files(7).to_string().contains("--open-files"));

@@ -70,7 +70,7 @@ impl Answer {
             let next = parse(&resolve(&uri, location))?;
             allowed(&next, &bounds.network)?;
             if uri.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
-                return Err(failed(&uri, &"it redirects to where nothing is encrypted"));
+                return Err(failed(&uri, &"it redirects to an unencrypted address"));
             }
             if !is_same_origin(&uri, &next) {
                 return Err(failed(
@@ -187,7 +187,7 @@ fn unreached(uri: &Uri, error: &io::Error) -> WireError {
 
 fn private(host: &str) -> WireError {
     let text = format!(
-        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses alone. If it is meant, fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
+        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses only. If you do mean this host, fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
     );
     WireError::new(ErrorKind::SandboxDenied, text)
 }
@@ -198,7 +198,7 @@ fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
 }
 
 fn denied() -> WireError {
-    let text = "this runner's network policy (--network, --allow-net) does not let commands reach that, nor downloads";
+    let text = "this runner's network policy (--network, --allow-net) lets neither commands nor downloads reach that";
     WireError::new(ErrorKind::SandboxDenied, text)
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn download(
         done = transfer(host, request, present) => done,
         () = cancelled(stream) => Err(Stopped.into()),
         () = host.stopping.cancelled() => {
-            Err(WireError::new(ErrorKind::ShuttingDown, "the runner stops; nothing was written"))
+            Err(WireError::new(ErrorKind::ShuttingDown, "the runner is stopping; nothing was written"))
         }
     }
 }
@@ -95,7 +95,7 @@ impl Content {
         let found: [u8; 32] = self.hash.finalize().into();
         if expected.is_some_and(|expected| expected != found) {
             let hex: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
-            let text = format!("what was downloaded has the SHA-256 {hex}; nothing was written");
+            let text = format!("the download has the SHA-256 {hex}; nothing was written");
             return Err(WireError::new(ErrorKind::PreconditionFailed, text));
         }
         self.pending.commit().map_err(path_error)?;
@@ -104,6 +104,6 @@ impl Content {
 }
 
 fn too_large(max_bytes: u64) -> WireError {
-    let text = format!("it has more than {max_bytes} bytes, which is as much as may be downloaded");
+    let text = format!("it is larger than {max_bytes} bytes, the most that may be downloaded");
     WireError::new(ErrorKind::TooLarge, text)
 }

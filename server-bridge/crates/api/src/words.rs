@@ -102,7 +102,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How an exec stands.
+    /// The state of an exec.
     ExecStatus {
         /// It was sent, and nothing is known of its end.
         Running = "running",

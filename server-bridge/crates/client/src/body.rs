@@ -96,7 +96,7 @@ impl FileBody {
         let read = loop {
             match self.file.read(&mut self.buffer[..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) => return Some(Err(io::Error::other("the file became shorter while it was copied"))),
+                Ok(0) => return Some(Err(io::Error::other("the file shrank while it was being copied"))),
                 other => break other,
             }
         };

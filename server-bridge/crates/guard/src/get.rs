@@ -49,7 +49,7 @@ pub enum Error {
     #[error("it redirects more than {REDIRECTS} times")]
     Redirects,
     /// It leads to where nothing is encrypted.
-    #[error("it redirects to where nothing is encrypted")]
+    #[error("it redirects to an unencrypted address")]
     Downgrade,
     /// The other side does not give it.
     #[error("the server answered {0}")]

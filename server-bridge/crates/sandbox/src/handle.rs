@@ -217,7 +217,7 @@ impl Sandbox {
         self.link.call(request::Remove { id: new_id(), path: path.into() }).await.map(|_| ())
     }
 
-    /// Removes a tree; nothing there is fine.
+    /// Removes a tree; a missing one is not an error.
     pub async fn remove_all(&self, path: &[u8]) -> Result<(), SandboxError> {
         visible(path)?;
         self.link.call(request::RemoveAll { id: new_id(), path: path.into() }).await.map(|_| ())

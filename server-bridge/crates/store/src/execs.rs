@@ -8,7 +8,7 @@ use crate::messages::{NewMessage, append_to};
 use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 
-/// How an exec stands.
+/// The state of an exec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum ExecStatus {

@@ -19,7 +19,7 @@ pub(super) fn content(reader: FileReader, size: u64) -> Body {
             return Ok(None);
         }
         let Some(mut bytes) = reader.next().await.transpose()? else {
-            return Err(BoxError::from("the file became shorter while it was read"));
+            return Err(BoxError::from("the file shrank while it was being read"));
         };
         bytes.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         let left = left - bytes.len() as u64;

@@ -86,11 +86,11 @@ check_request() {
     case $token in
         sbe_* | sbr_*) ;;
         '') fail "SANDBRIDGE_TOKEN is missing: \"sandbridge runner add NAME\", or the page's settings, show the line to paste" ;;
-        *) fail "SANDBRIDGE_TOKEN is no runner's token (sbe_… or sbr_…): paste the whole line that was shown" ;;
+        *) fail "SANDBRIDGE_TOKEN is not a runner's token (sbe_… or sbr_…): paste the whole line that was shown" ;;
     esac
-    case $token in *[!A-Za-z0-9_-]*) fail "SANDBRIDGE_TOKEN is not whole: paste the line as it was shown" ;; esac
+    case $token in *[!A-Za-z0-9_-]*) fail "SANDBRIDGE_TOKEN is incomplete: paste the line as it was shown" ;; esac
     case $workspace$prefix$state$(pwd -P) in
-        *"$newline"*) fail "a directory's name holds a line break, which could be taken for another one's; use another directory" ;;
+        *"$newline"*) fail "a directory's name contains a line break; use another directory" ;;
     esac
     if [ -n "$workspace" ]; then
         [ -d "$workspace" ] || fail "--workspace $workspace: there is no such directory"
@@ -98,9 +98,9 @@ check_request() {
         fail "the workspace would be $(pwd -P), with everything in it open to commands." \
             "Change to a project's directory and paste the line there, or add --workspace DIR to it"
     fi
-    [ -z "$ca_cert" ] || [ -r "$ca_cert" ] || fail "--ca-cert $ca_cert cannot be read${default_ca_cert:+ (it stands in CURL_CA_BUNDLE or SSL_CERT_FILE)}"
+    [ -z "$ca_cert" ] || [ -r "$ca_cert" ] || fail "--ca-cert $ca_cert cannot be read${default_ca_cert:+ (from CURL_CA_BUNDLE or SSL_CERT_FILE)}"
     if [ -n "$insecure" ]; then
-        say "note: $server is not encrypted: who is between can read the token and change what is sent. For networks of your own only"
+        say "note: $server is not encrypted: anyone in between can read the token and change what is sent. Use this only in your own networks"
     fi
 }
 
@@ -169,7 +169,7 @@ download() {
     url=$server/download/sandbridge-runner-linux-$arch
     say "downloading $url ($size_kib KiB)"
     case $server:$(has curl || wget --version 2>/dev/null || echo busybox) in
-        https:*:busybox) say "note: this machine's wget checks no certificates, so that the download is as safe as the network; the runner does check the server's" ;;
+        https:*:busybox) say "note: this machine's wget does not check certificates, so the download is only as safe as the network; the runner does check the server's certificate" ;;
     esac
     answer=$(fetch "$url" "$new" 2>&1) && code=0 || code=$?
     case $answer in "wget: note: "*) answer=${answer#*"$newline"} ;; esac
@@ -177,21 +177,21 @@ download() {
     case $code:$answer:$why in
         0:200\ *) ;;
         *:407\ * | *\ 407\ * | *"Proxy Authentication"*)
-            fail "the proxy wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (HTTP_PROXY for http://). Nothing was installed" ;;
-        0:3*) fail "something on the way sends the download on to ${answer##* }: a captive portal or a proxy, not the server. Nothing was installed" ;;
+            fail "the proxy needs a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (HTTP_PROXY for http://). Nothing was installed" ;;
+        0:3*) fail "the download is redirected to ${answer##* }, by a captive portal or a proxy and not by the server. Nothing was installed" ;;
         0:*) fail "the server answered ${answer%% *} instead of the runner: $(head -c 300 "$new"). Nothing was installed" ;;
         60:* | 77:*)
-            fail "no authority that this machine trusts vouches for $server${ca_cert:+ (nor one in $ca_cert)}: --ca-cert FILE names that of your network." \
-                "If yours has none, something on the way pretends to be the server. Nothing was installed" ;;
+            fail "the certificate of $server is not trusted by this machine${ca_cert:+ (nor by $ca_cert)}: if your network has a certificate authority of its own," \
+                "pass it with --ca-cert FILE; if not, something on the way may be impersonating the server. Nothing was installed" ;;
         *) fail "the download failed (${why:-code $code}); nothing was installed" ;;
     esac
     if has sha256sum; then found=$(sha256sum "$new"); else found=$(openssl dgst -sha256 -r "$new"); fi
     if [ "${found%% *}" != "$sha256" ]; then
         case $(head -c 512 "$new" | tr -d '\000' | tr 'A-Z' 'a-z') in
             *"<!doctype"* | *"<html"*)
-                fail "a web page came instead of the runner: a captive portal or a proxy answered for the server. Nothing was installed" ;;
+                fail "a web page arrived instead of the runner: a captive portal or a proxy answered for the server. Nothing was installed" ;;
         esac
-        fail "what came is not the runner that the server announced: it was cut off or changed on the way. Nothing was installed;" \
+        fail "the download is not the runner that the server announced: it was cut off or changed on the way. Nothing was installed;" \
             "paste the line once more"
     fi
     found=$("$new" --version 2>&1) || fail "the runner does not run on this machine: $found. Nothing was installed"
@@ -243,7 +243,7 @@ keep_running() {
             say "this is WSL, which runs systemd if /etc/wsl.conf says so: put the lines [boot] and systemd=true there, run" \
                 "\"wsl --shutdown\" in Windows, and paste the line again here" ;;
     esac
-    say "it is installed, but no systemd runs ${user:+for this user }here that would keep it running. Start it by other means, such as cron:"
+    say "it is installed, but there is no systemd ${user:+for this user }here to keep it running. Start it by other means, such as cron:"
     say "    @reboot cd '${workspace:-$(pwd -P)}' && '$bin' --server '$server' --state-dir '$state' --token-file '$token_file' $*"
     exit 1
 }
@@ -298,7 +298,7 @@ uninstall_runner() {
     kill $(running) 2>/dev/null || true
     waited=0
     while [ -n "$(running)" ]; do
-        [ "$waited" -lt 15 ] || fail "the runner does not end (process $(running)); nothing was removed"
+        [ "$waited" -lt 15 ] || fail "the runner did not end (process $(running)); nothing was removed"
         sleep 1
         waited=$((waited + 1))
     done
@@ -318,7 +318,7 @@ uninstall_runner() {
     remove_directories "$made"
     left=$(ls -A "$state" 2>/dev/null) || true
     # shellcheck disable=SC2086 # names in one line
-    [ -z "$left" ] || say "kept in $state, since no runner of this installation made it:" $left
+    [ -z "$left" ] || say "kept in $state, because no runner of this installation made it:" $left
     say "removed $bin and what it made"
 }
 

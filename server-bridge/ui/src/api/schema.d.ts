@@ -2110,7 +2110,7 @@ export interface components {
             type: "error";
         };
         /**
-         * @description How an exec stands.
+         * @description The state of an exec.
          * @enum {string}
          */
         ExecStatus: "running" | "exited" | "signaled" | "timed_out" | "cancelled" | "failed" | "lost";

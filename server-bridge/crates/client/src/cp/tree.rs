@@ -139,7 +139,7 @@ fn unpack_failure(to: &Path, error: &pathguard::tree::TreeError) -> Failure {
 fn with_report(failure: Failure, report: &TreeReport) -> Failure {
     let TreeReport { files, directories, symlinks, .. } = report;
     let written =
-        format!("{files} files, {directories} directories and {symlinks} links were written before");
+        format!("{files} files, {directories} directories and {symlinks} links had been written by then");
     Failure { message: format!("{}; {written}", failure.message), ..failure }
 }
 

@@ -269,8 +269,8 @@ mod tests {
         let refused = |default, privileged| options(default, privileged).users().unwrap_err().to_string();
         assert!(refused("no-such-user", "").contains("--run-as-default no-such-user: there is no such user"));
         let own = Account::numbered(rustix::process::geteuid().as_raw()).unwrap();
-        assert!(refused("", &own.name).contains("anyway"), "a privileged user who is the default");
-        assert!(refused(&own.name, &own.name).contains("anyway"));
+        assert!(refused("", &own.name).contains("already"), "a privileged user who is the default");
+        assert!(refused(&own.name, &own.name).contains("already"));
         assert_eq!(options(&own.name, "").users().unwrap().default, Some(own));
         assert_eq!(options("", "").users().unwrap(), RunAs::default());
     }

@@ -29,7 +29,7 @@ pub struct BackupOptions {
     /// The file to write; an earlier backup there is replaced once the new one is whole
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Also copy the server's own encryption key, to FILE.key: who has both reads the keys of users' models
+    /// Also copy the server's own encryption key, to FILE.key: anyone who has both can read the keys of users' models
     #[arg(long)]
     with_key: bool,
 }
@@ -48,7 +48,7 @@ pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Val
 fn refuse_postgres(home: &Path, instead: &str) -> anyhow::Result<()> {
     if let Location::Postgres(url) = database_of(home, DatabaseArgs::default(), &Settings::load(home)?)? {
         bail!(
-            "the server of {} keeps everything in the PostgreSQL database {url}: {instead}; keep {} too",
+            "the server of {} stores everything in the PostgreSQL database {url}: {instead}; keep a copy of {} too",
             home.display(),
             home::key_file(home).display()
         );
@@ -93,12 +93,12 @@ async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, Str
     files::commit(copied_key.into_iter().chain([copied]))?;
     let words = match &key_copy {
         Some(copy) => format!(
-            "backed up to {}, with the encryption key in {}: who has both reads the keys of users' models",
+            "backed up to {}, with the encryption key in {}: anyone who has both can read the keys of users' models",
             file.display(),
             copy.display()
         ),
         None => format!(
-            "backed up to {}, without the encryption key: the keys of users' models open only with the one of this server",
+            "backed up to {}, without the encryption key: the keys of users' models can be decrypted only with this server's key",
             file.display()
         ),
     };
@@ -176,7 +176,7 @@ mod tests {
         assert!(error.contains("leave out --with-key") && !file.exists(), "{error}");
         fs::write(&file, "mine").unwrap();
         let error = back_up(home.path(), &file, false).await.unwrap_err();
-        assert!(error.contains("no earlier backup"), "{error}");
+        assert!(error.contains("not an earlier backup"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
         fs::write(home::key_file(home.path()), KEY).unwrap();
         fs::write(folder.path().join("other.key"), "mine").unwrap();

@@ -236,7 +236,7 @@ fn warn_of_unknown_keys(settings: &Settings, home: &Path) {
     if !unknown.is_empty() {
         let file = home.join("config.json");
         let keys = unknown.join(", ");
-        tracing::warn!("{} has keys that mean nothing here: {keys}; remove or correct them", file.display());
+        tracing::warn!("{} has unknown keys: {keys}; remove or correct them", file.display());
     }
 }
 

@@ -103,7 +103,7 @@ pub enum StartError {
     /// The encryption key that sealed the keys of models is not there.
     #[error(
         "cannot start without the encryption key (looked at {}): {what}; or pass --forget-sealed-keys once to remove the keys of \
-         models, so that their owners give them again", path.display()
+         models, so that their owners can give them again", path.display()
     )]
     KeyMissing {
         /// Where the server's own key is.
@@ -118,7 +118,7 @@ pub enum StartError {
     #[error(transparent)]
     Accounts(#[from] accounts::Error),
     /// What an earlier life left behind cannot be settled.
-    #[error("cannot settle what ran before: {0}")]
+    #[error("cannot recover what ran before the restart: {0}")]
     Recover(#[from] chats::Error),
 }
 
@@ -341,10 +341,10 @@ async fn hold_database(hold: Option<Hold>, shutdown: CancellationToken) {
             () = shutdown.cancelled() => return,
         };
         match news {
-            HoldNews::Away(error) => tracing::warn!(%error, "the database is away; it is tried again"),
-            HoldNews::Back => tracing::info!("the database is back"),
+            HoldNews::Away(error) => tracing::warn!(%error, "the database is unavailable; trying again"),
+            HoldNews::Back => tracing::info!("the database is available again"),
             HoldNews::Lost(error) => {
-                tracing::error!("{error}; this server stops, as two of them would end each other's work");
+                tracing::error!("{error}; this server stops, because two of them would end each other's work");
                 shutdown.cancel();
             }
         }

@@ -51,7 +51,7 @@ async fn copy(from: &Location, to: &Location) -> anyhow::Result<(Value, String)>
     let mut words = format!("copied {rows} rows of {tables} tables from {from} to {to}; both hold the same");
     if replaced > 0 {
         words.push_str(&format!(
-            "; {replaced} texts held a NUL or were no UTF-8, and have \u{2400} or \u{fffd} in its place"
+            "; {replaced} texts held a NUL or were not UTF-8, and have \u{2400} or \u{fffd} in its place"
         ));
     }
     words.push_str(match to {

@@ -79,7 +79,7 @@ fn export_of_one_user_becomes_the_container_of_another() {
     let bad = folder.path().join("bad.tar");
     std::fs::write(&bad, vec![0x5a; 100_000]).unwrap();
     let refused = bob.run(&["container", "import", bad.to_str().unwrap()]);
-    assert!(refused.code == 1 && refused.stderr.contains("no whole tar archive"), "{}", refused.stderr);
+    assert!(refused.code == 1 && refused.stderr.contains("not a complete tar archive"), "{}", refused.stderr);
     let whole = std::fs::read(archive).unwrap();
     std::fs::write(&bad, &whole[..whole.len() / 2]).unwrap();
     let refused = bob.run(&["container", "import", bad.to_str().unwrap()]);

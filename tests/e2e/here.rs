@@ -225,7 +225,7 @@ fn a_key_is_asked_for_once_and_answers_in_every_directory() {
     tmux.sees("Key of a model");
     tmux.types("hunter2");
     tmux.press(&["Enter"]);
-    tmux.sees("begins like no key");
+    tmux.sees("does not look like a key");
     tmux.types("sk-wrong");
     tmux.press(&["Enter"]);
     tmux.sees("no such key");

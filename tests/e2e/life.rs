@@ -151,7 +151,7 @@ fn a_second_runner_is_told_that_the_enrolment_token_was_used() {
         .unwrap();
     let mut told = BufReader::new(second.stderr.take().unwrap()).lines().map(Result::unwrap);
     let refusal = told.find(|line| line.contains("refused")).unwrap();
-    assert!(refusal.contains("this enrolment token was used"), "{refusal}");
+    assert!(refusal.contains("this enrolment token was already used"), "{refusal}");
     process::terminate(&mut second);
     assert_eq!(content(&other_file), token, "what it was given is left alone");
     std::fs::write(machine.workspace().join("here"), "").unwrap();

@@ -114,7 +114,7 @@ fn a_database_that_goes_away_is_said_and_is_used_again_when_it_is_back() {
         for answer in [client.call("GET", "/chats"), say(&client), client.call("GET", "/runners")] {
             assert_eq!((answer.status, answer.kind().as_str()), (503, "unavailable"), "{answer:?}");
             let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
-            assert_eq!(message, "the server's database is away; try again in a moment");
+            assert_eq!(message, "the server's database is unavailable; try again in a moment");
         }
         let login = json!({"user": "alice", "password": tests::server::PASSWORD}).to_string();
         let anonymous = Client::anonymous(&server);

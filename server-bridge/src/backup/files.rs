@@ -42,14 +42,14 @@ pub(super) fn check_target(path: &Path, magic: &[u8]) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
         Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => bail!("{} is no regular file; name another one", path.display()),
+        Ok(_) => bail!("{} is not a regular file; name another one", path.display()),
     }
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(magic.len() as u64).read_to_end(&mut beginning));
     read.with_context(|| format!("cannot read {}", path.display()))?;
     if beginning != magic {
         bail!(
-            "{} is there and is no earlier backup, so it is not replaced; name another file",
+            "{} exists and is not an earlier backup, so it is not replaced; name another file",
             path.display()
         );
     }

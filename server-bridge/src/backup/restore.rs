@@ -38,7 +38,7 @@ pub fn main(options: &RestoreOptions, home: Option<&Path>) -> anyhow::Result<(Va
 
 pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, String)> {
     if !file.is_file() {
-        bail!("{} is no file; name one that `sandbridge backup` wrote", file.display());
+        bail!("{} is not a file; name one that `sandbridge backup` wrote", file.display());
     }
     home::ensure(home)?;
     // Nobody begins to serve what is being replaced.
@@ -58,16 +58,16 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
     files::commit(key_copy.into_iter().chain([copy]))?;
     let mut words = format!("restored {} to {}", file.display(), home.display());
     if let Some(kept) = &kept {
-        words.push_str(&format!("; what was there is {} now", kept.display()));
+        words.push_str(&format!("; the database that was there is now {}", kept.display()));
     }
     words.push_str(match (sealed_with, has_key) {
         (SealedWith::Nothing, _) | (SealedWith::File, true) => "",
         (SealedWith::File, false) => {
-            "; the keys of models in it open only with the sandbridge.key of the server it was made on: put that beside the \
+            "; the keys of models in it can be decrypted only with the sandbridge.key of the server it was made on: put that beside the \
              database, or start once with --forget-sealed-keys"
         }
         (SealedWith::Passphrase, _) => {
-            "; the keys of models in it open only with the passphrase of the server it was made on \
+            "; the keys of models in it can be decrypted only with the passphrase of the server it was made on \
              (SANDBRIDGE_ENCRYPTION_KEY)"
         }
     });
@@ -119,6 +119,6 @@ fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<Pat
         }
         Ok(is_there)
     });
-    let is_there = moved.with_context(|| format!("cannot keep what is there as {}", kept.display()))?;
+    let is_there = moved.with_context(|| format!("cannot keep the database that is there as {}", kept.display()))?;
     Ok(is_there.then_some(kept))
 }

@@ -209,7 +209,7 @@ fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
             Ok((inside.into(), outside.into()))
         }
         _ => {
-            Err("use CONTAINER_DIR=HOST_DIR, both from the root on, such as /data=/srv/sandbridge".to_owned())
+            Err("use CONTAINER_DIR=HOST_DIR, both absolute, such as /data=/srv/sandbridge".to_owned())
         }
     }
 }

@@ -162,7 +162,7 @@ impl OwnServer {
     pub(super) async fn end(self) {
         self.shutdown.cancel();
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "the server did not end in order");
+            tracing::error!(%error, "the server did not shut down cleanly");
         }
     }
 }

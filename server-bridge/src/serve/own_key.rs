@@ -86,7 +86,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     match bytes.map(<[u8; ENCRYPTION_KEY_BYTES]>::try_from) {
         Some(Ok(bytes)) => Ok(Some(EncryptionKey::File(bytes))),
         Some(Err(_)) | None => {
-            Err(refused(path, &"it holds no key of Sandbridge, or half of one; put it back from a backup"))
+            Err(refused(path, &"it does not hold a whole key of Sandbridge; put it back from a backup"))
         }
     }
 }

@@ -21,7 +21,7 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// Answer a question of a model in words.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/answers", tag = "chats", request_body = QuestionAnswer,
-    params(("id" = String, Path)), responses((status = 204), (status = 404, description = "nothing waits for it")))]
+    params(("id" = String, Path)), responses((status = 204), (status = 404, description = "it no longer waits for an answer")))]
 pub async fn answer(
     State(state): State<AppState>,
     caller: Caller,

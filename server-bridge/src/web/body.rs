@@ -33,10 +33,10 @@ impl Proof {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyRefused {
     /// It is larger than that of a request without a login may be.
-    #[error("without a login a request's body can have {UNPROVEN_BODY_BYTES} bytes; log in first")]
+    #[error("without a login a request's body can have {UNPROVEN_BODY_BYTES} bytes at most; log in first")]
     TooLarge,
     /// It did not come in time.
-    #[error("the request's body did not come within {} s", UNPROVEN_BODY_TIMEOUT.as_secs())]
+    #[error("the request's body did not arrive within {} s", UNPROVEN_BODY_TIMEOUT.as_secs())]
     TooSlow,
 }
 

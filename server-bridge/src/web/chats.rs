@@ -184,7 +184,7 @@ pub async fn cancel(
 
 /// Answer what a model asks: whether a tool may go on.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/approvals", tag = "chats", request_body = ApprovalAnswer,
-    params(("id" = String, Path)), responses((status = 204), (status = 404, description = "nothing waits for it")))]
+    params(("id" = String, Path)), responses((status = 204), (status = 404, description = "it no longer waits for an answer")))]
 pub async fn approve(
     State(state): State<AppState>,
     caller: Caller,
@@ -192,7 +192,7 @@ pub async fn approve(
     extract::Json(asked): extract::Json<ApprovalAnswer>,
 ) -> Result<StatusCode, ApiError> {
     if asked.nobody && asked.allow {
-        return Err(ApiError::invalid("nobody cannot allow something; leave out `nobody` or `allow`"));
+        return Err(ApiError::invalid("`nobody` and `allow` exclude each other; leave one out"));
     }
     let answer = match (asked.allow, asked.always) {
         (false, _) if asked.nobody => Answer::NobodyThere,

@@ -45,7 +45,7 @@ impl ApiError {
     /// A fault of the server: `error` goes to the log, the client learns nothing of it.
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
-        Self::new("internal", "the server could not do it; its log says why")
+        Self::new("internal", "the server could not do this; its log says why")
     }
 
     /// The error's object, as it stands in an answer.
@@ -78,7 +78,7 @@ impl From<accounts::Error> for ApiError {
             Error::NotFound(_) => "not_found",
             Error::TooManyCodes => {
                 let retry_after_s = SIGN_IN_LIFETIME.as_secs();
-                return Self::rate_limited("codes that were asked for and not used", retry_after_s);
+                return Self::rate_limited("codes that were requested but not used", retry_after_s);
             }
             Error::Away(_) => "unavailable",
             Error::Internal(_) => return Self::internal(&error),

@@ -20,7 +20,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         // Whoever sends a byte now and then must not hold a connection for ever.
         let body = timeout(JSON_BODY_TIMEOUT, axum::Json::from_request(request, state));
-        match body.await.map_err(|_| ApiError::invalid("the request's body did not come in time"))? {
+        match body.await.map_err(|_| ApiError::invalid("the request's body did not arrive in time"))? {
             Ok(axum::Json(value)) => Ok(Self(value)),
             Err(JsonRejection::BytesRejection(error)) => Err(match BodyRefused::cause_of(&error) {
                 Some(refused @ BodyRefused::TooSlow) => ApiError::invalid(refused.to_string()),

@@ -132,7 +132,7 @@ fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
 fn check_message(request: &Request) -> Result<(), ApiError> {
     if request.extensions().get::<AmbiguousLength>().is_some() {
         return Err(ApiError::invalid(
-            "the request does not say in one way where it ends; send one Content-Length, or Transfer-Encoding: chunked alone",
+            "the request's length is ambiguous; send one Content-Length, or Transfer-Encoding: chunked alone",
         ));
     }
     if request.headers().get_all(header::HOST).iter().nth(1).is_some() {

@@ -77,7 +77,7 @@ fn key_scope(scope: Option<&Scope>) -> Result<KeyScope, ApiError> {
         None | Some(Scope::Exec) => Ok(KeyScope::Exec),
         Some(Scope::Read) => Ok(KeyScope::Read),
         Some(Scope::Unknown(word)) => {
-            Err(ApiError::invalid(format!("scope {word:?} is none; use full, exec or read")))
+            Err(ApiError::invalid(format!("there is no scope {word:?}; use full, exec or read")))
         }
     }
 }

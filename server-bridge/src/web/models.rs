@@ -83,7 +83,7 @@ pub async fn change(
     extract::Json(mut document): extract::Json<SubscriptionDocument>,
 ) -> Result<Json<SubscriptionView>, ApiError> {
     if document.name.take().is_some_and(|other| other != name) {
-        return Err(ApiError::invalid("a subscription keeps its name; add another one instead"));
+        return Err(ApiError::invalid("a subscription cannot be renamed; add another one instead"));
     }
     let changed = state.chats.change_subscription(&caller.user, &name, &new_subscription(document)?).await?;
     Ok(Json(subscription_view(changed)))

@@ -62,7 +62,7 @@ fn described() -> utoipa::openapi::OpenApi {
 pub fn document() -> Value {
     let mut document =
         serde_json::to_value(described()).expect("a description made of texts and maps is always JSON");
-    let error = json!({"description": "It was not done, and why.",
+    let error = json!({"description": "The request failed; the body says why.",
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}});
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let operations = paths.filter_map(|(path, methods)| Some((path, methods.as_object_mut()?)));

@@ -26,7 +26,7 @@ pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
             Err(RecvError::Lagged(missed)) => {
                 tracing::warn!(
                     missed,
-                    "runners come and go faster than it can be told; open pages may be behind"
+                    "runners come and go faster than it can be reported; open pages may be out of date"
                 );
             }
             Err(RecvError::Closed) => return,

@@ -18,7 +18,7 @@ const LINE_START: &[u8] = b"PROXY ";
 #[derive(Debug, thiserror::Error)]
 pub enum HeaderError {
     /// The connection broke, or ended before its header did.
-    #[error("the PROXY header did not come whole: {0}")]
+    #[error("the PROXY header is incomplete: {0}")]
     Io(#[from] io::Error),
     /// It does not begin as such a header does.
     #[error(

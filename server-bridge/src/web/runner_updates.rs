@@ -54,7 +54,7 @@ async fn begin(state: &AppState, caller: &Caller, name: &str) -> Result<UpdateSt
         && !runner.facts.is_older_than(offered)
     {
         let text = match runner.facts.version.as_str() {
-            "" => format!("runner {name} does not say its version, so it cannot be updated from here"),
+            "" => format!("runner {name} does not report its version, so it cannot be updated from here"),
             version => format!(
                 "runner {name} has version {version} and this server hands out {offered}: there is nothing newer"
             ),

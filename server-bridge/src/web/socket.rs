@@ -125,7 +125,7 @@ impl Stream for Socket {
         if message.is_ping() && self.as_mut().poll_flush(context)?.is_pending() {
             self.pings += 1;
             if self.pings > SOCKET_PINGS {
-                let reason = "more pings came than were there answers read";
+                let reason = "more pings arrived than answers were read";
                 return Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason))));
             }
         }

@@ -175,7 +175,7 @@ impl Standing {
 }
 
 fn gave_way() -> io::Error {
-    let reason = "the connection gave way to a newer one: too many are open on which nobody has logged in";
+    let reason = "the connection was closed in favour of a newer one: too many are open without a login";
     io::Error::new(io::ErrorKind::ConnectionReset, reason)
 }
 

@@ -129,7 +129,7 @@ impl Stall {
         }
         let timer = self.0.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(timer.as_mut().poll(context));
-        let reason = "the other end has read nothing of what it was sent for too long";
+        let reason = "the other end has not read anything for too long";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, reason)))
     }
 }

@@ -95,7 +95,7 @@ pub async fn issue(
     if caller.key.is_some() {
         return Err(ApiError::new(
             "forbidden",
-            "tickets are for pages; a key comes in an Authorization header",
+            "tickets are for pages; a key is sent in an Authorization header",
         ));
     }
     if path.len() > TICKET_PATH_BYTES {

@@ -38,7 +38,7 @@ async fn a_one_use_token_is_exchanged_and_then_worth_nothing() {
     let permanent = enrol(&server, &text).await.unwrap();
     let thief = enrol(&server, &handshake_text(&token, "thief")).await.unwrap_err();
     assert_eq!(thief.reason, RefusalReason::TokenUnknown);
-    assert!(thief.message.contains("this enrolment token was used"), "{}", thief.message);
+    assert!(thief.message.contains("this enrolment token was already used"), "{}", thief.message);
     assert_eq!(server.audited("runner.enrol", "ok").await.location.as_deref(), Some("laptop"));
     assert_eq!(server.audited("runner.enrol", "used").await.target, "thief");
     let _runner = FakeRunner::connect(&alice.base, &permanent, "laptop").await.unwrap();
@@ -87,7 +87,7 @@ async fn a_runner_that_could_not_keep_a_token_does_not_use_one_up() {
     let token = add(&alice).await;
     let old = handshake_text(&token, "old").replace("\"enrolment\"", "");
     let refusal = enrol(&server, &old).await.unwrap_err();
-    assert!(refusal.message.contains("knows no one-use tokens"), "{}", refusal.message);
+    assert!(refusal.message.contains("does not support one-use tokens"), "{}", refusal.message);
     enrol(&server, &handshake_text(&token, "new")).await.unwrap();
     server.stop().await;
 }

@@ -41,13 +41,13 @@ pub struct Admitted {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenRefused {
     /// No runner has this token.
-    #[error("the token is not known here; make one with `sandbridge runner add NAME`")]
+    #[error("this server does not know the token; make one with `sandbridge runner add NAME`")]
     Unknown,
     /// The token's time is over.
     #[error("the token has expired; make another with `sandbridge runner rotate NAME`")]
     Expired,
     /// The runner was revoked.
-    #[error("this runner was revoked; to use it again, `sandbridge runner add NAME`")]
+    #[error("this runner was revoked; to use it again, run `sandbridge runner add NAME`")]
     Revoked,
     /// The runner was revoked while it registered.
     #[error("this runner was revoked a moment ago")]
@@ -57,13 +57,12 @@ pub enum TokenRefused {
     OtherUser,
     /// The token is for one use, and the machine would lose the one it is given.
     #[error(
-        "this runner knows no one-use tokens; bring it up to date, or give it a token by `sandbridge runner rotate {0}`"
+        "this runner does not support one-use tokens; update it, or give it a token with `sandbridge runner rotate {0}`"
     )]
     TakesNoToken(String),
     /// The token was for one use and is used.
     #[error(
-        "this enrolment token was used; if that was not you, `sandbridge runner revoke {0}`, and for another token \
-         `sandbridge runner rotate {0}`"
+        "this enrolment token was already used; if that was not you, run `sandbridge runner revoke {0}`; for another token, run `sandbridge runner rotate {0}`"
     )]
     Used(String),
     /// The token was for one use and nobody showed it in time.

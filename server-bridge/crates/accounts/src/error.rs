@@ -16,7 +16,7 @@ pub enum Error {
         what: &'static str,
     },
     /// An administrator gave themselves a password as they do for others.
-    #[error("your own password is changed with the one that holds: POST /api/v1/password")]
+    #[error("change your own password with your current one: POST /api/v1/password")]
     OwnPassword,
     /// Nobody would be left to administer the server.
     #[error("nobody would be left to administer the server; make another administrator first")]
@@ -31,7 +31,7 @@ pub enum Error {
     #[error("this address was used already or is too old; ask for another one where this one was printed")]
     WrongCode,
     /// Too many codes were asked for that nobody used.
-    #[error("too many codes were asked for and not used")]
+    #[error("too many codes were requested but not used")]
     TooManyCodes,
     /// The secret of the first account is wrong.
     #[error(
@@ -39,7 +39,7 @@ pub enum Error {
     )]
     WrongSecret,
     /// There is an account already, so the first one is not made any more.
-    #[error("the first account is made already; log in, or ask an administrator for an account")]
+    #[error("the first account already exists; log in, or ask an administrator for an account")]
     SetUpAlready,
     /// A value breaks a rule; says which.
     #[error("{0}")]

@@ -46,7 +46,7 @@ impl Accounts {
             (false, None) => self.store.add_runner(user.id, &name).await?,
             (false, Some(_)) => {
                 return Err(Error::Invalid(
-                    "ttl_seconds belongs to enrol: other tokens do not expire".to_owned(),
+                    "ttl_seconds is for enrol only: other tokens do not expire".to_owned(),
                 ));
             }
         };

@@ -84,10 +84,10 @@ impl Access {
     /// Why its user cannot allow it for good, where they cannot.
     pub fn only_once(self) -> Option<&'static str> {
         match self {
-            Self::Privileged => Some("the machine's privileged user is asked for each time"),
-            Self::Settings => Some("a setting reaches beyond this chat, so it is asked for each time"),
+            Self::Privileged => Some("running as the machine's privileged user needs approval each time"),
+            Self::Settings => Some("a setting reaches beyond this chat, so it needs approval each time"),
             Self::Remember => {
-                Some("what is remembered reaches beyond this chat, so it is asked for each time")
+                Some("memory reaches beyond this chat, so it needs approval each time")
             }
             Self::Read | Self::Edit | Self::Run | Self::End | Self::Web | Self::Download => None,
         }

@@ -185,14 +185,14 @@ mod tests {
         let within = zh("This chat's commands go to laptop now. But: runner laptop is offline");
         assert_eq!(within, "此会话的命令现在发往 laptop。但是：运行器 laptop 已离线");
         assert_eq!(
-            zh("What was running was told to stop. The message that waits is answered next."),
+            zh("The running command or answer is being stopped. The message that waits is answered next."),
             "已通知正在运行的内容停止。接下来回答等待中的消息。"
         );
     }
 
     #[test]
     fn lines_are_translated_one_by_one_and_what_is_unknown_stays() {
-        let text = "There is no command /x. There are:\n\nfoo bar\n\nA command has 120 seconds.";
+        let text = "There is no command /x. The commands are:\n\nfoo bar\n\nA command may run for 120 seconds.";
         assert_eq!(zh(text), "没有命令 /x。可用的命令：\n\nfoo bar\n\n每条命令限时 120 秒。");
         for own in
             ["hello", "", "runners", "there is no such thing", "a runner laptop is offline again", "   "]

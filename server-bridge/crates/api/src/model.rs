@@ -179,6 +179,6 @@ impl PriceDocument {
             let (cache_read, cache_write) = (rest.first().copied(), rest.get(1).copied());
             Some((name.trim().to_owned(), Self { input, output, cache_read, cache_write }))
         };
-        parsed().ok_or("use NAME=IN/OUT, in dollars for a million tokens, such as gpt-x=1.25/10/0.125")
+        parsed().ok_or("use NAME=IN/OUT, in dollars per million tokens, such as gpt-x=1.25/10/0.125")
     }
 }

@@ -17,7 +17,7 @@ impl ChatService {
     ///
     /// # Errors
     /// [`Error::Invalid`] for one that is too long; [`Error::Store`] for a chat that is gone or another user's;
-    /// [`Error::Refused`] where nothing waits for it (`not_found`) and where another one was first (`conflict`).
+    /// [`Error::Refused`] where it no longer waits for an answer (`not_found`) and where another one was first (`conflict`).
     pub async fn answer(
         &self,
         user: &User,
@@ -55,7 +55,7 @@ impl ChatService {
             AskAnswered::Before(before) => Err(Error::Refused { kind: "conflict", text: already(&before) }),
             AskAnswered::Gone => Err(Error::Refused {
                 kind: "not_found",
-                text: "nothing waits for this answer any more".to_owned(),
+                text: "this question no longer waits for an answer".to_owned(),
             }),
         }
     }

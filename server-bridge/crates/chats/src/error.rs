@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// Neither the server nor the user has a model.
     #[error(
-        "no model is set up; add one of your own with `sandbridge model add`, or ask whoever runs the server"
+        "no model is set up; add one of your own with `sandbridge model add`, or ask the server's administrator"
     )]
     NoModel,
     /// A model cannot be asked, or did not answer.
@@ -72,7 +72,7 @@ impl Error {
     pub fn message(&self) -> String {
         match self {
             Self::Port(agent::PortError::Failed(_)) => {
-                "the server could not do it; its log says why".to_owned()
+                "the server could not do this; its log says why".to_owned()
             }
             Self::Store(error) => error.shown(),
             Self::Invalid { .. } | Self::Refused { .. } | Self::Port(_) | Self::Stopping => self.to_string(),

@@ -22,7 +22,7 @@ pub(crate) async fn of_message(house: &House, user: &User, chat: &ChatId, text: 
         }
         let look = async { tools::image::of_file(&sandbox(house, user, chat, place).await?, path).await };
         let Ok(found) = timeout_at(until, look).await else {
-            tracing::info!(%chat, "an attached image was not read in time; its model is told the path alone");
+            tracing::info!(%chat, "an attached image was not read in time; the model gets only its path");
             break;
         };
         let Some(Content::Image { media_type, data }) = found else { continue };

@@ -48,7 +48,7 @@ impl ChatService {
         if !language.iter().all(is_name) {
             return Err(Error::refused(
                 "invalid",
-                "that is no language; write its name on one line, like German",
+                "that is not a language; write its name on one line, like German",
             ));
         }
         let store = &self.0.store;
@@ -96,7 +96,7 @@ impl ChatService {
     /// [`Error::Refused`] where nothing is; [`Error::Store`].
     pub async fn forget(&self, user: &User, name: &str) -> Result<()> {
         if !self.0.store.forget(user.id, name).await? {
-            return Err(Error::refused("not_found", "nothing is kept under that name"));
+            return Err(Error::refused("not_found", "nothing is remembered under that name"));
         }
         self.0.note(user, "memory.forget", None, name, "ok").await;
         Ok(())

@@ -61,7 +61,7 @@ pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_i
     };
     let json = serde_json::to_string(&document).expect("numbers and texts are always JSON");
     if let Err(error) = service.store.answer_send(user.id, chat, send_id, &json).await {
-        tracing::error!(%error, "cannot remember what came of a message");
+        tracing::error!(%error, "cannot record what became of a message");
     }
 }
 

@@ -70,7 +70,7 @@ impl Values {
                 _ => false,
             };
             if !is_understood {
-                tracing::warn!(%name, %value, "a setting of the server is not understood and does not hold");
+                tracing::warn!(%name, %value, "a stored setting of the server is not understood and is ignored");
             }
         }
         values

@@ -128,7 +128,7 @@ impl ChatService {
             Said::Known(known) if known.message.text != input.shown(text) => {
                 return Err(Error::Refused {
                     kind: "conflict",
-                    text: "something else was said under this send_id before; choose another one".to_owned(),
+                    text: "another message was sent with this send_id before; choose another one".to_owned(),
                 });
             }
             // The server died before anything came of it: it is done now.
@@ -156,7 +156,7 @@ impl ChatService {
         }
         if self.0.store.sub_agent(user.id, chat).await?.is_some() {
             return Err(Error::Invalid {
-                rule: "is for a sub-agent, which only its own agent talks to; say it in that one's chat",
+                rule: "is for a sub-agent, which only its own agent talks to; send it in that agent's chat",
             });
         }
         Ok(tracked)

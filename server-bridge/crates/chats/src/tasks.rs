@@ -56,7 +56,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
         tokio::select! {
             ended = ended => {
                 if let Err(why) = ended {
-                    tracing::warn!(%why, id = %task.exec_id, "a task of a chat that was deleted could not be ended");
+                    tracing::warn!(%why, id = %task.exec_id, "a task of a deleted chat could not be ended");
                 }
             }
             // The next life of the server goes on.

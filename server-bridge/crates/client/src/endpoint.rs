@@ -145,7 +145,7 @@ fn tls_connector(ca_cert: Option<&Path>) -> io::Result<TlsConnector> {
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| unusable(&error))?;
         if certificates.is_empty() {
-            return Err(unusable(&"it is no PEM file with a CERTIFICATE in it"));
+            return Err(unusable(&"it is not a PEM file with a CERTIFICATE in it"));
         }
         for certificate in certificates {
             roots.add(certificate).map_err(|error| unusable(&error))?;

@@ -71,7 +71,7 @@ impl Events {
                 }
                 // Who waits for the greeting would wait for ever.
                 Err(_) if is_hello(message.as_payload()) => return Err(nonsense()),
-                Err(error) => tracing::debug!(%error, "an event of no known shape"),
+                Err(error) => tracing::debug!(%error, "an event of an unknown shape"),
             }
         }
     }

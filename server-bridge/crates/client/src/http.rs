@@ -58,7 +58,7 @@ impl Client {
         patience: Duration,
     ) -> Result<Vec<u8>, Failure> {
         let body = serde_json::to_vec(document)
-            .map_err(|error| Failure::other("internal", format!("a document is no JSON: {error}")))?;
+            .map_err(|error| Failure::other("internal", format!("a document is not JSON: {error}")))?;
         self.small(method, path, Some(body), patience).await
     }
 
@@ -229,7 +229,7 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 
 /// The server said something that this version does not understand.
 pub(super) fn nonsense() -> Failure {
-    Failure::other("protocol", "the server's answer makes no sense; are client and server of one version?")
+    Failure::other("protocol", "the server's answer is not understood; are client and server the same version?")
 }
 
 /// The innermost reason, which says most.

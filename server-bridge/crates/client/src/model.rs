@@ -95,7 +95,7 @@ pub(super) struct AddOptions {
     /// How much it shall think, in tokens [default: as its provider does]
     #[arg(long, value_name = "TOKENS")]
     thinking_tokens: Option<u32>,
-    /// What a model costs, in dollars for a million tokens read and written, and read from and put into a cache; may be repeated
+    /// What a model costs, in dollars per million tokens read and written, and read from and put into a cache; may be repeated
     #[arg(long, value_name = "MODEL=IN/OUT[/CACHED[/CACHING]]", value_parser = PriceDocument::of_model)]
     price: Vec<(String, PriceDocument)>,
     /// Read the provider's key from standard input
@@ -156,12 +156,12 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(String, String
         client.add_model(&SubscriptionDocument { name: Some(name.clone()), ..document }).await?
     };
     let done = if *replace { "changed" } else { "added" };
-    let mut words = format!("model {name} was {done}; `sandbridge model test {name}` asks it for a word");
+    let mut words = format!("model {name} was {done}; `sandbridge model test {name}` tries it");
     if *is_used {
         client.choose_model(Some(name.clone())).await?;
         words.push_str(", and it answers from now on");
     } else {
-        words.push_str(&format!(", `sandbridge model use {name}` lets it answer"));
+        words.push_str(&format!("; `sandbridge model use {name}` makes it the default"));
     }
     Ok(both(&kept, words))
 }
@@ -179,7 +179,7 @@ async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>
         Ok(offered) => offered_words(&offered.models.unwrap_or_default()),
         Err(failure) => format!("its models cannot be listed: {}", failure.message),
     };
-    Failure::usage(format!("say which model with --model; {offered}"))
+    Failure::usage(format!("name the model with --model; {offered}"))
 }
 
 fn offered_words(names: &[String]) -> String {
@@ -195,7 +195,7 @@ async fn choose(client: &mut Client, model: String) -> Result<(String, String), 
     let choice = client.choose_model(Some(model).filter(|model| model != "auto")).await?;
     let words = match &choice.model {
         Some(model) => {
-            format!("{model} answers in your chats now, but for those that have a model of their own")
+            format!("{model} answers in your chats now, except in those that have a model of their own")
         }
         None => "the server's model answers now, or your own if it has none".to_owned(),
     };

@@ -72,14 +72,14 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
         RunnerCommand::Add { name, ttl, .. } => {
             let runner = NewRunner { name, enrol: true, ttl_seconds: ttl, ..NewRunner::default() };
             let made = client.add_runner(&runner).await?;
-            let what = "was added; its token is for one machine, which is then given its own";
+            let what = "was added; its token is for one machine, which then gets a token of its own";
             let token = Token { expires_at: Some(made.expires_at), ..Token::of(&made) };
             both(&token, token_words(&made, what))
         }
         RunnerCommand::Rotate { name } => {
             let made = client.rotate_runner(&name).await?;
             let token = Token { old_token_expires_at: Some(made.old_token_expires_at), ..Token::of(&made) };
-            both(&token, token_words(&made, "has a new token; the old one works for a while yet"))
+            both(&token, token_words(&made, "has a new token; the old one works for a while longer"))
         }
         RunnerCommand::Update { name } => {
             let tells = |line: &str| {
@@ -105,7 +105,7 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
 
 /// Seconds, from a number with a unit.
 pub(super) fn ttl_seconds(text: &str) -> Result<u32, String> {
-    let wrong = || format!("{text:?} is no time: write a number and s, m, h or d, such as 30m");
+    let wrong = || format!("{text:?} is not a time: write a number and s, m, h or d, such as 30m");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {
         's' => 1,

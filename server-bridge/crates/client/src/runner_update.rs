@@ -79,7 +79,7 @@ async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<S
                 format!("{running} commands that run")
             };
             tells(&format!(
-                "version {version} is there; {name} waits for {commands} (sandbridge ps). Ctrl-C ends this waiting, not the update"
+                "version {version} is there; {name} waits for {commands} (sandbridge ps). Ctrl-C stops the waiting, not the update"
             ));
         }
     }
@@ -125,7 +125,7 @@ pub(super) fn version_words(runner: &RunnerView) -> String {
     let how = if newer.can {
         format!("sandbridge runner update {name}")
     } else {
-        format!("paste the line of sandbridge runner rotate {name} there")
+        format!("paste the line that `sandbridge runner rotate {name}` prints there")
     };
     let failed = update_error.as_ref().map(|error| format!("; last time: {error}")).unwrap_or_default();
     format!("{version} (update to {}: {how}{failed})", newer.version)

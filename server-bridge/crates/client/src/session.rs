@@ -188,7 +188,7 @@ impl Session {
         self.write().map_err(|error| {
             Failure::other(
                 "io",
-                format!("cannot write {}: {error}; is its folder yours?", self.path.display()),
+                format!("cannot write {}: {error}; check that its folder belongs to you", self.path.display()),
             )
         })
     }

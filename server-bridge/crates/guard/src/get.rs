@@ -40,7 +40,7 @@ pub enum Error {
     #[error("{0}")]
     Url(&'static str),
     /// It leads into the server's own network.
-    #[error("{0} is an address of the server's own network, which is not fetched from")]
+    #[error("{0} is an address of the server's own network, from which nothing is fetched")]
     Private(String),
     /// It leads to another host, port or scheme.
     #[error("it redirects to {0}, which is another host, port or scheme; fetch that if it is what you want")]
@@ -55,10 +55,10 @@ pub enum Error {
     #[error("the server answered {0}")]
     Status(StatusCode),
     /// It came packed, though that was not asked for.
-    #[error("it came packed as {0:?}")]
+    #[error("it came compressed as {0:?}, which was not asked for")]
     Packed(String),
     /// It did not come in time.
-    #[error("it did not come within {} s", PATIENCE.as_secs())]
+    #[error("it did not arrive within {} s", PATIENCE.as_secs())]
     Timeout,
     /// It could not be reached.
     #[error("it cannot be reached: {0}")]
@@ -128,7 +128,7 @@ impl Getter {
             let Some(location) = location.filter(|_| status.is_redirection()) else {
                 return if status.is_success() { Ok((url, response)) } else { Err(Error::Status(status)) };
             };
-            let next = url.join(location).map_err(|_| Error::Url("it redirects to nowhere"))?;
+            let next = url.join(location).map_err(|_| Error::Url("it redirects to an invalid address"))?;
             self.check(&next)?;
             if url.scheme() == "https" && next.scheme() != "https" {
                 return Err(Error::Downgrade);

@@ -94,7 +94,7 @@ fn json_text(value: &Value) -> Option<String> {
 fn parse_json(text: &str) -> Result<serde_json::Map<String, Value>, String> {
     match text.trim() {
         "" => Ok(serde_json::Map::new()),
-        text => serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}")),
+        text => serde_json::from_str(text).map_err(|error| format!("it is not a JSON object: {error}")),
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Error {
         retry_after: Option<Duration>,
     },
     /// The account has nothing left to pay with.
-    #[error("the provider says that the account is used up ({0})")]
+    #[error("the provider reports that the account is used up ({0})")]
     Quota(String),
     /// The provider has a problem of its own.
     #[error("the provider failed ({0})")]
@@ -38,7 +38,7 @@ pub enum Error {
     #[error("the answer broke off before its end")]
     Interrupted,
     /// The answer has neither words nor tool calls.
-    #[error("the model answered nothing")]
+    #[error("the model's answer was empty")]
     Empty,
     /// The provider does not take the request.
     #[error("the provider refused the request ({0})")]
@@ -47,7 +47,7 @@ pub enum Error {
     #[error("{0}")]
     Address(String),
     /// The answer is not in the dialect.
-    #[error("the provider's answer makes no sense: {0}; is it the right kind of provider?")]
+    #[error("the provider's answer is not understood: {0}; is it the right kind of provider?")]
     Nonsense(&'static str),
     /// The runner that relays has no model, or is not there.
     #[error("{0}")]

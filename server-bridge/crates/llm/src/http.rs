@@ -81,7 +81,7 @@ impl Reach {
 
 fn private(LeadsInside(host): &LeadsInside) -> Error {
     Error::Address(format!(
-        "{host} is an address of the server's own network, where your models may not be; ask its administrator"
+        "{host} is an address of the server's own network, where users' models are not allowed; ask the server's administrator"
     ))
 }
 
@@ -95,11 +95,11 @@ pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
     let refused = |why: &str| Err(Error::Address(format!("{base_url:?} {why}")));
     let url = match Url::parse(base_url) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
-        _ => return refused("is no address of a provider; one begins with https:// or http://"),
+        _ => return refused("is not a provider's address; it must begin with https:// or http://"),
     };
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Error::Address(
-            "an address holds no user and no password; give the key by itself".into(),
+            "an address must not contain a user or a password; give the key separately".into(),
         ));
     }
     if url.query().is_some() || url.fragment().is_some() {
@@ -107,7 +107,7 @@ pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
     }
     reach.guarded().check_host(url.host_str().unwrap_or_default()).map_err(|inside| private(&inside))?;
     if reach == Reach::Public && url.scheme() == "http" {
-        return refused("would show your key to everybody on the way; use https://");
+        return refused("would send your key unencrypted; use https://");
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ fn header_of(header: KeyHeader, key: &str) -> Result<(HeaderName, HeaderValue), 
         KeyHeader::ApiKey => (HeaderName::from_static("x-api-key"), key.to_owned()),
     };
     let mut value = HeaderValue::from_str(&value)
-        .map_err(|_| Error::Key("it holds characters that no key has; paste it again".to_owned()))?;
+        .map_err(|_| Error::Key("it contains characters that no key has; paste it again".to_owned()))?;
     value.set_sensitive(true);
     Ok((name, value))
 }

@@ -93,7 +93,7 @@ pub struct PromptCount {
     pub estimate: i64,
     /// So much of that is the system prompt.
     pub system_estimate: i64,
-    /// So much of that is what tools there are.
+    /// So much of that is the descriptions of the tools.
     pub tools_estimate: i64,
 }
 

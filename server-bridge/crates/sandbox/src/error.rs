@@ -40,7 +40,7 @@ pub enum SandboxError {
         runner: String,
     },
     /// The connection ended after a change was sent and before its answer came.
-    #[error("the connection to runner {runner} was lost; whether {what} took effect is not known")]
+    #[error("the connection to runner {runner} was lost; it is not known whether {what} took effect")]
     Ambiguous {
         /// Its name.
         runner: String,
@@ -132,14 +132,14 @@ pub enum RouteError {
     )]
     NoRunner,
     /// The chosen runner is not registered.
-    #[error("no runner is named {name}; `sandbridge runner list` shows yours")]
+    #[error("you have no runner named {name}; `sandbridge runner list` shows yours")]
     UnknownRunner {
         /// The name asked for.
         name: String,
     },
     /// Docker was chosen and is not enabled.
     #[error(
-        "Docker is not enabled on this server; choose a runner with `sandbridge use NAME`, or ask its admin"
+        "Docker is not enabled on this server; choose a runner with `sandbridge use NAME`, or ask the server's administrator"
     )]
     DockerDisabled,
     /// Docker is enabled and does not work.
@@ -195,7 +195,7 @@ pub enum ContainerError {
     #[error(transparent)]
     Place(#[from] RouteError),
     /// There is none yet.
-    #[error("you have no container yet; a command makes it: sandbridge exec --on __docker__ -- true")]
+    #[error("you have no container yet; the first command makes it: sandbridge exec --on __docker__ -- true")]
     Missing,
     /// An earlier commit or import of the same user is under way.
     #[error("your container is being committed or imported already; try again when that has ended")]
@@ -215,7 +215,7 @@ pub enum ContainerError {
         why: String,
     },
     /// The engine cannot unpack it; nothing was changed.
-    #[error("this is no whole tar archive of a container's files: {why}")]
+    #[error("this is not a complete tar archive of a container's files: {why}")]
     NotAnArchive {
         /// The engine's words.
         why: String,
@@ -260,7 +260,7 @@ pub enum LinkError {
         message: String,
     },
     /// A newer connection of the same runner registered first.
-    #[error("a newer connection of this runner is there already")]
+    #[error("this runner already has a newer connection")]
     Stale,
     /// It ended before it was registered.
     #[error("the link ended during the handshake")]

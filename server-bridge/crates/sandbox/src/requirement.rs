@@ -22,11 +22,11 @@ const LAYERS: &[(&str, &str)] = &[
     ("landlock", "it takes Linux 5.13 or newer with landlock in the kernel's lsm= list"),
     ("landlock-scope", "it takes Linux 6.12 or newer"),
     ("seccomp", "it takes a kernel with CONFIG_SECCOMP_FILTER"),
-    ("capabilities", "bring sandbridge-runner up to date"),
-    ("no-new-privs", "bring sandbridge-runner up to date"),
+    ("capabilities", "update sandbridge-runner"),
+    ("no-new-privs", "update sandbridge-runner"),
     ("private-home", "keep its --state-dir outside the workspace"),
     ("non-dumpable", "start sandbridge-runner itself, which brings its guardian"),
-    ("kill-tier", "bring sandbridge-runner up to date"),
+    ("kill-tier", "update sandbridge-runner"),
     ("ipc-namespace", "start it as root, or allow unprivileged user namespaces there"),
     ("network", "give it a --network policy that the machine can hold"),
     (
@@ -47,7 +47,7 @@ pub struct Requirement(Vec<&'static str>);
 /// The text is no [`Requirement`]; says what was found and which layers there are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{found:?} is no layer of confinement: use confined, or layers with commas between them: {}",
+    "{found:?} is not a layer of confinement: use confined, or layers with commas between them: {}",
     names()
 )]
 pub struct RequirementError {

@@ -85,7 +85,7 @@ impl LocalPolicy {
 /// The text is no [`LocalPolicy`]; says what was found and which forms there are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{found:?} cannot stand there: use off, admins, or users' names with commas between them, like alice,bob"
+    "{found:?} is not allowed here: use off, admins, or users' names with commas between them, like alice,bob"
 )]
 pub struct LocalPolicyError {
     /// The part that is neither a form nor a user's name.
@@ -193,9 +193,9 @@ fn local_target(local: &LocalPolicy, user: &User) -> Result<Target, RouteError> 
     }
     let why = match local {
         LocalPolicy::Off => "this server does not allow them; choose a runner with `sandbridge use NAME`",
-        LocalPolicy::Admins => "only its admins may; choose a runner with `sandbridge use NAME`",
+        LocalPolicy::Admins => "only its administrators may run them; choose a runner with `sandbridge use NAME`",
         LocalPolicy::Names(_) => {
-            "you are not among the users who may; choose a runner with `sandbridge use NAME`"
+            "you are not among the users who may run them; choose a runner with `sandbridge use NAME`"
         }
     };
     Err(RouteError::LocalRefused { why: why.to_owned() })

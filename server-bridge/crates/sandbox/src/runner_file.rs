@@ -66,7 +66,7 @@ impl RunnerFile {
         let read = KnownRunner { path: path.to_owned(), sha256, stamp };
         if !read.is_unchanged() {
             return Err(io::Error::other(format!(
-                "{} changed while it was read; try again once it is whole",
+                "{} changed while it was read; try again once it is complete",
                 path.display()
             )));
         }

@@ -22,7 +22,7 @@ pub struct SubnetPool(Subnet);
 /// Why a text is no such range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "use a private range of IPv4 addresses from its first one on, of /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, such as \
+    "use a private IPv4 network, named by its first address, of /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, such as \
      10.213.0.0/16"
 )]
 pub struct SubnetPoolError;

@@ -19,7 +19,7 @@ pub async fn check_backup(file: &Path) -> Result<()> {
     let options = SqliteConnectOptions::new().filename(file).read_only(true).immutable(true);
     let opened = options.disable_statement_logging().connect().await;
     let mut connection =
-        opened.map_err(|error| invalid(format!("is no database ({error}); name another file")))?;
+        opened.map_err(|error| invalid(format!("is not a database ({error}); name another file")))?;
     let looked = look(&mut connection).await;
     // Nothing was written, so nothing can be lost at the end.
     let _ = connection.close().await;
@@ -28,7 +28,7 @@ pub async fn check_backup(file: &Path) -> Result<()> {
 
 async fn look(connection: &mut SqliteConnection) -> Result<()> {
     let damaged = |found: &dyn Display| {
-        invalid(format!("is no database, or a damaged one ({found}); name another file"))
+        invalid(format!("is not a database, or is a damaged one ({found}); name another file"))
     };
     let found: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
         .fetch_one(&mut *connection)
@@ -41,7 +41,7 @@ async fn look(connection: &mut SqliteConnection) -> Result<()> {
     let found: Option<i64> = found.fetch_one(&mut *connection).await.unwrap_or_default();
     match (found, newest_step()) {
         (None, _) => Err(invalid(
-            "is no database of Sandbridge; name a file that `sandbridge backup` wrote".to_owned(),
+            "is not a database of Sandbridge; name a file that `sandbridge backup` wrote".to_owned(),
         )),
         (Some(found), known) if found > known => Err(Error::NewerSchema { found, known }),
         (Some(_), _) => Ok(()),

@@ -100,7 +100,7 @@ impl Store {
             if there != here {
                 let (name, rows, found) = (&table.name, there.rows, here.rows);
                 return refuse(format!(
-                    "the copy of {name} differs ({rows} rows became {found}); nothing is kept of it"
+                    "the copy of {name} differs ({rows} rows became {found}); nothing of it is kept"
                 ));
             }
             copied.tables.push((table.name.clone(), here.rows));

@@ -73,15 +73,15 @@ pub enum Error {
 
     /// A provider's key cannot be read.
     #[error(
-        "the key of this model does not open: it was changed in the database, or moved there; give the key again"
+        "the key of this model cannot be decrypted: it was changed or moved in the database; give the key again"
     )]
     Sealed,
 
     /// Another encryption key than the one that was given has sealed what lies in the database.
     #[error(
-        "the keys of {keys} models are sealed with another encryption key than the server was given; start it with that one \
+        "the keys of {keys} models are sealed with another encryption key than the server was given; start it with the right one \
          (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key beside the database), or with \
-         --forget-sealed-keys to remove them, so that their owners give them again"
+         --forget-sealed-keys to remove them, so that their owners can give them again"
     )]
     EncryptionKey {
         /// How many keys would be lost.
@@ -124,7 +124,7 @@ pub enum Error {
     },
     /// The database was copied to another one, which took its place.
     #[error(
-        "the database was copied to {to}, which is used in its place since; name that one (--database), or copy it back with \
+        "the database was copied to {to}, which has been used in its place since then; name that one (--database), or copy it back with \
          `sandbridge store copy`"
     )]
     Moved {
@@ -205,9 +205,9 @@ impl Error {
         if self.is_callers() {
             self.to_string()
         } else if self.is_away() {
-            "the server's database is away; try again in a moment".to_owned()
+            "the server's database is unavailable; try again in a moment".to_owned()
         } else {
-            "the server could not do it; its log says why".to_owned()
+            "the server could not do this; its log says why".to_owned()
         }
     }
 

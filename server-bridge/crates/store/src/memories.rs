@@ -45,7 +45,7 @@ impl Store {
         let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
         if let Some(found) = name.chars().chain(text.chars()).find(unseen) {
             let code = u32::from(found);
-            return Err(invalid(format!("holds U+{code:04X}, a character that nobody sees; leave it out")));
+            return Err(invalid(format!("holds U+{code:04X}, an invisible character; leave it out")));
         }
         let kept = query(
             "INSERT INTO memories (user_id, name, text, updated_at_ms)
@@ -61,7 +61,7 @@ impl Store {
         .await?;
         if kept.rows_affected() == 0 {
             return Err(invalid(format!(
-                "cannot be kept beside {MEMORIES_PER_USER} others; forget or join some first"
+                "cannot be kept beside {MEMORIES_PER_USER} others; forget or merge some first"
             )));
         }
         Ok(())

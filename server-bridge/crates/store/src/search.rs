@@ -83,7 +83,7 @@ impl Store {
 pub(crate) fn check_words(words: &[&str], max_chars: usize) -> Result<()> {
     let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
     if words.len() > SEARCH_WORDS {
-        return invalid(format!("has more than {SEARCH_WORDS} words; take those that matter"));
+        return invalid(format!("has more than {SEARCH_WORDS} words; use those that matter most"));
     }
     if words.iter().any(|word| word.chars().count() > max_chars) {
         return invalid(format!("has a word of more than {max_chars} characters"));

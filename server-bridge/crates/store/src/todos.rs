@@ -126,11 +126,11 @@ pub(crate) async fn restore_todos(transaction: &mut Transaction, chat: &ChatId, 
 fn check(todos: &[Todo]) -> Result<()> {
     let invalid = |what, rule| Err(Error::Invalid { what, rule });
     if todos.len() > TODOS_PER_CHAT {
-        return invalid("list", format!("has more than {TODOS_PER_CHAT} items; join some"));
+        return invalid("list", format!("has more than {TODOS_PER_CHAT} items; merge some"));
     }
     for (number, todo) in (1..).zip(todos) {
         if todo.content.trim().is_empty() {
-            return invalid("list", format!("has nothing to say of item {number}"));
+            return invalid("list", format!("has no text for item {number}"));
         }
         if todo.content.chars().count() > TODO_MAX_CHARS {
             return invalid("list", format!("has more than {TODO_MAX_CHARS} characters in item {number}"));

@@ -81,7 +81,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
 fn time(text: Option<&str>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let unknown =
-        || Failure::Told(format!("{text:?} is no time; write it like 2026-01-31 or 2026-01-31T08:00"));
+        || Failure::Told(format!("{text:?} is not a time; write it like 2026-01-31 or 2026-01-31T08:00"));
     utc::parse(text).map(Some).ok_or_else(unknown)
 }
 

@@ -146,7 +146,7 @@ async fn read(work: &Work<'_>, key: &str) -> Result<String, Failure> {
 async fn set_language(work: &Work<'_>, value: &str) -> Result<String, Failure> {
     let value = (value != AUTO).then_some(value);
     work.services.store.set_setting(work.user.id, LANGUAGE, value).await.ported()?;
-    Ok("; it counts from the next message on".to_owned())
+    Ok("; it takes effect from the next message on".to_owned())
 }
 
 async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failure> {
@@ -165,7 +165,7 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
     services.clients.active_runner_changed(user.id, choice.as_deref());
     let warning = services.router.check(&sandbox_user(user), &route_request).err();
     let warning = warning.map(|why| format!("; but nothing would run there now: {why}")).unwrap_or_default();
-    Ok(format!("; it counts from the next message on{warning}"))
+    Ok(format!("; it takes effect from the next message on{warning}"))
 }
 
 async fn approval(work: &Work<'_>) -> Result<String, Failure> {
@@ -179,7 +179,7 @@ async fn set_approval(work: &Work<'_>, value: &str) -> Result<String, Failure> {
     let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
     if strictness(wanted) > strictness(now) {
         return Err(Failure::Told(format!(
-            "only the user can let you do more: they say /approval {wanted}, or ask them to"
+            "only the user can let you do more, with /approval {wanted}; ask them to"
         )));
     }
     work.services.store.set_approval(work.user.id, work.agent()?.chat, wanted.as_str()).await.ported()?;

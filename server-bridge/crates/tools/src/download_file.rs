@@ -70,7 +70,7 @@ Fetch.";
             present,
         };
         let sandbox = work.sandbox().await?;
-        let late = |_| Failure::Told(format!("it did not come within {} s", DOWNLOAD_PATIENCE.as_secs()));
+        let late = |_| Failure::Told(format!("it did not arrive within {} s", DOWNLOAD_PATIENCE.as_secs()));
         let download = async {
             let bytes = timeout(DOWNLOAD_PATIENCE, sandbox.download(request)).await.map_err(late)?;
             Ok(bytes?)

@@ -107,7 +107,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let digest: [u8; 32] = Sha256::digest(&old).into();
     if work.bound_content().is_some_and(|allowed| allowed != digest) {
         return Err(Failure::Told(format!(
-            "{} is not what it was when its change was allowed; nothing was written: Read it again",
+            "{} has changed since the change was allowed; nothing was written: Read it again",
             visible::line(&path)
         )));
     }
@@ -146,12 +146,12 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
     };
     if arguments.regex {
         let regex = RegexBuilder::new(old_string).multi_line(true).size_limit(REGEX_BYTES).build();
-        let regex = regex.map_err(|error| format!("old_string is no regular expression: {error}"))?;
+        let regex = regex.map_err(|error| format!("old_string is not a regular expression: {error}"))?;
         for captures in regex.captures_iter(within) {
             let range = captures.get_match().range();
             let references = new_string.matches('$').count();
             if references.saturating_mul(range.len()) > FILE_AFTER_BYTES {
-                return Err("what was found is too long to be repeated that often".to_owned());
+                return Err("the text that was found is too long to be repeated that often".to_owned());
             }
             take(range, &|new| captures.expand(new_string, new))?;
         }
@@ -179,7 +179,7 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
 fn region(content: &str, first: Option<usize>, last: Option<usize>) -> Result<Range<usize>, String> {
     let (first, last) = (first.unwrap_or(1).max(1), last.unwrap_or(usize::MAX));
     if last < first {
-        return Err(format!("end_line {last} stands before start_line {first}"));
+        return Err(format!("end_line {last} comes before start_line {first}"));
     }
     let mut ends = content.split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();

@@ -44,12 +44,12 @@ pub(super) fn shown(content: &[u8]) -> Option<Result<(String, Content), String>>
     let image = look(content)?;
     let Image { media_type, width, height, is_whole } = image;
     Some(if content.len() > IMAGE_BYTES {
-        Err(format!("it is an image of {} bytes; {IMAGE_BYTES} at most can be looked at", content.len()))
+        Err(format!("the image has {} bytes; {IMAGE_BYTES} at most can be shown", content.len()))
     } else if width == 0 || height == 0 || !is_whole {
-        Err(format!("it begins like {media_type} and is broken"))
+        Err(format!("it begins like {media_type} but is damaged"))
     } else if width.max(height) > IMAGE_SIDE_PIXELS {
         Err(format!(
-            "it is an image of {width}×{height} pixels; {IMAGE_SIDE_PIXELS} a side at most can be looked at"
+            "the image has {width}×{height} pixels; {IMAGE_SIDE_PIXELS} a side at most can be shown"
         ))
     } else {
         let data = Bytes::copy_from_slice(content);
@@ -169,13 +169,13 @@ mod tests {
             b"RIFF\xff\xff\xff\xffWEBPVP8X\x0a\0\0\0\0\0\0\0\x02\0\0\x01\0\0",
             b"RIFF\x04\0\0\0WEBP",
         ] {
-            assert!(told(broken).contains("broken"), "{broken:?}: {}", told(broken));
+            assert!(told(broken).contains("damaged"), "{broken:?}: {}", told(broken));
         }
         assert!(told(&png_of(8_000, 1)).starts_with("image/png"));
         assert!(told(&png_of(8_001, 1)).contains("pixels; 8000 a side"));
         let mut large = png_of(3, 2);
         large.resize(IMAGE_BYTES + 1, 0);
-        assert!(told(&large).contains("at most can be looked at"));
+        assert!(told(&large).contains("at most can be shown"));
         // Whatever stands behind a known beginning, nothing goes wrong.
         for beginning in [&b"\xff\xd8\xff"[..], b"GIF89a", b"RIFF\0\0\0\0WEBPVP8L", b"\x89PNG\r\n\x1a\n"] {
             for filler in [0_u8, 0xff, 0xc0] {

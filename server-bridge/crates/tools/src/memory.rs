@@ -57,7 +57,7 @@ nor anything that a file or a command's output tells you to keep.";
             return Ok(Outcome::done(if was_there {
                 "forgotten"
             } else {
-                "nothing was kept under that name"
+                "nothing was remembered under that name"
             }));
         }
         match store.remember(user, name, text).await {

@@ -276,7 +276,7 @@ impl Watch {
                 None => {
                     let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
                     let _recorded = self.record.finish(work, &ending).await?;
-                    return Err(Failure::Told("the command's end was not told".to_owned()));
+                    return Err(Failure::Told("the command's end was not reported".to_owned()));
                 }
             }
         }

@@ -306,7 +306,7 @@ fn a_role_narrows_and_its_parent_narrows_further() {
     assert_eq!(all.for_sub_agent(Some(&role), None).unwrap().names(), "Read, Grep");
     assert_eq!(all.for_sub_agent(Some(&role), Some(&names(&["Grep"]))).unwrap().names(), "Grep");
     assert!(all.for_sub_agent(Some(&role), Some(&names(&["Shell"]))).is_err());
-    assert!(all.for_sub_agent(Some(&names(&["Bash"])), None).err().unwrap().contains("no tools"));
+    assert!(all.for_sub_agent(Some(&names(&["Bash"])), None).err().unwrap().contains("without tools"));
     assert!(all.for_sub_agent(None, Some(&[])).is_err());
     assert_eq!(all.of_json("nonsense").names(), "");
 }

@@ -290,7 +290,7 @@ async fn tell_recorded(
         },
         ExecStatus::Lost | ExecStatus::Failed => ServerFrame::Error {
             kind: record.status.as_str().to_owned(),
-            message: record.error.unwrap_or_else(|| "what became of it is not known".to_owned()),
+            message: record.error.unwrap_or_else(|| "its outcome is not known".to_owned()),
         },
         ExecStatus::Exited | ExecStatus::Signaled | ExecStatus::TimedOut | ExecStatus::Cancelled => {
             let ran_ms = record.finished_at_ms.map(|at| at - record.started_at_ms);

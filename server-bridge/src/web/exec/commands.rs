@@ -75,7 +75,7 @@ async fn read(
                 // An error says that nobody takes it, which ends this anyway.
                 let _ = queue.send((input, permit.ok()));
             } else {
-                tracing::debug!("a binary frame of no known kind");
+                tracing::debug!("a binary frame of an unknown kind");
             }
         }
     }
@@ -96,7 +96,7 @@ async fn heed(text: &[u8], control: &ExecControl, received: &watch::Sender<u64>)
                 tracing::debug!(%error, "a terminal was not resized");
             }
         }
-        Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
+        Err(error) => tracing::debug!(%error, "a text frame of an unknown kind"),
     }
 }
 

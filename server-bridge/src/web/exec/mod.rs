@@ -137,7 +137,7 @@ async fn converse(
 
 async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, ApiError> {
     let frame = timeout(EXEC_REQUEST_TIMEOUT, receiver.next()).await;
-    let frame = frame.map_err(|_| ApiError::invalid("no command came; send it as the first frame"))?;
+    let frame = frame.map_err(|_| ApiError::invalid("no command arrived; send it as the first frame"))?;
     let text = frame.and_then(Result::ok).filter(Message::is_text).map(|text| text.into_payload().into());
     let text = text.and_then(|text: Bytes| String::from_utf8(text.into()).ok());
     let no_text = || ApiError::invalid("the first frame must be text: the command to run, as JSON");
@@ -286,7 +286,7 @@ impl<'a> Running<'a> {
             return;
         }
         if let Err(error) = ledger.follow_id(&self.caller.user, id).await {
-            tracing::error!(%error, "cannot follow an exec; the next start of the server does");
+            tracing::error!(%error, "cannot follow an exec; the server does so at its next start");
         }
     }
 
@@ -365,7 +365,7 @@ impl<'a> Running<'a> {
             // It is gone with its user.
             Ok(None) => return None,
             Err(error) => {
-                tracing::error!(%error, %id, "cannot record how an exec ended; the next start of the server does");
+                tracing::error!(%error, %id, "cannot record how an exec ended; the server does so at its next start");
                 return None;
             }
         };

@@ -60,7 +60,7 @@ impl Asked {
         let neither = || ApiError::invalid("give either `argv`, with a program, or `shell`");
         let (command, shown) = execs::command_of(ask.argv, line).ok_or_else(neither)?;
         if let Some(name) = ask.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-            return Err(ApiError::invalid(format!("{name:?} is no name of an environment variable")));
+            return Err(ApiError::invalid(format!("{name:?} is not a name of an environment variable")));
         }
         let linger = checked_linger(ask.linger_s, ask.pty.is_some())?;
         let mut request = ExecRequest::new(command);
@@ -77,7 +77,7 @@ impl Asked {
         request.acks = AckMode::Manual;
         if let Some(user) = ask.run_as {
             if user.is_empty() || user.len() > RUN_AS_MAX_BYTES || user.contains(char::is_control) {
-                return Err(ApiError::invalid("run_as is no user's name"));
+                return Err(ApiError::invalid("run_as is not a user's name"));
             }
             let approval = person.filter(|_| ask.approved).map(Approval::given_by);
             request = request.run_as(user, approval);
@@ -166,7 +166,7 @@ fn checked_linger(seconds: Option<u32>, is_terminal: bool) -> Result<Option<Dura
     let wanted = seconds.map(|seconds| Duration::from_secs(seconds.into()));
     match wanted {
         Some(_) if !is_terminal => {
-            Err(ApiError::invalid("linger_s belongs to pty: what else goes on says detach"))
+            Err(ApiError::invalid("linger_s is for a pty only: use detach for a command without one"))
         }
         Some(wanted) if wanted.is_zero() || wanted > TERMINAL_LINGER_MAX => Err(ApiError::invalid(format!(
             "linger_s must be between 1 and {}",

@@ -106,7 +106,7 @@ async fn beneath(
             Ok(batch) => batch,
             // A runner that cannot search, or a name that makes an odd pattern: what begins with it was found already.
             Err(error) => {
-                tracing::debug!(%error, "names were not completed from beneath");
+                tracing::debug!(%error, "names in directories below were not completed");
                 break;
             }
         };

@@ -170,7 +170,7 @@ async fn whole(request: Request) -> Result<Bytes, ApiError> {
         return Err(too_large());
     }
     let body = timeout(JSON_BODY_TIMEOUT, Bytes::from_request(request, &()));
-    let body = body.await.map_err(|_| ApiError::invalid("the request's body did not come in time"))?;
+    let body = body.await.map_err(|_| ApiError::invalid("the request's body did not arrive in time"))?;
     body.map_err(|error| match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => ApiError::invalid(error.body_text()),

@@ -3208,7 +3208,7 @@ export interface operations {
                     "application/json": components["schemas"]["AboutView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3301,7 +3301,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3339,7 +3339,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3373,7 +3373,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3403,7 +3403,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatDetail"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3437,7 +3437,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3465,7 +3465,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3495,7 +3495,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubAgentView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3527,14 +3527,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description nothing waits for it */
+            /** @description it no longer waits for an answer */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3568,7 +3568,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApprovalMode"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3600,14 +3600,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description nothing waits for it */
+            /** @description it no longer waits for an answer */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3644,7 +3644,7 @@ export interface operations {
                     "application/json": components["schemas"]["AttachmentView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3674,7 +3674,7 @@ export interface operations {
                     "application/json": components["schemas"]["Cancelled"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3708,7 +3708,7 @@ export interface operations {
                     "text/markdown": string;
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3742,7 +3742,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3779,7 +3779,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagePage"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3813,7 +3813,7 @@ export interface operations {
                     "application/json": components["schemas"]["PostedView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3847,7 +3847,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelChoice"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3902,7 +3902,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3936,7 +3936,7 @@ export interface operations {
                     "application/json": components["schemas"]["BoundView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3991,7 +3991,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4019,7 +4019,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommandView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4049,7 +4049,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4077,7 +4077,7 @@ export interface operations {
                     "application/json": components["schemas"]["ContainerView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4106,7 +4106,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4134,7 +4134,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommittedView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4162,7 +4162,7 @@ export interface operations {
                     "application/x-tar": number[];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4195,7 +4195,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4221,7 +4221,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4255,7 +4255,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerEvent"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4282,7 +4282,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4315,7 +4315,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunAsQuestion"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4348,7 +4348,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExecView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4389,7 +4389,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExecView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,7 +4419,7 @@ export interface operations {
                     "application/json": components["schemas"]["CancelledExec"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4454,7 +4454,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4495,7 +4495,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4540,7 +4540,7 @@ export interface operations {
                     "application/json": components["schemas"]["Written"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4575,7 +4575,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4610,7 +4610,7 @@ export interface operations {
                     "application/json": components["schemas"]["Completions"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4645,7 +4645,7 @@ export interface operations {
                     "application/json": components["schemas"]["Written"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4680,7 +4680,7 @@ export interface operations {
                     "application/json": components["schemas"]["Listing"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4713,7 +4713,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4746,7 +4746,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4781,7 +4781,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4816,7 +4816,7 @@ export interface operations {
                     "application/x-tar": number[];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4857,7 +4857,7 @@ export interface operations {
                     "application/json": components["schemas"]["TreeView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4885,7 +4885,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4917,7 +4917,7 @@ export interface operations {
                     "application/json": components["schemas"]["MadeKey"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4945,7 +4945,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4977,7 +4977,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedIn"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5003,7 +5003,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5031,7 +5031,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5057,7 +5057,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5085,7 +5085,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemoryView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5113,7 +5113,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5144,7 +5144,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5176,7 +5176,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5208,7 +5208,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelChoice"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5242,7 +5242,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5270,7 +5270,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5304,7 +5304,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrialView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5336,7 +5336,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedIn"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5368,7 +5368,7 @@ export interface operations {
                     "application/json": components["schemas"]["OfferedModels"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5400,7 +5400,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrialView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5428,7 +5428,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunnerView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5460,7 +5460,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5488,7 +5488,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5518,7 +5518,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5548,7 +5548,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdateStarted"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5576,7 +5576,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerSettings"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5608,7 +5608,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerSettings"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5636,7 +5636,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5668,7 +5668,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsChanged"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5696,7 +5696,7 @@ export interface operations {
                     "application/json": components["schemas"]["PreferencesView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5728,7 +5728,7 @@ export interface operations {
                     "application/json": components["schemas"]["PreferencesView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5760,7 +5760,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedIn"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5788,7 +5788,7 @@ export interface operations {
                     "application/json": components["schemas"]["SignInView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5820,7 +5820,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedIn"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5848,7 +5848,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatusView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5883,7 +5883,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExecView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5918,7 +5918,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskOutput"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5946,7 +5946,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5978,7 +5978,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6011,7 +6011,7 @@ export interface operations {
                     "application/json": components["schemas"]["UsageView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6039,7 +6039,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountView"][];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6071,7 +6071,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6105,7 +6105,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountView"];
                 };
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6133,7 +6133,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6171,7 +6171,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It was not done, and why. */
+            /** @description The request failed; the body says why. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -68,7 +68,7 @@ pub fn edits(
 /// The message that contains a text, and no other one does; where a whole turn is meant, none of another turn.
 fn find(conversation: &Conversation, contains: &str, action: &Action<'_>) -> Result<usize, String> {
     if contains.is_empty() {
-        return Err("say which message, by a piece of its text".to_owned());
+        return Err("name the message by a part of its text".to_owned());
     }
     let has = |item: &Item| {
         let line = conversation.mask_of(item.id).is_some_and(|mask| mask.placeholder.contains(contains));
@@ -81,7 +81,7 @@ fn find(conversation: &Conversation, contains: &str, action: &Action<'_>) -> Res
         [] => Err("no message contains that".to_owned()),
         [at] => Ok(*at),
         [first, ..] if matches!(action, Action::DeleteTurn) && is_one_turn(*first) => Ok(*first),
-        several => Err(format!("{} messages contain that; give a longer piece of one", several.len())),
+        several => Err(format!("{} messages contain that; give a longer part of one", several.len())),
     }
 }
 
@@ -161,7 +161,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
     }
     // An edit is to save room.
     let most = text.len() + EDIT_REPLACEMENT_BYTES;
-    let too_long = || "the message would become longer than it is; an edit is to save room".to_owned();
+    let too_long = || "the message would become longer; an edit is meant to save room".to_owned();
     if !is_regex {
         let count = text.matches(old).count();
         let after = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
@@ -170,7 +170,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
     let regex = RegexBuilder::new(old)
         .size_limit(REGEX_BYTES)
         .build()
-        .map_err(|error| format!("that is no regular expression: {error}"))?;
+        .map_err(|error| format!("that is not a regular expression: {error}"))?;
     let references = new.matches('$').count();
     let (mut replaced, mut from) = (String::new(), 0);
     for captures in regex.captures_iter(text) {

@@ -19,7 +19,7 @@ pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     let width = kinds.iter().map(|(_, tokens)| shown(*tokens).len()).max().unwrap_or(0);
     lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", shown(*tokens))));
     lines.push(if mode.compresses() {
-        format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed by itself; /compress does it now.")
+        format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed automatically; /compress does it now.")
     } else {
         format!("\nThis server's context mode is {mode}: {}.", mode.in_words())
     });
@@ -45,12 +45,12 @@ fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
     }
     [
         ("the system prompt", system),
-        ("what tools there are", tools),
-        ("a summary of what was before", summary),
+        ("the descriptions of the tools", tools),
+        ("a summary of earlier messages", summary),
         ("messages and calls", messages),
         ("results of tools", results),
-        ("lines in the place of old results", masked),
-        ("what stays of results that were put aside", offloaded),
+        ("lines that replace old results", masked),
+        ("excerpts of results that were put aside", offloaded),
     ]
 }
 
@@ -73,7 +73,7 @@ mod tests {
         let shown = text(&of(50, &messages), ContextMode::Full);
         assert!(shown.starts_with(&"█".repeat(METER_CELLS)), "{shown}");
         assert!(text(&of(1_000_000, &messages), ContextMode::Full).starts_with(&"░".repeat(METER_CELLS)));
-        assert!(shown.contains("compressed by itself"));
+        assert!(shown.contains("compressed automatically"));
         let shown = text(&of(50, &messages), ContextMode::NoCompression);
         assert!(shown.contains("no-compression") && !shown.contains("by itself"), "{shown}");
     }

@@ -53,13 +53,13 @@ impl ContextMode {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Full => {
-                "long results are put aside, old ones become a line, and a full conversation is compressed by itself"
+                "long results are put aside, old ones become a line, and a full conversation is compressed automatically"
             }
             Self::NoCompression => {
                 "long results are put aside and old ones become a line; nothing is compressed unless you say /compress"
             }
             Self::None => {
-                "the model is shown everything whole; nothing is compressed unless you say /compress"
+                "the model is shown everything in full; nothing is compressed unless you say /compress"
             }
         }
     }

@@ -39,7 +39,7 @@ pub fn of_system(parts: &[SystemPart]) -> usize {
     parts.iter().map(|part| of_text(&part.text)).sum()
 }
 
-/// Of what tools there are.
+/// Of the descriptions of the tools.
 pub fn of_tools(tools: &[Tool]) -> usize {
     tools
         .iter()

@@ -133,7 +133,7 @@ const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 
 /// What the user is told of a turn that the server's end cut off.
 pub const INTERRUPTED: &str =
-    "the server was stopped during this answer; what was done so far is kept. Say anything to go on.";
+    "the server was stopped during this answer; what was done so far is kept. Send any message to go on.";
 
 impl Turn<'_> {
     /// Runs it to its end, which is kept and shown. `None` where the server stops before the turn could begin: it is queued
@@ -175,7 +175,7 @@ impl Turn<'_> {
             Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
             Err(End::Port(error)) => {
                 tracing::error!(%error, turn = %self.turn, "a turn ends: the store fails, or its chat is gone");
-                let told = "the server could not keep what was said; its log says why";
+                let told = "the server could not store the conversation; its log says why";
                 (TurnStatus::Failed, Some(told.to_owned()))
             }
         }
@@ -247,7 +247,7 @@ impl Turn<'_> {
                 self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
-        Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
+        Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
     }
 
     /// All that was said, after what the model is told of where it works and may do there; and what it is to be told of that
@@ -292,9 +292,9 @@ impl Turn<'_> {
     /// Whether nothing is left to do after an answer.
     fn ends_with(&self, reply: &Reply) -> Result<bool, End> {
         match &reply.stop {
-            Stop::Refused => Err(End::Failed("the model does not want to answer that".to_owned())),
+            Stop::Refused => Err(End::Failed("the model refused to answer that".to_owned())),
             Stop::MaxTokens if reply.message.tool_calls.is_empty() => {
-                Err(End::Failed("the answer was cut off at its longest; say \"go on\"".to_owned()))
+                Err(End::Failed("the answer was cut off at its maximum length; say \"go on\"".to_owned()))
             }
             Stop::End | Stop::ToolCalls | Stop::MaxTokens | Stop::ContextFull | Stop::Other(_) => {
                 Ok(reply.message.tool_calls.is_empty())
@@ -336,6 +336,6 @@ fn reply_tokens(setup: &ModelSetup) -> u32 {
 
 fn log(told: crate::PortResult<()>) {
     if let Err(error) = told {
-        tracing::error!(%error, "the end of a turn cannot be kept; the next start of the server tells it");
+        tracing::error!(%error, "the end of a turn cannot be stored; the server reports it at its next start");
     }
 }

@@ -43,6 +43,6 @@ impl FromStr for Tier {
     type Err = &'static str;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|tier| tier.as_str() == word).ok_or("say vanguard, balance or swift")
+        Self::ALL.into_iter().find(|tier| tier.as_str() == word).ok_or("use vanguard, balance or swift")
     }
 }

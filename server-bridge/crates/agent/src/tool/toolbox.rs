@@ -78,14 +78,14 @@ impl Toolbox {
         if let Some(named) = named {
             if let Some(missing) = named.iter().find(|name| !own.holds(name)) {
                 return Err(format!(
-                    "a sub-agent can have no tool {missing:?} here; it can have {}",
+                    "a sub-agent cannot have the tool {missing:?} here; it can have {}",
                     own.names()
                 ));
             }
             own = own.those(|tool| named.iter().any(|name| name == tool.name()));
         }
         if own.is_empty() {
-            return Err("that leaves the sub-agent no tools".to_owned());
+            return Err("that leaves the sub-agent without tools".to_owned());
         }
         Ok(own)
     }

@@ -6,7 +6,7 @@ use agent::approval::Mode;
 
 pub(super) const COMMAND: Command = Command {
     word: "approval",
-    usage: &[("/approval [MODE]", "what the model may do without asking: plan, ask, auto-edit or full")],
+    usage: &[("/approval [MODE]", "set what the model may do without asking: plan, ask, auto-edit or full")],
     run: |context, mode| {
         Box::pin(async move {
             match mode {

@@ -13,8 +13,8 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
     let (user, chat) = (context.user.id, &context.chat.id);
     let stopped = match context.service.stop(user, chat) {
         0 => "Nothing runs in this chat.".to_owned(),
-        1 => "What was running was told to stop.".to_owned(),
-        count => format!("The {count} running commands and answers were told to stop."),
+        1 => "The running command or answer is being stopped.".to_owned(),
+        count => format!("The {count} running commands and answers are being stopped."),
     };
     let next = match context.service.waiting_messages(user, chat) {
         0 => "",

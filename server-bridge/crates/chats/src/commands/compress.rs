@@ -5,14 +5,14 @@ use crate::{Posted, Result, turns};
 
 pub(super) const COMMAND: Command = Command {
     word: "compress",
-    usage: &[("/compress", "let a summary take the place of what was said, to make room")],
+    usage: &[("/compress", "replace earlier messages with a summary, to make room")],
     run: |context, _| Box::pin(run(context)),
 };
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
     if !context.service.models.has_any(context.service, context.user).await? {
         return context
-            .refusal("invalid", "No model is set up on this server that could write a summary.")
+            .refusal("invalid", "No model that could write a summary is set up on this server.")
             .await;
     }
     let answer = context.notice("The conversation is compressed before the model is asked again.").await?;

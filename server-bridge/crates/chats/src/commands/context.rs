@@ -6,7 +6,7 @@ use agent::context::{Conversation, meter};
 
 pub(super) const COMMAND: Command = Command {
     word: "context",
-    usage: &[("/context", "show how full the model's window is, and of what")],
+    usage: &[("/context", "show how full the model's window is, and what fills it")],
     run: |context, _| Box::pin(run(context)),
 };
 
@@ -19,7 +19,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
         Err(error) => return context.refusal(error.kind(), &error.to_string()).await,
     };
     let Some(turn) = store.last_begun_turn(user, chat).await? else {
-        return context.notice("The model was told nothing in this chat yet.").await;
+        return context.notice("Nothing has been sent to the model in this chat yet.").await;
     };
     let stored = store.stored_context(user, chat, turn).await?;
     let mode = context.service.settings.context_mode();

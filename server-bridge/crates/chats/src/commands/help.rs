@@ -11,13 +11,13 @@ pub(super) const COMMAND: Command =
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let list = list(context.service.language(context.user.id));
-    context.notice(&format!("{list}\n\nA command has {COMMAND_TIMEOUT_S} seconds.")).await
+    context.notice(&format!("{list}\n\nA command may run for {COMMAND_TIMEOUT_S} seconds.")).await
 }
 
 pub(super) async fn unknown(context: &Context<'_>, word: &str) -> Result<Posted> {
     let word: String = word.chars().take(40).collect();
     let list = list(context.service.language(context.user.id));
-    context.refusal("invalid", &format!("There is no command /{word}. There are:\n\n{list}")).await
+    context.refusal("invalid", &format!("There is no command /{word}. The commands are:\n\n{list}")).await
 }
 
 /// All that can be written, a line each.

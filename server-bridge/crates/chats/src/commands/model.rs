@@ -10,10 +10,10 @@ const DEFAULT: &str = "default";
 pub(super) const COMMAND: Command = Command {
     word: "model",
     usage: &[
-        ("/model", "say which model answers in this chat"),
+        ("/model", "show which model answers in this chat"),
         (
             "/model NAME|TIER",
-            "ask NAME, NAME/TIER, NAME/MODEL, or the vanguard, balance or swift one; or `default`",
+            "choose NAME, NAME/TIER, NAME/MODEL, a tier (vanguard, balance or swift), or `default`",
         ),
     ],
     run: |context, choice| {
@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
 
 pub(super) const LIST: Command = Command {
     word: "models",
-    usage: &[("/models", "list the models you can ask")],
+    usage: &[("/models", "list the models you can choose")],
     run: |context, _| Box::pin(list(context)),
 };
 
@@ -36,16 +36,16 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
     let Context { service, user, chat, .. } = context;
     let own = service.store.chat_model(user.id, &chat.id).await?;
     let whence = match &own {
-        Some(own) => format!("as this chat says ({own})"),
-        None => "as your settings say".to_owned(),
+        Some(own) => format!("set in this chat ({own})"),
+        None => "set in your settings".to_owned(),
     };
     match service.models.of_chat(service, user, &chat.id, None).await {
         Ok(chain) => {
             let mut text = format!("{} answers in this chat, {whence}.", chain.setup.origin());
             for other in &chain.others {
-                text.push_str(&format!("\nWhere it is not there, {} answers.", other.origin()));
+                text.push_str(&format!("\nWhen it is unavailable, {} answers.", other.origin()));
             }
-            text.push_str("\n\n/models lists what you can ask; /model NAME or /model TIER changes it here.");
+            text.push_str("\n\n/models lists what you can choose; /model NAME or /model TIER changes it here.");
             context.notice(&text).await
         }
         Err(error) => refused(context, error).await,
@@ -84,16 +84,16 @@ fn lines(known: &Known, here: Option<&str>) -> String {
         };
         text.push_str(&format!("{name}  ({}; {whose})\n", provider.as_str()));
         for (tier, model) in models {
-            let by_default = if *tier == subscription.tier() { ", unless you say otherwise" } else { "" };
+            let by_default = if *tier == subscription.tier() { ", the default tier" } else { "" };
             let answers = here == Some(format!("{name}/{}", model.name).as_str());
             let answers = if answers { "   ◀ answers here" } else { "" };
             text.push_str(&format!("  {:8}  {}{by_default}{answers}\n", tier.as_str(), model.name));
         }
         if let Some(fallback) = fallback {
-            text.push_str(&format!("  where it is not there: {fallback}\n"));
+            text.push_str(&format!("  fallback: {fallback}\n"));
         }
     }
-    text.push_str("\n/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL asks one in this chat.");
+    text.push_str("\n/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL chooses one for this chat.");
     text
 }
 

@@ -9,6 +9,6 @@ pub(super) const COMMAND: Command =
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let chat = context.service.store.create_chat(context.user.id).await?;
     context.service.tell(context.user.id, ChatEvent::Chat(chat.clone()));
-    let answer = context.notice("A new chat was begun.").await?;
+    let answer = context.notice("A new chat was started.").await?;
     Ok(Posted { chat: Some(chat), ..answer })
 }

@@ -6,7 +6,7 @@ use crate::{Posted, Result, turns};
 
 const NO_MODEL: &str = "\
 No model is set up, so nothing can answer this yet. Add one of your own: in the page under Settings, Models, or with \
-`sandbridge model add`. Or the server's administrator sets one up for all with
+`sandbridge model add`. Or the server's administrator sets one up for everybody with
 
 SANDBRIDGE_LLM_PROVIDER   openai or anthropic
 SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface

@@ -8,7 +8,7 @@ use tools::tasks;
 pub(super) const COMMAND: Command = Command {
     word: "tasks",
     usage: &[
-        ("/tasks", "list the commands of this chat that go on by themselves"),
+        ("/tasks", "list this chat's background commands"),
         ("/tasks kill ID", "end one of them, with everything it started"),
     ],
     run: |context, argument| Box::pin(run(context, argument)),

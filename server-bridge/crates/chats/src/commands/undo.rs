@@ -9,7 +9,7 @@ pub(super) const UNDO: Command = Command {
     word: "undo",
     usage: &[
         ("/undo", "take back your last message: the conversation, and the files it changed"),
-        ("/undo force", "the same, over what somebody else has changed in them since"),
+        ("/undo force", "the same, overwriting changes that others have made since"),
     ],
     run: |context, argument| Box::pin(undo(context, argument)),
 };
@@ -19,7 +19,7 @@ pub(super) const REWIND: Command = Command {
     usage: &[
         ("/rewind", "list your messages that can be taken back"),
         ("/rewind N [--files]", "take back the last N messages; files stay, unless --files restores them"),
-        ("/rewind #ID [--files]", "the same for message #ID and all behind it"),
+        ("/rewind #ID [--files]", "the same for message #ID and everything after it"),
     ],
     run: |context, argument| Box::pin(rewind(context, argument)),
 };

@@ -40,7 +40,7 @@ impl Choice {
         }
         if store::Name::parse(name).is_err() {
             return refuse(
-                "say NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; \
+                "use NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; \
                  or a model as its provider calls it",
             );
         }

@@ -80,7 +80,7 @@ impl Known {
             true => self.pick_any(Some(&choice), Some(&of.subscription)),
             false => self.pick(Some(&choice), Some(&of.subscription)),
         };
-        picked.inspect_err(|error| tracing::warn!(%error, "nothing stands in for a model")).ok()
+        picked.inspect_err(|error| tracing::warn!(%error, "the fallback of a model cannot be used")).ok()
     }
 
     /// A choice in full, `NAME/TIER` or `NAME/MODEL`, so that it means the same whatever is chosen elsewhere.

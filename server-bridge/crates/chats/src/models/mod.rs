@@ -219,7 +219,7 @@ impl Models {
                     }
                     others.push(other);
                 }
-                Err(error) => tracing::warn!(%error, "a model cannot stand in for another one"),
+                Err(error) => tracing::warn!(%error, "a model cannot be used as a fallback"),
             }
             last = next;
         }

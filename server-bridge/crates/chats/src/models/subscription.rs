@@ -92,7 +92,7 @@ impl FromStr for Provider {
         match word {
             "openai" => Ok(Self::OpenAi),
             "anthropic" => Ok(Self::Anthropic),
-            _ => Err("say openai or anthropic"),
+            _ => Err("use openai or anthropic"),
         }
     }
 }
@@ -117,14 +117,14 @@ impl TierModel {
             return refuse(format!("a window holds {WINDOW_TOKENS_MIN} to {TOKENS_MAX} tokens"));
         }
         if !is_fine(reply_tokens, 1) || !is_fine(thinking_tokens, 1) {
-            return refuse(format!("an answer has 1 to {TOKENS_MAX} tokens, and so has thinking"));
+            return refuse(format!("an answer has 1 to {TOKENS_MAX} tokens, and thinking too"));
         }
         let prices = price.iter().flat_map(|price| {
             [Some(price.input), Some(price.output), price.cache_read, price.cache_write].into_iter().flatten()
         });
         for price in prices {
             if !price.is_finite() || price < 0.0 {
-                return refuse("a price is a number of dollars for a million tokens");
+                return refuse("a price is a number of dollars per million tokens");
             }
         }
         Ok(())
@@ -138,7 +138,7 @@ impl Subscription {
     /// [`Error::Refused`], or [`Error::Model`] for its address: what is wrong with it.
     pub fn check(&self, reach: Reach) -> Result<()> {
         if self.models.is_empty() {
-            return refuse("name a model: of the tier vanguard, balance or swift");
+            return refuse("name a model for the tier vanguard, balance or swift");
         }
         self.models.values().try_for_each(TierModel::check)?;
         if self.default_tier.is_some_and(|tier| !self.models.contains_key(&tier)) {
@@ -156,7 +156,7 @@ impl Subscription {
     /// As for [`Subscription::check`].
     pub(crate) fn check_place(&self, reach: Reach) -> Result<()> {
         match (&self.runner, &self.base_url) {
-            (Some(_), Some(_)) => refuse("a runner knows its endpoint's address: name one of them, not both"),
+            (Some(_), Some(_)) => refuse("give a runner or an address, not both: a runner knows its endpoint's address"),
             (Some(_), None) => Ok(()),
             (None, _) => Ok(check_address(self.address(), reach)?),
         }

@@ -150,8 +150,7 @@ impl Run {
     pub(super) fn explained(&self, mut ending: Ending) -> Ending {
         if ending.outcome.status == ExecStatus::TimedOut {
             ending.outcome.error = Some(format!(
-                "stopped after {COMMAND_TIMEOUT_S} s, the time a command in a chat has; `sandbridge exec` has no such \
-                 limit"
+                "stopped after {COMMAND_TIMEOUT_S} s, the time limit of a command in a chat; `sandbridge exec` has no such limit"
             ));
         }
         if self.service.is_stopping() { ending.while_the_server_stops() } else { ending }

@@ -219,7 +219,7 @@ pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> R
         }
         (KeyGiven::Absent, Some(_)) if runner.is_some() => KeyChange::Remove,
         (KeyGiven::Absent, Some(_)) => {
-            return refuse("the address is another one, so give the key again");
+            return refuse("the address has changed, so give the key again");
         }
     })
 }
@@ -231,7 +231,7 @@ fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
         return refuse("the runner has the key; give none here");
     }
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return refuse("the key holds characters that no key has; paste it again");
+        return refuse("the key contains characters that no key has; paste it again");
     }
     Ok(key)
 }

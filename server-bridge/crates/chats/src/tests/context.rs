@@ -58,7 +58,7 @@ async fn a_user_compresses_and_sees_what_fills_the_window_and_a_failing_provider
     assert!(after.raw.contains("all is as it was") && after.raw.len() < before.raw.len());
     let context = talk.told("/context").await;
     assert!(
-        context.contains("a summary of what was before") && context.contains("of 200,000 tokens"),
+        context.contains("a summary of earlier messages") && context.contains("of 200,000 tokens"),
         "{context}"
     );
 }

@@ -208,7 +208,7 @@ async fn a_sub_agent_with_a_name_remembers_and_keeps_its_role_and_its_directory(
     assert!(told[3].contains("there is no role \"nobody\""), "{told:?}");
     assert_eq!(talk.say("twice").await["agent"]["status"], "done");
     let told = results(&model);
-    assert_eq!(told.iter().filter(|result| result.contains("is at work already")).count(), 1, "{told:?}");
+    assert_eq!(told.iter().filter(|result| result.contains("is already at work")).count(), 1, "{told:?}");
     let agents = talk.service.sub_agents(talk.user.id, &talk.id).await.unwrap();
     assert_eq!(agents.len(), 1, "all calls are one sub-agent's");
     let child = model.asked().into_iter().find(is_child).unwrap();

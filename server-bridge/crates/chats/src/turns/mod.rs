@@ -29,7 +29,7 @@ pub(crate) use rest::rest;
 
 /// What the user is told of a turn that the server's death cut off.
 const INTERRUPTED_BY_DEATH: &str = "the server was stopped during this answer; what was done so far is kept, and what was said up to 5 s before. \
-Say anything to go on.";
+Send any message to go on.";
 
 /// Queues a message for the model; the message that shows its answer, which comes as events. `None` where too many wait.
 pub(crate) async fn post(

@@ -134,7 +134,7 @@ async fn chosen(service: &House, user: &User, chat: &ChatId, turns: Turns) -> Re
         Turns::From(message) => {
             let unknown = || {
                 let text = format!(
-                    "Message #{message} is none that can be taken back in this chat; /rewind lists those."
+                    "Message #{message} cannot be taken back in this chat; /rewind lists those that can."
                 );
                 Error::refused("not_found", text)
             };

@@ -12,7 +12,7 @@ pub(super) fn not_kept(kept: Kept) -> Option<&'static str> {
         Kept::Absent | Kept::Content => None,
         Kept::TooLarge => Some("it was too large to be kept"),
         Kept::Unreadable => Some("it could not be read before it was changed"),
-        Kept::Dropped => Some("what it was is not kept any more"),
+        Kept::Dropped => Some("its earlier content is no longer kept"),
     }
 }
 

@@ -67,7 +67,7 @@ async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failur
     if let Some(command) = command {
         if message.is_some() {
             return Err(Failure::usage(
-                "say MESSAGE, or list or export chats; to say a word of these write: chat -- list",
+                "give a MESSAGE, or list or export chats; to send one of these words as a message, write: chat -- list",
             ));
         }
         return sessions::run(globals, command).await;
@@ -124,7 +124,7 @@ fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, 
             Which::Last
         }
         (false, Some(Some(id))) => {
-            return Err(Failure::usage(format!("{id:?} is no chat's id; `sandbridge chat list` shows them")));
+            return Err(Failure::usage(format!("{id:?} is not a chat's id; `sandbridge chat list` shows them")));
         }
     })
 }

@@ -177,7 +177,7 @@ impl Printer {
             Some(_) => {
                 format!("the model asks something that nobody here can answer: {}", visible(&asking.detail))
             }
-            None => "the model wants to do something that nobody here can allow; --approval full lets it"
+            None => "the model wants to do something that nobody here can allow; --approval full allows it"
                 .to_owned(),
         };
         if self.as_json {

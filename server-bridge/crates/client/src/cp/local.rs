@@ -38,7 +38,7 @@ impl Source {
             return Err(is_directory(&path.to_string_lossy()));
         }
         if !metadata.is_file() {
-            let message = format!("{} is no regular file; only files can be copied", path.display());
+            let message = format!("{} is not a regular file; only files can be copied", path.display());
             return Err(Failure::other("special_file", message));
         }
         let name = path.file_name().unwrap_or_default().to_owned();

@@ -150,7 +150,7 @@ async fn download(
         FileKind::File | FileKind::Symlink => {}
         FileKind::Directory => return Err(is_directory(&shown)),
         FileKind::Other | FileKind::Unknown(_) => {
-            return Err(Failure::other("special_file", format!("{shown} is no regular file")));
+            return Err(Failure::other("special_file", format!("{shown} is not a regular file")));
         }
     }
     let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));

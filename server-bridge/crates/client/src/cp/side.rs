@@ -85,7 +85,7 @@ fn place(name: &[u8], whole: &OsStr, on: Option<&str>) -> Result<String, Failure
         Ok(_) | Err(_) => {
             let whole = whole.to_string_lossy();
             let message =
-                format!("{whole:?} begins with no runner's name; for a local file write \"./{whole}\"");
+                format!("{whole:?} does not begin with a runner's name; for a local file write \"./{whole}\"");
             return Err(Failure::usage(message));
         }
     };

@@ -54,12 +54,12 @@ pub(super) fn check_static_runner(settings: &Settings, home: &Path) -> Check {
             Check::works("static runner", path.display().to_string())
         }
         (Some(path), _) => {
-            let detail = format!("{} is configured and is not a file (asked: {looked_at})", path.display());
+            let detail = format!("{} is configured and is not a file (looked in: {looked_at})", path.display());
             Check::missing("static runner", detail, fix)
         }
         (None, _) => {
             let detail = format!(
-                "there is no {STATIC_RUNNER} beside this program, and none is configured (asked: {looked_at})"
+                "there is no {STATIC_RUNNER} beside this program, and none is configured (looked in: {looked_at})"
             );
             Check::missing("static runner", detail, fix)
         }

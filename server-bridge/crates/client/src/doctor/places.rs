@@ -33,7 +33,7 @@ pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Che
             Check::works("docker", "its engine answers and has the image for containers")
         } else {
             let note = docker.note.as_deref().unwrap_or("the server does not offer it");
-            Check::missing("docker", note, "ask the server's admin, or use a runner")
+            Check::missing("docker", note, "ask the server's administrator, or use a runner")
         });
     }
     Ok(())

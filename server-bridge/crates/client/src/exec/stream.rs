@@ -194,7 +194,7 @@ impl<'a> Stream<'a> {
             }
             Incoming::Gap(bytes) => {
                 self.came(bytes);
-                self.note(&format!("{bytes} bytes of output are not there any more"));
+                self.note(&format!("{bytes} bytes of output are no longer available"));
             }
             Incoming::Started(stdin_offset) => {
                 if self.awaits_start && !self.stdin.rewind(stdin_offset) {

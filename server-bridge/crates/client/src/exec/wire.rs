@@ -29,7 +29,7 @@ pub(crate) enum Incoming {
     Detached { exec_id: String, runner: Option<String> },
     /// The command wrote something: ready to be written, and how many bytes it was.
     Output(Channel, Bytes, usize),
-    /// So many bytes of output are not there any more.
+    /// So many bytes of output are no longer available.
     Gap(u64),
     /// So much of its input was taken, in bytes from its start.
     InputTaken(u64),
@@ -37,7 +37,7 @@ pub(crate) enum Incoming {
     Away(bool),
     /// It ended.
     Exit(ExecExit),
-    /// It could not be run, or what became of it is not known.
+    /// It could not be run, or its outcome is not known.
     Failed(Failure),
 }
 

@@ -95,9 +95,9 @@ impl Requests {
         }
         let message = match Message::parse(line) {
             Ok(message) => message,
-            Err(NoMessage::NoJson) => return say_error(None, PARSE_ERROR, "this is no JSON"),
+            Err(NoMessage::NoJson) => return say_error(None, PARSE_ERROR, "this is not JSON"),
             Err(NoMessage::NoRpc(id)) => {
-                return say_error(id.as_deref(), INVALID_REQUEST, "this is no JSON-RPC message");
+                return say_error(id.as_deref(), INVALID_REQUEST, "this is not a JSON-RPC message");
             }
         };
         let id = message.id().map(ToOwned::to_owned);
@@ -118,7 +118,7 @@ impl Requests {
             }
             // A notification, or an answer to the server.
             (Some(_), None) | (None, Some(_)) => warn_of(bridge.notify(&message).await),
-            (None, None) => say_error(None, INVALID_REQUEST, "this is no JSON-RPC message"),
+            (None, None) => say_error(None, INVALID_REQUEST, "this is not a JSON-RPC message"),
         }
     }
 

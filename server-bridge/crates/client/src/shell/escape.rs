@@ -13,7 +13,7 @@ pub(super) enum RouteRequest {
 
 /// What the escapes are, for the one who asks; lines end as in a raw terminal.
 pub(super) const HELP: &str = "~.  hang up\r\n~d  leave it running\r\n~?  this text\r\n~~  a tilde\r\n\
-                               They count at the beginning of a line.\r\n";
+                               They work at the beginning of a line.\r\n";
 
 /// Reads what is typed for escapes.
 #[derive(Debug)]

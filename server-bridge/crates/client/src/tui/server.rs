@@ -149,7 +149,7 @@ async fn relay(events: &mut Events, news: &mpsc::Sender<Event>) -> Option<Failur
 fn why(failure: Failure) -> String {
     if failure.kind == "unauthorized" {
         return format!(
-            "{}; log in again with `sandbridge login` elsewhere, this goes on then",
+            "{}; log in again with `sandbridge login` in another terminal, and this one goes on",
             failure.message
         );
     }

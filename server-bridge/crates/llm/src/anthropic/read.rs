@@ -105,7 +105,7 @@ pub(super) struct Decoder {
 impl Decode for Decoder {
     fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error> {
         let event: Event = serde_json::from_str(data)
-            .map_err(|_| Error::Nonsense("an event that is none of Anthropic's messages"))?;
+            .map_err(|_| Error::Nonsense("an event that is not one of Anthropic's messages"))?;
         match event {
             Event::MessageStart { message } => deltas.extend(message.usage.map(usage)),
             Event::ContentBlockStart { index, content_block } => self.begin(index, content_block, deltas),

@@ -81,7 +81,7 @@ impl Decode for Decoder {
             return Ok(true);
         }
         let chunk: Chunk = serde_json::from_str(data)
-            .map_err(|_| Error::Nonsense("an event that is no chunk of a chat completion"))?;
+            .map_err(|_| Error::Nonsense("an event that is not a chunk of a chat completion"))?;
         if chunk.error.is_some_and(|error| !error.is_null()) {
             return Err(Told::of(data.as_bytes()).into_error(0, None));
         }

@@ -122,7 +122,7 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
                     RouteError::LocalRefused { why: message }
                 }
                 error => {
-                    unavailable(format!("its handshake failed: {error}; the server's log has its own words"))
+                    unavailable(format!("its handshake failed: {error}; see its output in the server's log"))
                 }
             })
         }

@@ -195,7 +195,7 @@ impl LinkHandle {
                 StreamEvent::Interrupted | StreamEvent::Resumed => {}
             }
         }
-        Err(self.broken("an answer that was no answer"))
+        Err(self.broken("a message that is not an answer"))
     }
 
     pub(crate) fn expect<M: MessageType>(&self, message: proto::Message) -> Result<M, SandboxError> {

@@ -98,7 +98,7 @@ impl Driver {
             over = poll_fn(|cx| self.poll_turn(cx)) => over,
             () = stop.cancelled() => Over(Some(goodbye())),
         };
-        tracing::debug!(place = %self.table.runner, ?last_word, "the runner's life is over here");
+        tracing::debug!(place = %self.table.runner, ?last_word, "the runner's connection has ended for good");
         self.unplug(LinkEnd::Wanted(last_word));
     }
 
@@ -169,7 +169,7 @@ impl Driver {
     /// Gives the link back to who serves it; streams wait for the next one.
     fn unplug(&mut self, end: LinkEnd) {
         let Some(Transport { link, epoch, ended, .. }) = self.transport.take() else { return };
-        tracing::debug!(place = %self.table.runner, epoch, ?end, "the link is over");
+        tracing::debug!(place = %self.table.runner, epoch, ?end, "the link has ended");
         let now = Instant::now().into_std();
         let returns_within = end.returns_within();
         self.presence.leave(epoch, returns_within.is_some());

@@ -125,7 +125,7 @@ impl Plugged {
         };
         // Best effort: the link is over either way, and a dead peer must not hold this task.
         if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
-            tracing::debug!(place = self.handle.place(), %error, "the link's last word did not leave");
+            tracing::debug!(place = self.handle.place(), %error, "the link's last message could not be sent");
         }
         end
     }

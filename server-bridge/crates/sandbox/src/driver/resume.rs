@@ -248,7 +248,7 @@ impl Table {
             return;
         }
         if entry.input.resume(input_bytes).is_err() {
-            let what = "a place in the standard input that was never sent";
+            let what = "an offset in the standard input that was never sent";
             let runner = self.runner.to_string();
             return self.give_up(id, SandboxError::Protocol { runner, what });
         }

@@ -44,7 +44,7 @@ pub enum ExecEvent {
     Interrupted,
     /// The connection is back, after [`ExecEvent::Interrupted`]; nothing is missing.
     Resumed,
-    /// It did not start, or what became of it is not known. The last event.
+    /// It did not start, or its outcome is not known. The last event.
     Failed(SandboxError),
 }
 

@@ -143,7 +143,7 @@ async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Regist
         if opening == Opening::RunnerRegisters {
             return Err(match message {
                 LinkMessage::Text(_) => {
-                    LinkError::Malformed("the first message was no registration".to_owned())
+                    LinkError::Malformed("the first message was not a registration".to_owned())
                 }
                 LinkMessage::Binary(_) | LinkMessage::Ping | LinkMessage::Pong => binary(),
             });
@@ -203,7 +203,7 @@ async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Diale
     };
     // Best effort: a peer that does not read is not waited for.
     if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
-        tracing::debug!(%error, "the refusal did not leave");
+        tracing::debug!(%error, "the refusal could not be sent");
     }
 }
 

@@ -18,7 +18,7 @@ const TABLE: &[Row] = &[
     ("Docker by name, not enabled", Some(DOCKER), "+a", "local=admins admin", Err((DENIED, "Docker is not enabled"))),
     ("runner by name", Some("a"), "+a +b", "", Ok("a")),
     ("runner by name, offline: never another", Some("a"), "a +b", "docker local=admins admin", OFFLINE),
-    ("runner by name, not registered: never another", Some("x"), "+a", "docker", Err(("no_route", "no runner is named x"))),
+    ("runner by name, not registered: never another", Some("x"), "+a", "docker", Err(("no_route", "you have no runner named x"))),
     ("unset, one registered", None, "+a", "docker", Ok("a")),
     ("auto is unset", Some("auto"), "+a", "docker", Ok("a")),
     ("unset, one registered, offline: never Docker", None, "a", "docker local=admins admin", OFFLINE),
@@ -27,7 +27,7 @@ const TABLE: &[Row] = &[
     ("unset, none registered, no Docker: never the server", None, "", "local=admins admin", Err((DENIED, "sandbridge runner add"))),
     ("none, policy off", Some(NONE), "+a", "docker admin", Err((DENIED, "does not allow"))),
     ("none, policy admins, an admin", Some(NONE), "+a", "local=admins admin", Ok(NONE)),
-    ("none, policy admins, no admin", Some(NONE), "+a", "docker local=admins", Err((DENIED, "only its admins"))),
+    ("none, policy admins, no admin", Some(NONE), "+a", "docker local=admins", Err((DENIED, "only its administrators"))),
     ("none, policy names, named", Some(NONE), "", "local=bob,alice", Ok(NONE)),
     ("none, policy names, an admin who is not named", Some(NONE), "", "local=bob admin", Err((DENIED, "not among"))),
 ];

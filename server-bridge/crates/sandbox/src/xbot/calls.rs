@@ -72,7 +72,7 @@ impl Calls {
         let asked = Asked { id: &id, r#type: kind, user_id: user, body };
         let text = serde_json::to_string(&asked).map_err(|error| SandboxError::Remote {
             kind: ErrorKind::InvalidBody,
-            message: format!("the request cannot be said in JSON: {error}"),
+            message: format!("the request cannot be written as JSON: {error}"),
         })?;
         let (answer, answered) = oneshot::channel();
         self.has_asked.store(true, Ordering::Relaxed);

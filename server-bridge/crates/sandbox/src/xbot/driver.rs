@@ -137,7 +137,7 @@ impl<L: Link> Driver<L> {
                 break end;
             }
         };
-        tracing::debug!(place = %running.place, ?end, "the link of an xbot runner is over");
+        tracing::debug!(place = %running.place, ?end, "the link of an xbot runner has ended");
         presence.end();
         drop(outgoing);
         fail_unopened(&mut commands, &running.place);
@@ -146,7 +146,7 @@ impl<L: Link> Driver<L> {
         if !matches!(end, LinkEnd::Failed(_))
             && let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, writer).await
         {
-            tracing::debug!(%error, "the goodbye to an xbot runner did not leave");
+            tracing::debug!(%error, "the last message to an xbot runner could not be sent");
         }
         end
     }

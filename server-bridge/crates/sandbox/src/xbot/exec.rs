@@ -72,7 +72,7 @@ fn body(job: &Job, exec: &request::Exec, timeout: u64) -> Result<ExecBody, Sandb
         for (name, value) in &exec.env {
             let (name, value) = (text(name, "a variable's name")?, text(value, "a variable's value")?);
             if name.is_empty() || name.starts_with('-') || name.contains('=') {
-                return Err(invalid("a variable's name is not empty, has no '=' and begins with no '-'"));
+                return Err(invalid("a variable's name must not be empty, contain '=' or begin with '-'"));
             }
             prefix.push(format!("{name}={value}"));
         }
@@ -91,7 +91,7 @@ fn body(job: &Job, exec: &request::Exec, timeout: u64) -> Result<ExecBody, Sandb
         }
         Command::Argv(arguments) => {
             if arguments.is_empty() {
-                return Err(invalid("a command has at least the name of its program"));
+                return Err(invalid("a command needs at least the name of its program"));
             }
             if is_wrapped {
                 let words = if exec.merge_stderr { "exec \"$@\" 2>&1" } else { "exec \"$@\"" };

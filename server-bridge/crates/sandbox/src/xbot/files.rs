@@ -30,7 +30,7 @@ pub(super) async fn metadata(job: &Job, path: &[u8]) -> Result<Metadata, Sandbox
     let path = job.workspace.relative(path)?;
     let answer = job.ask("stat", &PathBody { path: &path }).await?;
     let info: FileInfo = job.calls.body(&answer, "file_info")?;
-    info.metadata().ok_or_else(|| job.calls.broken("a time that is none"))
+    info.metadata().ok_or_else(|| job.calls.broken("something that is not a time"))
 }
 
 pub(super) async fn stat(job: &Job, stat: &request::Stat) -> Result<Message, SandboxError> {
@@ -81,7 +81,7 @@ pub(super) async fn write(job: &mut Job, write: request::WriteFile) -> Result<Me
     let account = job.take_input(|piece| encoded.push(piece)).await?;
     let bytes = encoded.total_bytes;
     if write.size_bytes.is_some_and(|announced| announced != bytes) {
-        let message = format!("{bytes} bytes came, not as many as announced; nothing was written");
+        let message = format!("{bytes} bytes arrived, not as many as announced; nothing was written");
         return Err(refused(ErrorKind::InvalidBody, &message));
     }
     if let (true, Some((parent, _))) = (write.parents, path.rsplit_once('/')) {
@@ -129,7 +129,7 @@ fn entry_of(job: &Job, entry: Entry) -> Result<DirEntry, SandboxError> {
         && name.len() <= MAX_PATH_BYTES / 2
         && !name.contains(['/', '\0']);
     if !is_name {
-        return Err(job.calls.broken("a listing with a name that is none"));
+        return Err(job.calls.broken("a listing with an invalid name"));
     }
     let kind = if is_dir { FileKind::Directory } else { FileKind::File };
     Ok(DirEntry { name: name.into_bytes(), kind, size_bytes: size })

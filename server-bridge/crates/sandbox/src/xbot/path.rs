@@ -32,7 +32,7 @@ impl Workspace {
     /// The same for what is about to be removed or renamed: never the workspace itself.
     pub(super) fn relative_entry(&self, path: &[u8]) -> Result<String, SandboxError> {
         match self.relative(path)?.as_str() {
-            "." => Err(invalid("the workspace itself stays")),
+            "." => Err(invalid("the workspace itself cannot be removed or renamed")),
             entry => Ok(entry.to_owned()),
         }
     }
@@ -60,7 +60,7 @@ impl Workspace {
             return Err(invalid("this runner's dialect carries only paths that are UTF-8"));
         };
         if path.is_empty() || path.contains('\0') {
-            return Err(invalid("a path is not empty and has no NUL byte"));
+            return Err(invalid("a path must not be empty or contain a NUL byte"));
         }
         if !path.starts_with('/') {
             return components(Vec::new(), path).ok_or_else(escapes);

@@ -71,14 +71,14 @@ pub(super) async fn connect(url: &str) -> Result<Database> {
 pub(crate) fn options(url: &str) -> Result<PgConnectOptions> {
     let wrong = |why: String| Err(Error::DatabaseUrl { why });
     if !is_address(url) {
-        return wrong("it is no address of PostgreSQL".to_owned());
+        return wrong("it is not an address of PostgreSQL".to_owned());
     }
     // The driver would write the value of one that it does not know into the log, and that may be a misspelt password.
     let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters).split('&');
     let names = parameters.map(|parameter| parameter.split('=').next().unwrap_or_default());
     for name in names.filter(|name| !name.is_empty()) {
         if !PARAMETERS.contains(&name) && !name.starts_with("options") {
-            return wrong(format!("its parameter {name:?} means nothing"));
+            return wrong(format!("its parameter {name:?} is unknown"));
         }
     }
     let options = PgConnectOptions::from_str(url).map_err(|error| match error {

@@ -30,7 +30,7 @@ pub enum FetchError {
     #[error(transparent)]
     Failed(guard::Error),
     /// It is nothing to read.
-    #[error("it is {0} and no text; DownloadFile puts it on the machine")]
+    #[error("it is {0}, not text; DownloadFile puts it on the machine")]
     Binary(String),
 }
 

@@ -61,13 +61,13 @@ pub enum SearchError {
     #[error("there is no search provider {0:?}; there are tavily, brave and searxng")]
     Provider(String),
     /// It cannot be asked without a key.
-    #[error("it wants a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY")]
+    #[error("it needs a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY")]
     Key,
     /// It cannot be asked without an address, or not at that one.
-    #[error("it wants an address: --search-base-url with http:// or https://")]
+    #[error("it needs an address: --search-base-url with http:// or https://")]
     Address,
     /// It refused.
-    #[error("the search provider answered {0}; whoever runs the server should look at its key and its quota")]
+    #[error("the search provider answered {0}; the server's administrator should check its key and its quota")]
     Refused(reqwest::StatusCode),
     /// What it answered is no answer.
     #[error("the search provider's answer is not understood: {0}")]

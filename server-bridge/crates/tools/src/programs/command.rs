@@ -160,7 +160,7 @@ impl<'a> Command<'a> {
         if !execs.is_watched(user.id, &self.id)
             && let Err(error) = execs.follow_id(user, &self.id).await
         {
-            tracing::error!(%error, "cannot follow an exec; the next start of the server does");
+            tracing::error!(%error, "cannot follow an exec; the server does so at its next start");
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ async fn record(work: &Work<'_>, id: &ExecId, sent: Instant, mut ending: Ending)
     let record = match execs::patiently(execs.known(work.user.id, id)).await {
         Ok(record) => record?,
         Err(error) => {
-            tracing::error!(%error, %id, "cannot record how an exec ended; the next start of the server does");
+            tracing::error!(%error, %id, "cannot record how an exec ended; the server does so at its next start");
             return None;
         }
     };

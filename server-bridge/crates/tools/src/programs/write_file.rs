@@ -80,7 +80,7 @@ impl Arguments {
             (Some(text), None) => Ok(text.as_bytes().to_vec()),
             (None, Some(encoded)) => STANDARD
                 .decode(encoded)
-                .map_err(|_| Failure::Told("content_base64 is no base64; nothing was written".to_owned())),
+                .map_err(|_| Failure::Told("content_base64 is not base64; nothing was written".to_owned())),
             _ => Err(Failure::Told("give either content or content_base64".to_owned())),
         }
     }

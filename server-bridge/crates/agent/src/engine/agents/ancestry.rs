@@ -55,7 +55,7 @@ impl TurnAncestry {
     /// Fails with what the model is told where there is none.
     pub(super) fn take_place(&self) -> Result<(), String> {
         if self.depth >= SUB_AGENT_DEPTH {
-            return Err(format!("sub-agents go {SUB_AGENT_DEPTH} deep and no deeper; do this yourself"));
+            return Err(format!("sub-agents may be nested {SUB_AGENT_DEPTH} deep at most; do this yourself"));
         }
         if self.called.fetch_add(1, Ordering::Relaxed) >= SUB_AGENTS_PER_TURN {
             return Err(format!(

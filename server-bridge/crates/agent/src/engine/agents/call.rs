@@ -45,13 +45,13 @@ pub(in crate::engine) async fn call(
         let text = format!("an instance has a name of 1 to {SUB_AGENT_NAME_CHARS} characters on one line");
         return Err(Failure::Told(text));
     }
-    let no_tier = |why| Failure::Told(format!("that is no model of a sub-agent: {why}, or leave it out"));
+    let no_tier = |why| Failure::Told(format!("that is not a model for a sub-agent: {why}, or leave it out"));
     let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
     caller.ancestry.take_place().map_err(Failure::Told)?;
     let sub_agents = &caller.ports.sub_agents;
     let _name = match wanted.instance {
         Some(name) => Some(sub_agents.take_name(name).ok_or_else(|| {
-            Failure::Told(format!("the sub-agent {name:?} is at work already; wait for its result"))
+            Failure::Told(format!("the sub-agent {name:?} is already at work; wait for its result"))
         })?),
         None => None,
     };

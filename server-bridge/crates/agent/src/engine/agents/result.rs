@@ -11,11 +11,11 @@ pub(super) fn told(end: &TurnEnd) -> Outcome {
     let words = end.words.as_deref().map(bounded);
     let why = match (end.status, &end.error) {
         (TurnStatus::Done, _) => {
-            return Outcome::done(words.unwrap_or_else(|| "(the sub-agent ended without a word)".to_owned()));
+            return Outcome::done(words.unwrap_or_else(|| "(the sub-agent ended without an answer)".to_owned()));
         }
         (_, Some(error)) => error.as_str(),
         (TurnStatus::Cancelled, None) => "the user stopped it",
-        (_, None) => "its end is not known",
+        (_, None) => "how it ended is not known",
     };
     let words = words.map_or_else(String::new, |words| format!("\nWhat it said last:\n{words}"));
     Outcome::failed(&format!("the sub-agent did not finish: {why}{words}"))

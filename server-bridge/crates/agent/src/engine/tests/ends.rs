@@ -180,7 +180,7 @@ async fn an_answer_that_cannot_be_kept_ends_the_turn_before_its_calls_run() {
     world.breaks("append");
     let end = world.run("hi").await;
     assert_eq!(end.status, TurnStatus::Failed);
-    assert!(end.error.unwrap().contains("could not keep what was said"));
+    assert!(end.error.unwrap().contains("could not store the conversation"));
     assert_eq!(world.log.count("Look begins"), 0);
 }
 

@@ -116,7 +116,7 @@ async fn a_conversation_that_is_too_long_however_often_it_is_compressed_ends_the
     world.before(long(30));
     let end = world.run("go on").await;
     assert_eq!(end.status, TurnStatus::Failed);
-    assert!(end.error.unwrap().contains("begin a new one with /new"));
+    assert!(end.error.unwrap().contains("begin a new chat with /new"));
     assert!(world.log.count("compacted") <= COMPRESS_FORCED_TIMES);
 }
 
@@ -153,7 +153,7 @@ async fn a_turn_makes_room_by_force_so_often_and_no_more() {
     let log = world.log.clone();
     let world = world.with(Fake::reads(&log, "Look", Does::Gives("word ".repeat(3_000))));
     let end = world.run("go").await;
-    assert!(end.error.unwrap().contains("begin a new one with /new"));
+    assert!(end.error.unwrap().contains("begin a new chat with /new"));
     assert_eq!(world.log.count("compacted"), COMPRESS_FORCED_TIMES, "{}", world.log.lines().join("\n"));
 }
 
@@ -174,7 +174,7 @@ async fn a_model_whose_window_is_full_during_its_answer_goes_on_from_a_summary()
 #[tokio::test(start_paused = true)]
 async fn a_summary_that_nobody_writes_leaves_all_as_it_is_and_the_answer_comes() {
     for (answer, why) in [
-        (vec![text("no"), ended(Stop::Refused)], "the model does not want to"),
+        (vec![text("no"), ended(Stop::Refused)], "the model refused"),
         (fails(Error::Key("no such key".to_owned())), "refused the key"),
         (says("   "), "the model wrote no summary"),
     ] {

@@ -66,7 +66,7 @@ async fn a_sub_agent_that_did_not_finish_is_told_with_why_and_what_it_said_last(
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     let result = &world.chat.results()[0];
     assert!(
-        result.contains("did not finish: the model does not want to") && result.contains("half of it"),
+        result.contains("did not finish: the model refused") && result.contains("half of it"),
         "{result}"
     );
 }
@@ -94,7 +94,7 @@ async fn a_name_is_called_once_at_a_time_and_again_later() {
     world.run("go").await;
     let results = world.chat.results();
     assert_eq!(results[0], "first");
-    assert!(results[1].contains("is at work already"), "{results:?}");
+    assert!(results[1].contains("is already at work"), "{results:?}");
     assert_eq!(world.log.count("sub-agent with"), 1);
 }
 
@@ -127,8 +127,8 @@ async fn what_cannot_be_a_sub_agents_call_is_told_and_none_is_made() {
         (r#"{"task":" "}"#, "the task is empty"),
         (r#"{"task":"x","instance":""}"#, "a name of 1 to 64 characters"),
         (r#"{"task":"x","instance":"a\nb"}"#, "on one line"),
-        (r#"{"task":"x","model":"huge"}"#, "no model of a sub-agent"),
-        (r#"{"task":"x","tools":["Fly"]}"#, "a sub-agent can have no tool"),
+        (r#"{"task":"x","model":"huge"}"#, "not a model for a sub-agent"),
+        (r#"{"task":"x","tools":["Fly"]}"#, "a sub-agent cannot have the tool"),
     ] {
         let world = World::new(vec![calls(&[("SubAgent", arguments)])]);
         let log = world.log.clone();
@@ -199,7 +199,7 @@ async fn tools_only_get_fewer_from_sub_agent_to_sub_agent() {
         (vec!["Look".into(), "SubAgent".into(), "Write".into()], vec!["Look".into(), "SubAgent".into()])
     );
     let results = world.chat.results();
-    assert!(results[0].contains("can have no tool \"Find\" here; it can have"), "{results:?}");
+    assert!(results[0].contains("cannot have the tool \"Find\" here; it can have"), "{results:?}");
     assert!(results[1].contains("no tool \"Keep\""), "{results:?}");
     assert_eq!(world.log.count(">sub-agent with"), 1, "one was made where the tools fit");
 }

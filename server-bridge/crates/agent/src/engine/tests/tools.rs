@@ -119,7 +119,7 @@ async fn a_call_that_the_answers_end_cut_off_is_told_so_and_whole_ones_before_it
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     let results = world.chat.results();
     assert_eq!(results[0], "Look of a");
-    assert!(results[1].contains("cut off within this call; write less at once"));
+    assert!(results[1].contains("cut off in the middle of this call; write less at once"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,7 +146,7 @@ async fn a_machine_that_goes_away_ends_the_turn_with_its_result_kept() {
 async fn a_store_that_fails_under_a_call_ends_the_turn() {
     let world = world_with(&[("Look", "{}")], |log| Fake::reads(log, "Look", Does::LosesStore));
     let end = world.run("go").await;
-    assert!(end.error.unwrap().contains("could not keep what was said"));
+    assert!(end.error.unwrap().contains("could not store the conversation"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,7 +161,7 @@ async fn without_a_machine_tools_run_that_need_none_and_the_others_say_why_they_
     let results = world.chat.results();
     assert_eq!(results[0], "Local of a");
     assert!(
-        results[1].contains("no machine can be reached (there is no machine), so this tool does not run")
+        results[1].contains("no machine can be reached (there is no machine), so this tool cannot run")
     );
     assert_eq!((world.log.count("Remote begins"), world.log.count("ask with")), (0, 0));
     // What was said calls them, and a provider refuses calls of tools that it is not told of.

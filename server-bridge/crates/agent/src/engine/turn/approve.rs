@@ -126,7 +126,7 @@ impl Turn<'_> {
                 None
             }
             Some(Answer::NobodyThere) => Some(Outcome::denied(
-                "This needs the user's word, and nobody could be asked: no person is at the other end of this chat",
+                "This needs the user's approval, and nobody could be asked: no person takes part in this chat",
             )),
             Some(Answer::Deny) => Some(Outcome::denied("The user does not allow this")),
             None => Some(Outcome::denied("Nobody was there to allow this, so it is denied")),

@@ -102,9 +102,9 @@ impl Turn<'_> {
     ) -> Result<(), End> {
         if !self.context.compresses() {
             let mode = self.context;
-            let what = format!("this server's context mode is {mode}, so it is not compressed by itself");
+            let what = format!("this server's context mode is {mode}, so it is not compressed automatically");
             return Err(End::Failed(format!(
-                "{why}, and {what}; say /compress, or begin a new one with /new"
+                "{why}, and {what}; send /compress, or begin a new chat with /new"
             )));
         }
         progress.forced += 1;
@@ -112,7 +112,7 @@ impl Turn<'_> {
         if has_tries && self.compress(chain, conversation, progress).await? {
             return Ok(());
         }
-        Err(End::Failed(format!("{why}, and it cannot be compressed any further; begin a new one with /new")))
+        Err(End::Failed(format!("{why}, and it cannot be compressed any further; begin a new chat with /new")))
     }
 
     /// Lets a summary take the place of all but the end, and says so; whether it did. Where it did not, all is as it was.
@@ -153,7 +153,7 @@ impl Turn<'_> {
         conversation.compaction_failed();
         let rounds = COMPRESS_COOL_DOWN_ROUNDS;
         let text = format!(
-            "⚠️ The conversation was not compressed: {why}. Nothing was changed; it is not tried again by itself for {rounds} answers."
+            "⚠️ The conversation was not compressed: {why}. Nothing was changed; it is not retried automatically for {rounds} answers."
         );
         self.display().notice(&text).await?;
         Ok(false)
@@ -192,7 +192,7 @@ impl Turn<'_> {
             let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
             self.ports.journal.spend(spent).await?;
             return Ok(match reply.message.text.trim() {
-                _ if reply.stop == Stop::Refused => Err("the model does not want to".to_owned()),
+                _ if reply.stop == Stop::Refused => Err("the model refused".to_owned()),
                 "" => Err("the model wrote no summary".to_owned()),
                 said => Ok(said.to_owned()),
             });

@@ -116,10 +116,10 @@ impl Turn<'_> {
     fn understand(&self, call: &ToolCall, is_cut: bool, away: Option<&str>) -> Result<Understood, String> {
         match (self.ancestry.tools().understand(call), away) {
             (Err(_), _) if is_cut => {
-                Err("the answer was cut off within this call; write less at once".to_owned())
+                Err("the answer was cut off in the middle of this call; write less at once".to_owned())
             }
             (Ok(call), Some(why)) if call.rules().needs_machine => {
-                Err(format!("no machine can be reached ({why}), so this tool does not run; answer without"))
+                Err(format!("no machine can be reached ({why}), so this tool cannot run; answer without it"))
             }
             (understood, _) => understood,
         }
@@ -296,7 +296,7 @@ impl Turn<'_> {
             Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Ok((Outcome::failed(&why), None)),
             Err(Failure::Away { text: why, .. }) => {
                 let end =
-                    End::Failed(format!("{why}; the turn ends here. Say anything to go on when it is back."));
+                    End::Failed(format!("{why}; the turn ends here. Send any message to go on when it is back."));
                 Ok((Outcome::failed(&why), Some(end)))
             }
             Err(Failure::Port(error)) => Err(error.into()),

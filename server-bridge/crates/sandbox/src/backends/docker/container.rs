@@ -45,7 +45,7 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
     if !spec.runner.is_unchanged() {
         engine.stop(&spec.names.container, 0).await?;
         return Err(unavailable(format!(
-            "{} changed while a container started with it; try again once it is whole",
+            "{} changed while a container started with it; try again once it is complete",
             spec.runner.path.display()
         )));
     }
@@ -200,7 +200,7 @@ async fn connect(
         engine.stop(name, 0).await?;
         if !is_running || stop.is_cancelled() {
             return Err(unavailable(format!(
-                "the runner in container {name} does not register: {error}; the server's log has its own words"
+                "the runner in container {name} does not register: {error}; see its output in the server's log"
             )));
         }
         is_running = false;

@@ -102,7 +102,7 @@ impl Engine {
         let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
         if !spec.owns(&labels) {
             return Err(unavailable(format!(
-                "a container named {name} is there and is not this server's; rename it"
+                "a container named {name} exists and does not belong to this server; rename it"
             )));
         }
         // A container keeps to the network that it was made with, which somebody may have removed.

@@ -124,6 +124,6 @@ fn subnets(network: &Network) -> Vec<Subnet> {
 
 fn not_ours(name: &str) -> RouteError {
     unavailable(format!(
-        "a network named {name} is there and is not this server's; remove it: docker network rm {name}"
+        "a network named {name} exists and does not belong to this server; remove it: docker network rm {name}"
     ))
 }

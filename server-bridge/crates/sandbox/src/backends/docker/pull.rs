@@ -82,7 +82,7 @@ impl Engine {
             loop {
                 let step = timeout(DOCKER_PULL_SILENCE, steps.next()).await;
                 let silence_s = DOCKER_PULL_SILENCE.as_secs();
-                match step.map_err(|_| cannot(&format!("nothing came for {silence_s} s")))? {
+                match step.map_err(|_| cannot(&format!("nothing arrived for {silence_s} s")))? {
                     Some(Ok(step)) => self.pulling.take(&step),
                     Some(Err(error)) => return Err(cannot(&said(&error))),
                     None => return Ok(()),

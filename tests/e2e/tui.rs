@@ -121,7 +121,7 @@ fn chats_are_made_found_and_renamed_and_what_runs_is_cancelled() {
     });
 
     tmux.press(&["C-n"]);
-    tmux.sees("Nothing was said here yet");
+    tmux.sees("There are no messages yet");
     tmux.types("!echo in the second one");
     tmux.press(&["Enter"]);
     tmux.sees("│ in the second one");

@@ -99,7 +99,7 @@ pub struct TreeView {
 pub struct Download {
     /// `http` or `https`; the runner connects, so that addresses are those of its machine and network.
     pub url: String,
-    /// The file, relative to the workspace or absolute beneath it.
+    /// The file, relative to the workspace or absolute within it.
     pub path: String,
     /// Permission bits in octal; the old file's, or 0644, if absent.
     pub mode: Option<String>,

@@ -13,7 +13,7 @@ use agent::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The question, with all that the user needs to know to answer it.
+    /// The question, with everything that the user needs to know to answer it.
     question: String,
     /// Answers to choose from, at most 10; the user may always say something else.
     #[serde(default)]
@@ -24,8 +24,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "AskUser";
-    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Only for what you cannot find out by \
-yourself and what makes a difference: a choice that is theirs, a secret place, a doubt about what they want.";
+    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Use it only for what you cannot find out yourself and what makes a difference: a choice that is theirs, where something secret is kept, a doubt about what they want.";
     // A question at a time.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
@@ -50,8 +49,7 @@ yourself and what makes a difference: a choice that is theirs, a secret place, a
             None => Outcome {
                 is_error: true,
                 ..Outcome::done(
-                    "Nobody answered. Go on with what is safest, and say what you took for granted; or end here and say what \
-                     you need to know.",
+                    "Nobody answered. Go on with what is safest, and say what you assumed; or end here and say what you need to know.",
                 )
             },
         })

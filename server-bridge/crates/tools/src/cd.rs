@@ -23,7 +23,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Cd";
     const DESCRIPTION: &'static str =
-        "Changes the current directory, which Shell commands begin in and relative paths are meant from.";
+        "Changes the current directory, in which Shell commands begin and to which relative paths refer.";
     // What comes behind it begins there.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing);
 

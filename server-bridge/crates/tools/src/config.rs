@@ -56,7 +56,7 @@ struct Key {
 const KEYS: &[Key] = &[
     Key {
         name: store::ACTIVE_RUNNER,
-        about: "where the user's work goes in chats without a place of their own: a runner's name, __docker__, none (the \
+        about: "where the user's commands run in chats without a place of their own: a runner's name, __docker__, none (the \
                 server itself), or auto",
         read: |work| Box::pin(read(work, store::ACTIVE_RUNNER)),
         write: |work, value| Box::pin(set_active_runner(work, value)),

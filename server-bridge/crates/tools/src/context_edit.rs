@@ -16,15 +16,15 @@ use agent::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// What to do with the message.
     action: Kind,
-    /// A piece of the message's text that stands in no other message.
+    /// A part of the message's text that is in no other message.
     contains: String,
     /// For truncate: how many characters of it stay.
     #[serde(default)]
     keep_chars: Option<usize>,
-    /// For replace: what is replaced, everywhere in the message.
+    /// For replace: the text to replace, everywhere in the message.
     #[serde(default)]
     old_string: Option<String>,
-    /// For replace: what stands there then.
+    /// For replace: the new text.
     #[serde(default)]
     new_string: Option<String>,
     /// For replace: whether old_string is a regular expression (Rust's syntax).

@@ -18,9 +18,9 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Where it is: http or https.
+    /// The URL: http or https.
     url: Address,
-    /// The file it becomes, relative to the current directory or absolute; what is there is replaced.
+    /// The file to write, relative to the current directory or absolute; an existing file is replaced.
     path: String,
 }
 
@@ -29,7 +29,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "DownloadFile";
     const DESCRIPTION: &'static str = "Lets the machine download a file into the workspace, with the directories that are \
-missing on the way to it. A redirect to another host is told and not followed; ask for that address then. To read a page use \
+missing on the way to it. A redirect to another host is reported and not followed; ask for that address then. To read a page use \
 Fetch.";
     const RULES: Rules = Rules::of(Access::Download);
 
@@ -41,7 +41,7 @@ Fetch.";
         let Some(ground) = ground else { return Err(Failure::unreachable()) };
         let target = ground.target(&self.path).await?;
         let effect = match target.exists {
-            true => format!("downloads over the file that is there ({})", size(target.size_bytes)),
+            true => format!("downloads over the existing file ({})", size(target.size_bytes)),
             false => "downloads into a new file".to_owned(),
         };
         let (machine, origin) = (ground.machine(), self.url.origin());

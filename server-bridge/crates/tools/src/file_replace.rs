@@ -24,9 +24,9 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The file, relative to the current directory or absolute.
     path: String,
-    /// What is there now.
+    /// The text that is there now.
     old_string: String,
-    /// What shall be there.
+    /// The text to put there.
     new_string: String,
     /// Whether every occurrence is replaced.
     #[serde(default)]

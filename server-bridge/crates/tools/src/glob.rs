@@ -17,7 +17,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The pattern, matched against the path from the directory on: **/*.rs, src/{a,b}*.ts. Ends with a slash to find directories.
     pattern: String,
-    /// The directory to look beneath; by default the current one, outside a chat the workspace.
+    /// The directory to look in; by default the current one, outside a chat the workspace.
     #[serde(default)]
     path: Option<String>,
 }

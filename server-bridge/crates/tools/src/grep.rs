@@ -17,7 +17,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The regular expression, in Rust's syntax, matched against one line at a time.
     pattern: String,
-    /// The directory to look beneath, or one file; by default the current directory, outside a chat the workspace.
+    /// The directory to look in, or one file; by default the current directory, outside a chat the workspace.
     #[serde(default)]
     path: Option<String>,
     /// Only files whose name or path matches this, like *.rs.
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Whether upper and lower case are the same.
     #[serde(default)]
     ignore_case: bool,
-    /// How many lines around each are wanted, at most 20.
+    /// How many lines to show around each, at most 20.
     #[serde(default)]
     context_lines: u32,
 }

@@ -19,7 +19,7 @@ const STALE: &str = "STALE: the file has changed since; read it again before you
 pub(crate) struct Arguments {
     /// The id, like ol_1a2b3c4d.
     id: String,
-    /// How many characters to pass over, 0 by default.
+    /// How many characters to skip, 0 by default.
     #[serde(default)]
     offset: usize,
     /// At most so many characters, 16000 by default and at most.

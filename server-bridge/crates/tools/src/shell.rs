@@ -42,13 +42,13 @@ pub(crate) struct Arguments {
     /// After how many seconds it becomes a task; 120 by default, 600 at most.
     #[serde(default)]
     timeout: Option<u64>,
-    /// Whether it is a task from the beginning.
+    /// Whether it runs as a task from the beginning.
     #[serde(default)]
     background: bool,
-    /// As which user of the machine, where its runner allows another one than its default; the privileged user always asks.
+    /// The user of the machine to run it as, where its runner allows another one than its default; the privileged user always needs approval.
     #[serde(default)]
     run_as: Option<String>,
-    /// Why it is run, in a few words for the user, who may be asked to allow it.
+    /// Why you run it, in a few words for the user, who may be asked to allow it.
     #[serde(default)]
     reason: Option<String>,
 }
@@ -80,7 +80,7 @@ cat, find and grep.";
         let by = if user.is_empty() { String::new() } else { format!(" as {}", visible::line(user)) };
         let shown = visible::line(&directory);
         let words = format!(
-            "this very command in {shown} on {machine}{by}, in this chat, until a file is changed or downloaded unasked"
+            "this exact command in {shown} on {machine}{by}, in this chat, until a file is changed or downloaded without asking"
         );
         let subject = [machine, &directory, user, &self.command];
         let looked = Looked { bound: ground.bound(), ..Looked::words(effect, parts) };

@@ -12,15 +12,15 @@ use agent::tool::{Beside, DelegationRequest, ForSubAgents, Live, Rules, ToolCont
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// What it shall do, and all it has to know: it sees nothing of this conversation.
+    /// What it should do, and everything that it has to know: it sees nothing of this conversation.
     task: String,
-    /// Who it shall be: one of the roles of sub-agents, where there are any.
+    /// Its role: one of the roles of sub-agents, where there are any.
     #[serde(default)]
     role: Option<String>,
-    /// The tools it may use, by name, none but yours; without it, most of yours. Name SubAgent to let it call others.
+    /// The tools it may use, by name, only ones that you have; without it, most of yours. Name SubAgent to let it call others.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// How able a model it asks: vanguard, balance or swift; without it, your own.
+    /// The tier of its model: vanguard, balance or swift; without it, your own model.
     #[serde(default)]
     model: Option<String>,
     /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
@@ -33,9 +33,8 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
-with the same permissions, and answers with its last words. Use it for work that needs much reading and comes to a short result, \
-and to do several things at once: those called in one answer work side by side, 3 at a time. Say all it has to know, and what \
-its answer shall hold.";
+with the same permissions, and answers with its last words. Use it for work that needs much reading and has a short result, \
+and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to know, and what its answer must contain.";
     // What it does is asked for where it is done.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::SubAgents)

@@ -26,7 +26,7 @@ use agent::tool::{ForPrograms, Live, Program, Rules, ToolContext, TypedTool, sch
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
-    /// The task's id; all tasks without it, the newest first.
+    /// The task's id; without it all tasks, the newest first.
     #[serde(default)]
     id: Option<String>,
 }
@@ -35,7 +35,7 @@ impl TypedTool for Status {
     type Services = Services;
 
     const NAME: &'static str = "task_status";
-    const DESCRIPTION: &'static str = "Tells how a task stands, or how all tasks do: those of this chat, or outside a chat all of the user's.";
+    const DESCRIPTION: &'static str = "Shows the state of a task, or of all tasks: those of this chat or, outside a chat, all of the user's.";
     const RULES: Rules = Rules::of(Access::Read).without_machine().for_programs_as(Self::NAME);
 
     fn output_schema() -> Option<Value> {
@@ -102,7 +102,7 @@ impl TypedTool for Read {
 
     const NAME: &'static str = "task_read";
     const DESCRIPTION: &'static str = "Reads a task's output so far: in a chat its beginning and its end, and with offset or limit that \
-part of it; outside a chat always a part, from the first byte on without an offset. A part says where to read on. Output is kept \
+part of it; outside a chat always a part, from the first byte on if there is no offset. Each part says where to read on. Output is kept \
 until 10 minutes after the end.";
     const RULES: Rules = Rules::of(Access::Read).at_its_own_place().for_programs_as(Self::NAME);
 
@@ -143,7 +143,7 @@ impl TypedTool for Kill {
     async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
         let looked =
             Looked::words("ends a task with everything it started", vec![part("task", &self.id)]).at(ground);
-        Ok(looked.always(&[&self.id], "ending this very task".to_owned()))
+        Ok(looked.always(&[&self.id], "ending this exact task".to_owned()))
     }
 
     async fn run(

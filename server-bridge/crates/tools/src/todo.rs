@@ -14,7 +14,7 @@ use agent::tool::{CardData, TodoItem};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
-    /// All items in their order, those that are done too: the list is replaced. At most 100.
+    /// All items in their order, including those that are done: the list is replaced. At most 100.
     items: Vec<Item>,
 }
 
@@ -50,7 +50,7 @@ impl TypedTool for Write {
     type Services = Services;
 
     const NAME: &'static str = "todo_write";
-    const DESCRIPTION: &'static str = "Keeps a list of what is to be done in this chat, which the user sees. Use it for work of \
+    const DESCRIPTION: &'static str = "Keeps this chat's to-do list, which the user sees. Use it for work of \
 three steps or more: write it before you begin, keep one item in_progress, and mark each completed as soon as it is.";
     // What comes behind it sees the new list.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing).without_machine();
@@ -89,7 +89,7 @@ impl TypedTool for List {
     type Services = Services;
 
     const NAME: &'static str = "todo_list";
-    const DESCRIPTION: &'static str = "Reads this chat's list of what is to be done.";
+    const DESCRIPTION: &'static str = "Reads this chat's to-do list.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

@@ -1782,7 +1782,7 @@ export interface components {
             mode?: string | null;
             /** @description Whether missing parent directories are made. */
             parents?: boolean;
-            /** @description The file, relative to the workspace or absolute beneath it. */
+            /** @description The file, relative to the workspace or absolute within it. */
             path: string;
             /** @description The SHA-256 that the content must have, in hexadecimal digits. */
             sha256?: string | null;

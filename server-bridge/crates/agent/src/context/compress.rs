@@ -18,7 +18,7 @@ The conversation so far has become long. Write a summary that takes its place: y
 and the last messages alone. Call no tool; answer with the summary and nothing else, in at most 2,000 words, under these headings:
 
 ## Goal
-What the user wants, in their own words where the wording matters, with every wish and restriction they ever stated.
+What the user wants, in their own words where the wording matters, with every wish and restriction that they stated.
 ## Decisions
 What was decided and why; what was tried and does not work.
 ## Facts
@@ -26,14 +26,14 @@ What was found out and will be needed: names, numbers, paths, commands, errors, 
 ## Files touched
 Each file that was read for a reason or changed, and what was changed in it.
 ## Open work
-What is done, what is under way at this very moment, what comes next.
+What is done, what is in progress at this moment, what comes next.
 ## Results that still matter
 Results that were put aside or masked and may be needed again: each by its id (like ol_1a2b3c4d or mk_1a2b3c4d), with what is in it. \
-What is not named here cannot be asked for any more. Keep those of an earlier summary that still matter.";
+Results that are not named here can no longer be read. Keep those of an earlier summary that still matter.";
 
 /// How the summary begins.
 const HEAD: &str =
-    "[What was said so far, in a summary of your own; the messages themselves are not shown any more.]\n\n";
+    "[The conversation so far, as a summary that you wrote; the messages themselves are no longer shown.]\n\n";
 
 /// What is said behind it where the user's last message went with the rest.
 const QUOTE: &str = "\n\n[The last message of the user, word for word:]\n";

@@ -9,7 +9,7 @@ use super::conversation::Item;
 
 /// What stands for a result that nobody kept: the server was killed, or the turn ended, amid the call.
 const NO_RESULT: &str =
-    "Error: this was interrupted. Whether it took effect is not known: look before you do it again.";
+    "Error: this was interrupted. It is not known whether it took effect: check before you do it again.";
 
 /// Stands for the result of a call that changes something and was never begun, or of one that only looks.
 const NOT_BEGUN: &str =

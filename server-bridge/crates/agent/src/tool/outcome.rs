@@ -188,7 +188,7 @@ impl Outcome {
     /// A tool that was not allowed to do it.
     pub fn denied(why: &str) -> Self {
         let text = format!(
-            "{why}. Do not reach the same in another way; say what you would do, or ask what the user wants."
+            "{why}. Do not try to reach the same result in another way; say what you would do, or ask what the user wants."
         );
         Self { is_error: true, is_denied: true, ..Self::done(text) }
     }

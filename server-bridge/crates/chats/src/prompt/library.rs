@@ -49,6 +49,6 @@ async fn agents(context: &PromptContext<'_>) -> Made {
     }
     let found = roles::catalogue(sandbox).await?;
     Ok(found.map(|lines| {
-        format!("# Roles of sub-agents\n\nWhat the tool SubAgent takes as its role.\n\n{lines}")
+        format!("# Roles of sub-agents\n\nThe tool SubAgent takes one of these as its role.\n\n{lines}")
     }))
 }

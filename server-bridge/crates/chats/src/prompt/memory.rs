@@ -54,7 +54,7 @@ fn told(mut memories: Vec<Memory>) -> String {
         shown.iter().map(|memory| format!("- {}: {}", memory.name, memory.text)).collect();
     let more =
         if left_out == 0 { String::new() } else { format!("\n({left_out} older ones: see memory_list)") };
-    format!("# What you kept of this user in earlier conversations\n\n{}{more}", lines.join("\n"))
+    format!("# What you remember about this user from earlier conversations\n\n{}{more}", lines.join("\n"))
 }
 
 #[cfg(test)]

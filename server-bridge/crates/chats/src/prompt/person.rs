@@ -44,7 +44,7 @@ async fn language(store: &Store, context: &PromptContext<'_>) -> Made {
     }
     let set = preferences::language(store, context.user.id).await.ported()?;
     Ok(Some(match set {
-        Some(language) => format!("Answer in {language}, whatever language you are spoken to in."),
+        Some(language) => format!("Answer in {language}, whatever language the user writes in."),
         None => "Answer in the language that the user writes in.".to_owned(),
     }))
 }

@@ -27,7 +27,7 @@ async fn text(context: &PromptContext<'_>) -> Made {
         Err(why) => {
             return Ok(Some(format!(
                 "No machine can be reached at the moment ({why}), so no tool runs that works on one: no file, no command. Answer \
-                 what you can without them, and where the work needs a machine, say so and why there is none."
+                 what you can without them, and where the work needs a machine, say so, and say why there is none."
             )));
         }
     };

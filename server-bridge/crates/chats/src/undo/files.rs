@@ -24,7 +24,7 @@ pub(super) struct Restored {
     pub(super) not_restored: Vec<(RestoredFile, String)>,
 }
 
-/// What is there now.
+/// The text that is there now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Now {
     Absent,

@@ -355,7 +355,7 @@ fn escape_and_ctrl_c_cancel_first_and_quit_asks() {
     person.message(running).control('c');
     assert_eq!(person.wanted(), [Effect::Cancel { chat: "c1".to_owned() }]);
     person.control('c');
-    assert!(person.sees().contains("Quit? What runs goes on without you."), "{}", person.sees());
+    assert!(person.sees().contains("Quit? Running commands go on without you."), "{}", person.sees());
     person.key(KeyCode::Esc);
     assert!(person.state.overlay.is_none() && person.wanted().is_empty());
     person.control('c').control('c');
@@ -470,7 +470,7 @@ fn what_is_written_stays_with_its_chat_and_outlives_it() {
 fn quitting_says_that_something_is_not_sent() {
     let mut person = Person::new(80, 24);
     person.types("unsent").control('c').waits(600);
-    assert!(person.sees().contains("What you wrote and did not send is lost."), "{}", person.sees());
+    assert!(person.sees().contains("Your unsent text is lost."), "{}", person.sees());
     person.key(KeyCode::Enter).control('c');
     assert_eq!((person.wanted(), person.state.overlay.is_none()), (vec![], true));
     person.control('c').waits(600).types("y");

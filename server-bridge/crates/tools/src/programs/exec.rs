@@ -42,11 +42,11 @@ struct Report {
     exit_code: Option<i32>,
     /// The number of the signal that ended it.
     signal: Option<i32>,
-    /// Whether it took too long and was ended.
+    /// Whether it ran into its time limit and was ended.
     timed_out: bool,
-    /// Whether it was ended because somebody wanted that.
+    /// Whether it was ended because somebody cancelled it.
     cancelled: bool,
-    /// Whether confinement denied it something, as far as that can be told.
+    /// Whether confinement denied it something, as far as that can be detected.
     sandbox_denied: bool,
     /// Standard output and error in the order they came; a long one's beginning and end.
     output: String,
@@ -61,7 +61,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "exec";
     const DESCRIPTION: &'static str = "Runs a command on a runner, waits for its end and answers with its output (standard output and \
-error together) and exit code; a result that is no exit code 0 is marked as an error. Of a long output the beginning and the end \
+error together) and exit code; a result other than exit code 0 is marked as an error. Of a long output the beginning and the end \
 are shown; task_read has the rest for 10 minutes. It is ended after timeout_s, and when the call is cancelled. Use task_start for \
 what takes longer, and read_file, write_file, glob and grep instead of cat, tee, find and grep.";
     const RULES: Rules = Rules::of(Access::Run).sees_cancel().for_programs();

@@ -13,7 +13,7 @@ use crate::limits::PROGRAM_LISTED;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The directory, relative to the workspace or absolute beneath it; the workspace if absent.
+    /// The directory, relative to the workspace or absolute within it; the workspace if absent.
     #[serde(default)]
     path: Option<String>,
 }

@@ -13,7 +13,7 @@ use crate::{Services, change};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The file, relative to the workspace or absolute beneath it.
+    /// The file, relative to the workspace or absolute within it.
     path: String,
     /// The first byte wanted; 0 if absent.
     #[serde(default)]
@@ -27,8 +27,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text or, where \
-it is no UTF-8, as base64; the second one says what part it is, where to read on, and, of a whole file, its SHA-256.";
+    const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text or, where it is not UTF-8, as base64; the second one says what part it is, where to read on, and, of a whole file, its SHA-256.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
     fn hint(&self) -> &str {

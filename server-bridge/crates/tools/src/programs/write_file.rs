@@ -18,7 +18,7 @@ const AUDIT_ACTION: &str = "file.write";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The file, relative to the workspace or absolute beneath it. Missing directories are made.
+    /// The file, relative to the workspace or absolute within it. Missing directories are made.
     path: String,
     /// All of its content, as text; or give content_base64.
     #[serde(default)]
@@ -26,8 +26,7 @@ pub(crate) struct Arguments {
     /// All of its content, of any bytes, in base64; or give content.
     #[serde(default)]
     content_base64: Option<String>,
-    /// The SHA-256 that the present content must have, in hexadecimal digits, as read_file tells it; nothing is written if it
-    /// has another one.
+    /// The SHA-256 that the present content must have, in hexadecimal digits, as read_file shows it; nothing is written if it differs.
     #[serde(default)]
     if_match: Option<String>,
 }
@@ -36,8 +35,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "write_file";
-    const DESCRIPTION: &'static str = "Writes a file: it replaces the old one when it is complete and on disk, or not at all. With \
-if_match only if the old one is still what was read.";
+    const DESCRIPTION: &'static str = "Writes a file: it replaces the old one when it is complete and on disk, or not at all. With if_match, it does so only if the old one is still what was read.";
     const RULES: Rules = Rules::of(Access::Edit).for_programs();
 
     fn hint(&self) -> &str {

@@ -129,8 +129,7 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
             }
             Named::Closed => {
                 remark = Some(format!(
-                    "(The sub-agent {name:?} of before was closed: nobody called it for 30 minutes. This is a new one that \
-                     knows nothing of it.)"
+                    "(The earlier sub-agent {name:?} was closed: nobody called it for 30 minutes. This is a new one that knows nothing about it.)"
                 ));
             }
             Named::Nobody => {}

@@ -17,7 +17,7 @@ pub(super) fn told(end: &TurnEnd) -> Outcome {
         (TurnStatus::Cancelled, None) => "the user stopped it",
         (_, None) => "how it ended is not known",
     };
-    let words = words.map_or_else(String::new, |words| format!("\nWhat it said last:\n{words}"));
+    let words = words.map_or_else(String::new, |words| format!("\nIts last words:\n{words}"));
     Outcome::failed(&format!("the sub-agent did not finish: {why}{words}"))
 }
 
@@ -26,7 +26,7 @@ fn bounded(words: &str) -> String {
         return words.to_owned();
     }
     let kept = &words[..words.floor_char_boundary(SUB_AGENT_RESULT_BYTES)];
-    format!("{kept}\n(it said {} bytes more, which are left out)", words.len() - kept.len())
+    format!("{kept}\n(it wrote {} more bytes, which are left out)", words.len() - kept.len())
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
         assert!(!silent.is_error && silent.text.contains("without a word"));
         let failed = ended(TurnStatus::Failed, Some("offline"), Some("half"));
         assert!(
-            failed.is_error && failed.text.contains("offline\nWhat it said last:\nhalf"),
+            failed.is_error && failed.text.contains("offline\nIts last words:\nhalf"),
             "{}",
             failed.text
         );
@@ -58,6 +58,6 @@ mod tests {
         let most = "é".repeat(SUB_AGENT_RESULT_BYTES / 2);
         assert_eq!(bounded(&most), most);
         let cut = bounded(&format!("{most}é"));
-        assert!(cut.starts_with(&most) && cut.ends_with("(it said 2 bytes more, which are left out)"));
+        assert!(cut.starts_with(&most) && cut.ends_with("(it wrote 2 more bytes, which are left out)"));
     }
 }

@@ -272,7 +272,7 @@ async fn a_call_that_an_earlier_server_did_not_finish_has_a_result_that_says_so_
     world.run("and now?").await;
     let told = world.told();
     assert_eq!(told[2], "seen");
-    assert!(told[3].contains("Whether it took effect is not known"), "it was begun: {}", told[3]);
+    assert!(told[3].contains("It is not known whether it took effect"), "it was begun: {}", told[3]);
     assert!(told[4].contains("before it changed anything"), "it was not: {}", told[4]);
     assert_eq!(world.log.count("Look begins"), 0);
 }

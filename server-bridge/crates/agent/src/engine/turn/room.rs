@@ -13,7 +13,7 @@ use crate::models::{ModelChain, ModelSetup};
 use crate::tool::Beside;
 
 /// What the model is told whose answer was cut off because the window was full.
-const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is a summary now. Go on where you stopped.)";
+const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is now a summary. Go on where you stopped.)";
 
 impl Turn<'_> {
     /// Compresses a chat in which nothing is under way: there is no answer of the turn to be shown. What the user is told of it,

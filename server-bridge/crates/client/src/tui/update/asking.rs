@@ -42,7 +42,7 @@ fn approval(state: &mut State, key: KeyEvent, has_always: bool) -> Vec<Effect> {
         KeyCode::Char('a') => (true, false),
         KeyCode::Char('A') if has_always => (true, true),
         KeyCode::Char('A') => {
-            state.note("this can only be allowed once: a allows it", true);
+            state.note("this can only be allowed once: press a to allow it", true);
             return Vec::new();
         }
         KeyCode::Char('d') => (false, false),

@@ -150,11 +150,11 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
         }
         Effect::Undo { chat, force: false } if failure.kind == "conflict" => {
             if chat == state.chat && state.may_ask() {
-                let question = format!("{why}. Restore the files all the same?");
+                let question = format!("{why}. Restore the files anyway?");
                 let (yes, since_ms) = (Effect::Undo { chat, force: true }, state.now_ms);
                 state.overlay = Some(Overlay::Confirm { question, yes, since_ms });
             } else {
-                state.note(format!("{why}. Ctrl+K, “Undo by force” undoes it all the same"), true);
+                state.note(format!("{why}. Ctrl+K, “Undo by force” undoes it anyway"), true);
             }
         }
         Effect::LoadMessages { chat, .. } if failure.kind == "not_found" && chat == state.chat => {

@@ -215,7 +215,7 @@ pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     state.focus = Focus::Input;
     state.typed_ms = state.now_ms;
     if !state.input.paste(text) {
-        state.note("that was too long, and only its beginning is there", true);
+        state.note("that was too long; only its beginning was kept", true);
     }
     Vec::new()
 }

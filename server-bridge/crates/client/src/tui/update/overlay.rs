@@ -18,13 +18,13 @@ pub(super) fn open_palette(state: &mut State) {
         Item::new("New chat", "Ctrl+N", Action::NewChat),
         Item::new("Open chat", "Ctrl+O: list, search, rename, fork, delete", Action::OpenChats),
         Item::new("Switch runner", "Ctrl+R: where commands run", Action::OpenPlaces),
-        Item::new("Change approval mode", "what is done without asking", Action::OpenModes),
-        Item::new("Choose model", "what answers in this chat", Action::OpenModels),
+        Item::new("Change approval mode", "which actions run without asking", Action::OpenModes),
+        Item::new("Choose model", "the model that answers in this chat", Action::OpenModels),
         Item::new("Undo", "take back the last message and the files it changed", Action::Undo),
         Item::new("Undo by force", "even where the files were changed since", Action::ForceUndo),
         Item::new("Cancel what runs", "Esc", Action::Cancel),
         Item::new("Rename chat", "", Action::Rename),
-        Item::new("Fork chat", "go on with it as two", Action::Fork),
+        Item::new("Fork chat", "go on with a copy of it", Action::Fork),
         Item::new("Delete chat", "", Action::Delete),
         Item::new("Cards", "Tab: choose, fold and unfold", Action::Cards),
         Item::new("Unfold or fold all cards", "", Action::UnfoldAll),
@@ -67,7 +67,7 @@ pub(in crate::tui) fn chat_items(state: &State) -> Vec<Item> {
 }
 
 fn place_items(state: &State) -> Vec<Item> {
-    let automatic = "your only runner; without any, the Docker container where the server offers it";
+    let automatic = "your only runner; if you have none, the Docker container where the server offers it";
     let places = state.places.choices.iter().map(|choice| {
         let standing = if is_ready(choice) { "online" } else { "offline" };
         let active = if state.places.active.as_ref() == Some(&choice.name) { "active · " } else { "" };
@@ -125,7 +125,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             let models = state.models.iter().map(|(name, model)| {
                 Item::new(model.clone(), name.clone(), Action::Model(Some(name.clone())))
             });
-            let default = Item::new("Default", "what answers in all chats", Action::Model(None));
+            let default = Item::new("Default", "the model that answers in all chats", Action::Model(None));
             let items = models.chain(said(state, vec![default])).collect();
             pick(state, "Model of this chat", items)
         }
@@ -133,8 +133,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Delete => delete(state, chat),
         Action::Help => Some(Overlay::Help(0)),
         Action::Quit => {
-            let running = if state.transcript.is_running() { " What runs goes on without you." } else { "" };
-            let unsent = if state.has_unsent() { " What you wrote and did not send is lost." } else { "" };
+            let running = if state.transcript.is_running() { " Running commands go on without you." } else { "" };
+            let unsent = if state.has_unsent() { " Your unsent text is lost." } else { "" };
             confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }
         Action::Write(text) => {

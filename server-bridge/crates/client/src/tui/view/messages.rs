@@ -75,11 +75,11 @@ fn welcome(state: &State) -> Vec<Line<'static>> {
     let place = state.place();
     let lines = [
         String::new(),
-        format!("  Nothing was said here yet. Commands run on {}.", place.name),
+        format!("  There are no messages yet. Commands run on {}.", place.name),
         String::new(),
         "  !ls            runs a command there".to_owned(),
-        "  /help          lists what can be written".to_owned(),
-        "  Ctrl+K         lists what can be done".to_owned(),
+        "  /help          lists the slash commands".to_owned(),
+        "  Ctrl+K         lists all actions".to_owned(),
         "  F1             lists the keys".to_owned(),
     ];
     lines.into_iter().map(|line| Line::styled(state.theme.say(&line), state.theme.dim)).collect()

@@ -147,7 +147,7 @@ impl RunAs {
 /// As whom commands are to run.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RunAsOptions {
-    /// Run commands, and act on files, as this user of the machine (for a runner that root starts)
+    /// Run commands and work on files as this user of the machine (for a runner that root starts)
     #[arg(long, value_name = "USER", env = "SANDBRIDGE_RUN_AS_DEFAULT")]
     pub run_as_default: Option<String>,
     /// Let requests that were approved on the server run commands as this user, such as root

@@ -23,7 +23,7 @@ const ACCOUNTS_FILE: &str = "/etc/passwd";
 pub struct UserOptions {
     #[command(subcommand)]
     command: UserCommand,
-    /// The PostgreSQL database of the server, where it has one; also SANDBRIDGE_DATABASE, or `database` in config.json
+    /// The PostgreSQL database of the server, if it has one; also SANDBRIDGE_DATABASE, or `database` in config.json
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
 }

@@ -22,7 +22,7 @@ use files::{check_target, with_suffix};
 /// What a database begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Copy the database of the server on this machine, which may run meanwhile
+/// Copy the database of the server on this machine, which may keep running
 #[derive(Debug, clap::Parser)]
 #[command(name = "backup")]
 pub struct BackupOptions {

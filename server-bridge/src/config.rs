@@ -85,7 +85,7 @@ pub struct ServeArgs {
     /// How people and runners reach this server, as https://HOST or https://HOST:PORT; shown in the command for a new runner
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
-    /// A further host name under which the server may be addressed; may be repeated
+    /// Another host name under which the server may be addressed; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
     /// Whether users may run in containers: on, off, or auto (on where Docker's socket is) [default: auto]
@@ -94,10 +94,10 @@ pub struct ServeArgs {
     /// What containers are like.
     #[command(flatten)]
     pub docker_options: DockerArgs,
-    /// Who may choose to run on this server itself: off, admins, or names with commas [default: off]
+    /// Who may run commands on this server itself: off, admins, or names with commas [default: off]
     #[arg(long, value_name = "off|admins|NAMES")]
     pub local: Option<String>,
-    /// Layers of confinement that runners must hold, with commas, or confined; others are refused [default: none]
+    /// Layers of confinement that a runner must hold, with commas, or confined; other runners are refused [default: none]
     #[arg(long, value_name = "LAYERS")]
     pub require: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]

@@ -20,12 +20,12 @@ pub(crate) struct StoreOptions {
 #[derive(Debug, clap::Subcommand)]
 enum StoreCommand {
     /// Copy everything into an empty database, while no server runs: the file sandbridge.db of a home directory into PostgreSQL, or
-    /// back. The source is used no more afterwards; give passwords in ~/.pgpass or PGPASSWORD, as others see arguments
+    /// back. The source is not used afterwards; give passwords in ~/.pgpass or PGPASSWORD, as others see arguments
     Copy {
-        /// The database that is copied: a file, or postgres://USER@HOST/DATABASE
+        /// The database to copy: a file, or postgres://USER@HOST/DATABASE
         #[arg(long, value_name = "FILE|URL")]
         from: String,
-        /// The one that it is copied into: empty, or a file that is made
+        /// The database to copy it into: an empty one, or a file that is created
         #[arg(long, value_name = "FILE|URL")]
         to: String,
     },

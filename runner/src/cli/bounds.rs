@@ -9,13 +9,13 @@ use crate::layers::Profile;
 /// The networks that commands may reach, and the resources they may take; the policy file decides whatever is not given.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BoundsOptions {
-    /// What commands may reach over the network: all, loopback (only each other) or none [default: all]
+    /// The networks that commands may reach: all, loopback (only each other) or none [default: all]
     #[arg(long, value_name = "WHAT", env = "SANDBRIDGE_NETWORK")]
     pub network: Option<Reach>,
     /// The only TCP ports commands may connect to, such as 53,80,443; no UDP unless 53 is listed [default: all]
     #[arg(long, value_name = "PORT,...", env = "SANDBRIDGE_ALLOW_NET", value_delimiter = ',')]
     pub allow_net: Vec<u16>,
-    /// Hosts to download from for the server although they are this machine or in its network, such as files.internal or 10.0.0.5
+    /// Hosts that the server may download from even if they are this machine or in its network, such as files.internal or 10.0.0.5
     /// [default: none]
     #[arg(long, value_name = "HOST,...", env = "SANDBRIDGE_DOWNLOAD_ALLOW", value_delimiter = ',')]
     pub download_allow: Vec<String>,
@@ -25,7 +25,7 @@ pub struct BoundsOptions {
     /// Processes and threads of all commands together, or none for no limit [default: 1/16 of the machine's, at most 4096]
     #[arg(long, value_name = "N", env = "SANDBRIDGE_PIDS", value_parser = pids)]
     pub pids: Option<u32>,
-    /// What has to limit processes: cgroup2, cgroup1, namespace, rlimit or none [default: the first that works]
+    /// The means of limiting processes: cgroup2, cgroup1, namespace, rlimit or none [default: the first that works]
     #[arg(long, value_name = "MEANS", env = "SANDBRIDGE_LIMITS_BY")]
     pub limits_by: Option<LimitsBy>,
     /// Processors for all commands together, such as 2 or 0.5 [default: unlimited]

@@ -68,7 +68,7 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what commands may do on this machine, try it, and say what to do about what does not hold
+    /// Show what commands may do on this machine, try it, and advise on every layer that does not hold
     Doctor {
         /// Print one JSON value
         #[arg(long)]
@@ -77,7 +77,7 @@ pub enum Command {
         #[command(flatten)]
         options: Box<SandboxOptions>,
     },
-    /// Say whether commands may read, change or run something, and which rule decides
+    /// Show whether commands may read, change or run something, and which rule decides
     Explain {
         /// The file or directory, which need not exist
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum Command {
         #[command(flatten)]
         options: Box<SandboxOptions>,
     },
-    /// Run from now on whenever this machine does (systemd)
+    /// Run as a service from now on, and after every boot (systemd)
     InstallService {
         /// Only print the unit
         #[arg(long)]
@@ -97,15 +97,15 @@ pub enum Command {
         #[command(flatten)]
         options: Box<Options>,
     },
-    /// Let the runners of this machine's user replace themselves by the one that their server hands out, once nothing runs
+    /// Let this user's runners replace themselves with the version that their server hands out, once no command is running
     Update {
-        /// Where the runner keeps its own files [default: of the user]
+        /// Where the runner keeps its own files [default: /var/lib/sandbridge for root, else ~/.local/state/sandbridge]
         #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
         state_dir: Option<PathBuf>,
     },
     /// Undo install-service
     UninstallService {
-        /// Where the runner keeps its own files [default: of the user]
+        /// Where the runner keeps its own files [default: /var/lib/sandbridge for root, else ~/.local/state/sandbridge]
         #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
         state_dir: Option<PathBuf>,
     },
@@ -123,7 +123,7 @@ pub struct Options {
     /// The token itself; taken out of the command line before anything runs
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
-    /// This runner's name, for messages; the token decides
+    /// This runner's name in its messages; the server knows it by its token
     #[arg(long, env = "SANDBRIDGE_RUNNER_NAME")]
     pub name: Option<String>,
     /// Where to work, and how tightly commands are confined.
@@ -132,13 +132,13 @@ pub struct Options {
     /// Allow ws:// to other machines: the token travels unencrypted
     #[arg(long, env = "SANDBRIDGE_INSECURE", value_parser = clap::builder::BoolishValueParser::new())]
     pub insecure: bool,
-    /// Certificates to trust besides the system's, in PEM
+    /// Certificates to trust in addition to the system's, in PEM
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_CA_CERT")]
     pub ca_cert: Option<PathBuf>,
-    /// Pause at most so many seconds between attempts to connect (fractions are fine) [default: 60]
+    /// The longest pause between attempts to connect, in seconds (fractions are fine) [default: 60]
     #[arg(long, value_name = "S", env = "SANDBRIDGE_RECONNECT_MAX", value_parser = pause)]
     pub reconnect_max: Option<Duration>,
-    /// End where the server refuses the token at first, instead of waiting for another one in the token file
+    /// Exit if the server refuses the token at the first attempt, instead of waiting for another one in the token file
     #[arg(long)]
     pub exit_if_refused: bool,
     /// How the program is replaced by a newer one.
@@ -147,10 +147,10 @@ pub struct Options {
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
-    /// With --stdio: end with the input, also as a container's first process
+    /// With --stdio: exit at the end of the input, also as a container's first process
     #[arg(long, requires = "stdio", hide = true)]
     pub ends_with_input: bool,
-    /// End with the process of this id, which started this runner
+    /// Exit together with the process of this id, which started this runner
     #[arg(long, value_name = "PID", hide = true)]
     pub ends_with_parent: Option<i32>,
     /// Commands in a container.

@@ -15,7 +15,7 @@ pub struct WhereOptions {
     /// Directory that commands work in [default: the current one]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_WORKSPACE")]
     pub workspace: Option<PathBuf>,
-    /// Where the runner keeps its own files, outside the workspace [default: of the user]
+    /// Where the runner keeps its own files, outside the workspace [default: /var/lib/sandbridge for root, else ~/.local/state/sandbridge]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
 }

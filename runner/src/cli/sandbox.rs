@@ -42,7 +42,7 @@ pub struct SandboxOptions {
     /// As whom commands run.
     #[command(flatten)]
     pub run_as: RunAsOptions,
-    /// Leave layers of confinement out, to find the one that denies something (only for that)
+    /// Leave out layers of confinement, only to find the one that denies something
     #[arg(long, value_name = "LAYER", value_delimiter = ',', hide = true)]
     pub without: Vec<LeftOut>,
 }

@@ -19,13 +19,13 @@ pub struct LlmOptions {
     /// Let servers ask an LLM through this runner, at this base URL (without /v1)
     #[arg(long, value_name = "URL", env = "SANDBRIDGE_RUNNER_LLM_URL")]
     pub llm_url: Option<String>,
-    /// What that endpoint speaks
+    /// The API that the endpoint speaks
     #[arg(long, value_name = "NAME", requires = "llm_url", env = "SANDBRIDGE_RUNNER_LLM_PROVIDER")]
     pub llm_provider: Option<Provider>,
     /// The model to ask for, announced to the server
     #[arg(long, value_name = "NAME", requires = "llm_url", env = "SANDBRIDGE_RUNNER_LLM_MODEL")]
     pub llm_model: Option<String>,
-    /// File that holds the endpoint's key, which never leaves this machine for the server
+    /// File that holds the endpoint's key, which is never sent to the server
     #[arg(long, value_name = "FILE", requires = "llm_url", env = "SANDBRIDGE_RUNNER_LLM_KEY_FILE")]
     pub llm_key_file: Option<PathBuf>,
 }

@@ -54,13 +54,13 @@ pub use replace::replace;
 /// How the program is replaced by a newer one.
 #[derive(Debug, Clone, Args)]
 pub struct UpdateOptions {
-    /// Update by itself when the server hands out a newer version of the runner
+    /// Update automatically when the server hands out a newer version of the runner
     #[arg(long, env = "SANDBRIDGE_AUTO_UPDATE", value_parser = BoolishValueParser::new())]
     pub auto_update: bool,
     /// Update only when asked on this machine (sandbridge-runner update), never because the server asks
     #[arg(long, env = "SANDBRIDGE_REFUSE_SERVER_UPDATES", value_parser = BoolishValueParser::new(), conflicts_with = "auto_update")]
     pub refuse_server_updates: bool,
-    /// Register once and end, to see that this program works; an update does that
+    /// Register once and exit, to see that this program works; updates use this
     #[arg(long, hide = true)]
     pub on_trial: bool,
 }

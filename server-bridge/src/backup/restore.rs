@@ -17,11 +17,11 @@ use crate::serve::own_key;
 /// What SQLite keeps beside a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// Put a backup in the place of the database of the server on this machine, which must not run
+/// Restore the database of the server on this machine from a backup; the server must not be running
 #[derive(Debug, clap::Parser)]
 #[command(name = "restore")]
 pub struct RestoreOptions {
-    /// The file that `sandbridge backup` wrote; FILE.key beside it is taken too, where it is there
+    /// The file that `sandbridge backup` wrote; FILE.key beside it is restored too, if it exists
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

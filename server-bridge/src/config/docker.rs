@@ -15,7 +15,7 @@ use crate::limits::{
 /// The flags that say what containers are like, beside whether there are any.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct DockerArgs {
-    /// Image of the users' containers, pulled at the first use where the machine lacks it [default: debian:bookworm-slim]
+    /// Image of the users' containers, pulled at the first use if the machine does not have it [default: debian:bookworm-slim]
     #[arg(long, value_name = "IMAGE")]
     pub docker_image: Option<String>,
     /// The engine's socket [default: DOCKER_HOST, or /var/run/docker.sock]
@@ -30,8 +30,7 @@ pub struct DockerArgs {
     /// Processes and threads of a container [default: 512]
     #[arg(long, value_name = "NUMBER")]
     pub docker_pids: Option<String>,
-    /// Network that containers join: own (one for each user, who reach nobody else's), none, or one that was made with `docker
-    /// network create` and that all share [default: own]
+    /// Network that containers join: own (one for each user, isolated from the others), none, or one that was made with `docker network create` and that all share [default: own]
     #[arg(long, value_name = "own|none|NAME")]
     pub docker_network: Option<String>,
     /// Private addresses that users' own networks are cut from, 16 for each [default: 10.213.0.0/16]
@@ -48,14 +47,13 @@ pub struct DockerArgs {
     /// User namespace of containers: auto (the engine's, where it was set up to map users) or host (none) [default: auto]
     #[arg(long, value_name = "auto|host")]
     pub docker_userns: Option<String>,
-    /// Keep each user's workspace in a directory of its own beneath this one [default: in a volume of the engine's]
+    /// Keep each user's workspace in a directory of its own in this one [default: in a volume of the engine's]
     #[arg(long, value_name = "DIR")]
     pub docker_workspace_dir: Option<PathBuf>,
     /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 never does [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
-    /// For a server that runs in a container: what the engine's machine calls one of its directories, unless the mounts of
-    /// the server's own container say so; may be repeated
+    /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of the server's own container do not show it; may be repeated
     #[arg(long, value_name = "CONTAINER_DIR=HOST_DIR")]
     pub docker_path_map: Vec<String>,
 }

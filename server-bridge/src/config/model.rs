@@ -19,16 +19,16 @@ use crate::limits::{ENCRYPTION_KEY_MIN_CHARS, RETRY_ATTEMPTS_MAX};
 /// The flags of the models. Keys have none: a command line is no secret.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ModelArgs {
-    /// What the model's provider speaks: openai (chat completions) or anthropic (messages)
+    /// The API that the model's provider speaks: openai (chat completions) or anthropic (messages)
     #[arg(long, value_name = "openai|anthropic")]
     pub llm_provider: Option<String>,
-    /// Where the provider is [default: the provider's own address]
+    /// The provider's address [default: the provider's own]
     #[arg(long, value_name = "URL")]
     pub llm_base_url: Option<String>,
     /// File that holds the provider's key; or set SANDBRIDGE_LLM_API_KEY
     #[arg(long, value_name = "FILE")]
     pub llm_api_key_file: Option<PathBuf>,
-    /// The name of the model that answers unless a chat asks another; without one, users need models of their own
+    /// The name of the model that answers unless a chat chooses another; without one, users need models of their own
     #[arg(long, value_name = "NAME")]
     pub llm_model: Option<String>,
     /// The ablest model, for `/model vanguard`
@@ -37,11 +37,10 @@ pub struct ModelArgs {
     /// A fast and cheap model, for `/model swift`
     #[arg(long, value_name = "NAME")]
     pub llm_model_swift: Option<String>,
-    /// What answers where the model is not there: vanguard, balance, swift, or a name
+    /// The fallback if the model is unavailable: vanguard, balance, swift, or a name
     #[arg(long, value_name = "TIER|NAME")]
     pub llm_fallback: Option<String>,
-    /// What a model's tokens cost, in dollars for a million read and written, and maybe read from and put into its cache;
-    /// may be repeated
+    /// What a model's tokens cost, in dollars per million read and written and, optionally, read from and put into its cache; may be repeated
     #[arg(long, value_name = "NAME=IN/OUT[/CACHED[/CACHING]]")]
     pub llm_price: Vec<String>,
     /// How many tokens the model may answer with at once [default: 16384]
@@ -50,13 +49,13 @@ pub struct ModelArgs {
     /// How many tokens the model's window holds, conversation and answer together [default: 200000]
     #[arg(long, value_name = "TOKENS")]
     pub llm_window_tokens: Option<u32>,
-    /// How much the model shall think before it answers, in tokens [default: as its provider does]
+    /// How much the model may think before it answers, in tokens [default: as its provider does]
     #[arg(long, value_name = "TOKENS")]
     pub llm_thinking_tokens: Option<u32>,
     /// Whether users may bring models at addresses of this server's own network, on or off; admins always may [default: off]
     #[arg(long, value_name = "on|off")]
     pub llm_private: Option<String>,
-    /// How often a model is asked in all before it counts as not there [default: 5]
+    /// How often a model is asked in total before it counts as unavailable [default: 5]
     #[arg(long, value_name = "N")]
     pub llm_retry_attempts: Option<u32>,
     /// The pause before it is asked again, in milliseconds; it doubles each time [default: 1000]
@@ -65,17 +64,17 @@ pub struct ModelArgs {
     /// The longest of those pauses, in milliseconds [default: 30000]
     #[arg(long, value_name = "MS")]
     pub llm_retry_max_delay_ms: Option<u32>,
-    /// How long a model may be silent, in milliseconds; five times as long in all [default: 120000]
+    /// How long a model may be silent, in milliseconds; an answer may take five times as long [default: 120000]
     #[arg(long, value_name = "MS")]
     pub llm_retry_timeout_ms: Option<u32>,
-    /// How many answers may be under way in the whole server; others wait [default: 16]
+    /// How many answers may be in progress on the whole server; others wait [default: 16]
     #[arg(long, value_name = "N")]
     pub turns_at_once: Option<u32>,
     /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
     /// [default: a key of the server's own, in sandbridge.key beside the database]
     #[arg(long, value_name = "FILE")]
     pub encryption_key_file: Option<PathBuf>,
-    /// Remove keys of users' models that do not open any more because their encryption key is lost
+    /// Remove keys of users' models that can no longer be decrypted because their encryption key is lost
     #[arg(long)]
     pub forget_sealed_keys: bool,
 }

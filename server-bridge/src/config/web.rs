@@ -15,13 +15,13 @@ pub struct WebArgs {
     /// Whether models may have this server fetch pages of the internet: on or off [default: on]
     #[arg(long, value_name = "on|off")]
     pub fetch: Option<String>,
-    /// A host that pages are fetched from although it is in the server's own network; may be repeated
+    /// A host in the server's own network that pages may be fetched from; may be repeated
     #[arg(long, value_name = "HOST")]
     pub fetch_allow: Vec<String>,
-    /// What searches the internet for models: tavily, brave or searxng; without one they cannot search
+    /// The search provider for models: tavily, brave or searxng; without one they cannot search the internet
     #[arg(long, value_name = "tavily|brave|searxng")]
     pub search_provider: Option<String>,
-    /// Where the search provider is [default: the provider's own address; searxng has none]
+    /// The search provider's address [default: the provider's own; searxng has none]
     #[arg(long, value_name = "URL")]
     pub search_base_url: Option<String>,
     /// File that holds the search provider's key; or set SANDBRIDGE_SEARCH_API_KEY

@@ -42,7 +42,7 @@ pub struct SubscriptionView {
     #[serde(default)]
     #[schema(required)]
     pub models: BTreeMap<String, ModelDocument>,
-    /// The tier that answers where nothing else is said.
+    /// The tier that answers unless another one is chosen.
     #[serde(default)]
     #[schema(required)]
     pub default_tier: Tier,
@@ -64,7 +64,7 @@ pub struct ModelDocument {
     pub window_tokens: Option<u32>,
     /// How many tokens it may answer with at once; 16,384 if left out.
     pub reply_tokens: Option<u32>,
-    /// How much it shall think, in tokens; as its provider does if left out.
+    /// How much it may think, in tokens; as its provider does if left out.
     pub thinking_tokens: Option<u32>,
     /// What its tokens cost; not known if left out.
     pub price: Option<PriceDocument>,
@@ -84,7 +84,7 @@ pub struct SubscriptionDocument {
     pub runner: Option<String>,
     /// By tier: `vanguard`, `balance`, `swift`; at least one.
     pub models: BTreeMap<String, ModelDocument>,
-    /// The tier that answers where nothing else is said.
+    /// The tier that answers unless another one is chosen.
     pub default_tier: Option<Tier>,
     /// What answers where it is not there: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`.
     pub fallback: Option<String>,

@@ -324,7 +324,7 @@ words! {
         Full = "full",
         /// Commands, files and tasks on its owner's runners.
         Exec = "exec",
-        /// Looking only.
+        /// Reading only.
         Read = "read",
     }
 }

@@ -10,7 +10,7 @@ use crate::globals::Globals;
 use crate::http::Client;
 use crate::{names, output};
 
-/// End a command that runs
+/// End a running command
 #[derive(Parser)]
 #[command(name = "cancel")]
 pub(crate) struct CancelOptions {

@@ -45,7 +45,7 @@ enum Shell {
     Fish,
     /// In $PROFILE: sandbridge completions powershell | Out-String | Invoke-Expression
     Powershell,
-    /// In ~/.zshrc, behind compinit: source <(sandbridge completions zsh)
+    /// In ~/.zshrc, after compinit: source <(sandbridge completions zsh)
     Zsh,
 }
 

@@ -23,30 +23,30 @@ use crate::globals::Globals;
 /// The permission bits of an exported archive: it holds whatever the container does.
 const ARCHIVE_MODE: u32 = 0o600;
 
-/// Look at, stop, keep, move or replace your container as a whole
+/// Show, stop, save, export, replace or remove your container
 #[derive(Parser)]
 #[command(name = "container")]
 pub(crate) enum ContainerCommand {
-    /// Show how it is and what it may
+    /// Show its state and its limits
     Status,
     /// Stop it, with all that runs in it; the next command starts it again
     Stop,
-    /// Save the container's files as your own image, from which it is made the next time; the workspace is kept in any case
+    /// Save the container's files as your own image, from which it is made next time; the workspace stays in any case
     Commit,
     /// Write all files in it, those of its workspace included, to a tar archive
     Export {
         /// The archive
         file: PathBuf,
     },
-    /// Replace it by a container made from the files in a tar archive, such as an exported one
+    /// Replace it with a container made from the files in a tar archive, such as an exported one
     Import {
-        /// The archive; its files count, and nothing else of what it says of an image
+        /// The archive; only its files are used, not its other image settings
         file: PathBuf,
-        /// Also replace the workspace by what the archive has in workspace/
+        /// Also replace the workspace with what the archive has in workspace/
         #[arg(long)]
         workspace: bool,
     },
-    /// Remove it with what was committed or imported; the next command makes it from the server's image
+    /// Remove it and what was committed or imported; the next command makes it from the server's image
     Reset {
         /// Also remove the workspace with all its files
         #[arg(long)]

@@ -25,7 +25,7 @@ pub(crate) enum KeyCommand {
         /// What it may do
         #[arg(long, value_enum, default_value_t = Scope::Exec)]
         scope: Scope,
-        /// How long it works, such as 90s, 30m, 1h or 7d [default: for ever]
+        /// How long it is valid, such as 90s, 30m, 1h or 7d [default: forever]
         #[arg(long, value_name = "TIME", value_parser = ttl_seconds)]
         ttl: Option<u32>,
     },
@@ -48,11 +48,11 @@ impl Command for KeyCommand {
 /// What a key may do.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Scope {
-    /// Whatever you may, but for making keys and changing passwords
+    /// Everything that you may do, except making keys and changing passwords
     Full,
     /// Commands, files and tasks on your runners
     Exec,
-    /// Looking only
+    /// Reading only
     Read,
 }
 

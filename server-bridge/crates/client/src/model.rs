@@ -31,15 +31,15 @@ pub(crate) enum ModelCommand {
         #[arg(add = names::models())]
         name: String,
     },
-    /// Choose what answers in chats that have no model of their own
+    /// Choose the model for chats that have none of their own
     Use {
         /// NAME, TIER, NAME/TIER or NAME/MODEL; or `auto`
         #[arg(add = names::models())]
         model: String,
     },
-    /// Ask a model for a word, to see whether it answers
+    /// Send a model a short test message, to see whether it answers
     Test {
-        /// NAME, NAME/TIER or NAME/MODEL [default: what answers now]
+        /// NAME, NAME/TIER or NAME/MODEL [default: the model that answers now]
         #[arg(add = names::models())]
         model: Option<String>,
     },
@@ -62,10 +62,10 @@ impl Command for ModelCommand {
 pub(super) struct AddOptions {
     /// What you call it: a-z, 0-9, '_', '.' and '-'
     name: String,
-    /// What its provider speaks
+    /// The API that its provider speaks
     #[arg(long, value_name = "openai|anthropic", value_parser = ["openai", "anthropic"])]
     provider: String,
-    /// Where the provider is [default: the provider's own address]
+    /// The provider's address [default: the provider's own]
     #[arg(long, value_name = "URL", conflicts_with = "runner")]
     base_url: Option<String>,
     /// A runner of yours that relays to an endpoint whose key only it holds
@@ -80,10 +80,10 @@ pub(super) struct AddOptions {
     /// A fast and cheap model
     #[arg(long, value_name = "MODEL")]
     swift: Option<String>,
-    /// The tier that answers where nothing else is said
+    /// The tier that answers unless another one is chosen
     #[arg(long, value_name = "TIER", value_parser = ["vanguard", "balance", "swift"])]
     default_tier: Option<String>,
-    /// What answers where it is not there: NAME, TIER, NAME/TIER or NAME/MODEL
+    /// The fallback if it is unavailable: NAME, TIER, NAME/TIER or NAME/MODEL
     #[arg(long, value_name = "MODEL")]
     fallback: Option<String>,
     /// How many tokens the window holds [default: 200000]
@@ -92,7 +92,7 @@ pub(super) struct AddOptions {
     /// How many tokens an answer may have [default: 16384]
     #[arg(long, value_name = "TOKENS")]
     reply_tokens: Option<u32>,
-    /// How much it shall think, in tokens [default: as its provider does]
+    /// How much it may think, in tokens [default: as its provider does]
     #[arg(long, value_name = "TOKENS")]
     thinking_tokens: Option<u32>,
     /// What a model costs, in dollars per million tokens read and written, and read from and put into a cache; may be repeated
@@ -104,10 +104,10 @@ pub(super) struct AddOptions {
     /// File that holds the provider's key
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<std::path::PathBuf>,
-    /// Put it in the place of the one of that name
+    /// Replace the model of that name
     #[arg(long)]
     replace: bool,
-    /// Let it answer from now on
+    /// Make it the default model from now on
     #[arg(long = "use")]
     is_used: bool,
 }

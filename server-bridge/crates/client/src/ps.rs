@@ -11,11 +11,11 @@ use crate::globals::Globals;
 use crate::http::Client;
 use crate::output;
 
-/// List the commands that run
+/// List the running commands
 #[derive(Parser)]
 #[command(name = "ps")]
 pub(crate) struct PsOptions {
-    /// Also those that have ended
+    /// Also list those that have ended
     #[arg(long)]
     all: bool,
 }

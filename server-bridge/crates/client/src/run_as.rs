@@ -16,7 +16,7 @@ pub(super) struct RunAsOptions {
     /// Run it as this user of the machine, if the runner's options allow that user
     #[arg(long, value_name = "USER")]
     run_as: Option<String>,
-    /// Approve of the machine's privileged user without being asked
+    /// Approve the machine's privileged user without being asked
     #[arg(long, requires = "run_as")]
     yes: bool,
 }

@@ -17,8 +17,7 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "runner")]
 pub(crate) enum RunnerCommand {
-    /// Add a runner: prints the line to paste on its machine, with a token for one use: the first machine that shows it is
-    /// given one of its own
+    /// Add a runner: prints the line to paste on its machine, with a one-use token: the first machine that uses it gets a token of its own
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
@@ -40,13 +39,13 @@ pub(crate) enum RunnerCommand {
         #[arg(add = names::runners())]
         name: String,
     },
-    /// Replace a runner's program by the newer one that the server hands out; waits until it is back
+    /// Replace a runner's program with the newer one that the server hands out; waits until it is back
     Update {
         /// Its name
         #[arg(add = names::runners())]
         name: String,
     },
-    /// Take a runner away: its token stops working at once
+    /// Remove a runner: its token stops working at once
     Revoke {
         /// Its name
         #[arg(add = names::runners())]

@@ -11,21 +11,21 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Look at and change the settings of the server, as its administrator
+/// Show and change the settings of the server, as its administrator
 #[derive(Parser)]
 #[command(name = "server")]
 pub(crate) enum ServerCommand {
-    /// Look at the settings of the server, after changing those that are named; they hold from the next answers on
+    /// Show the settings of the server, after changing those that are given; they apply to the next answers
     Settings(SettingsOptions),
 }
 
 /// The settings to change.
 #[derive(Args)]
 pub(crate) struct SettingsOptions {
-    /// How many answers may be under way at once; others wait (`default`: as the server was started)
+    /// How many answers may be in progress at once; others wait (`default`: as the server was started)
     #[arg(long, value_name = "N|default", value_parser = number_or_default)]
     turns_at_once: Option<Wanted<u64>>,
-    /// What keeps conversations within the model's window: full, no-compression, none
+    /// How conversations are kept within the model's window: full, no-compression, none
     #[arg(long, value_name = "MODE|default", value_parser = word_or_default)]
     context_mode: Option<Wanted<String>>,
     /// A .md file in the server's home directory in place of the built-in base prompt, or `none`

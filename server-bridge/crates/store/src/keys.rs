@@ -20,7 +20,7 @@ pub enum KeyScope {
     Full,
     /// Commands, files and tasks on its owner's runners.
     Exec,
-    /// Looking only.
+    /// Reading only.
     Read,
 }
 

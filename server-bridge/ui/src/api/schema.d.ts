@@ -2404,7 +2404,7 @@ export interface components {
             reply_tokens?: number | null;
             /**
              * Format: int32
-             * @description How much it shall think, in tokens; as its provider does if left out.
+             * @description How much it may think, in tokens; as its provider does if left out.
              */
             thinking_tokens?: number | null;
             /**
@@ -2890,7 +2890,7 @@ export interface components {
             api_key_end: string | null;
             /** @description Where it is; null for the server's own, and for one behind a runner. */
             base_url: string | null;
-            /** @description The tier that answers where nothing else is said. */
+            /** @description The tier that answers unless another one is chosen. */
             default_tier: components["schemas"]["Tier"];
             /** @description What answers where it is not there. */
             fallback: string | null;

@@ -21,7 +21,7 @@ pub struct ModelSetup {
     pub window_tokens: u32,
     /// How many tokens it may answer with at once.
     pub reply_tokens: u32,
-    /// How much it shall think, in tokens.
+    /// How much it may think, in tokens.
     pub thinking_tokens: Option<u32>,
     /// What its tokens cost.
     pub price: Price,

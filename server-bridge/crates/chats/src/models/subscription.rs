@@ -59,7 +59,7 @@ pub struct TierModel {
     /// How many tokens it may answer with at once; 16,384 if absent, or less where the window is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_tokens: Option<u32>,
-    /// How much it shall think, in tokens; as its provider does if absent.
+    /// How much it may think, in tokens; as its provider does if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
     /// What its tokens cost; not known if absent.
@@ -167,7 +167,7 @@ impl Subscription {
         self.base_url.as_deref().unwrap_or(self.provider.address())
     }
 
-    /// The tier that answers where nothing else is said.
+    /// The tier that answers unless another one is chosen.
     pub fn tier(&self) -> Tier {
         let named = self.default_tier.unwrap_or(Tier::Balance);
         self.of_tier(named).map_or(named, |(tier, _)| tier)

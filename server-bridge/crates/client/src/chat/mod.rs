@@ -34,7 +34,7 @@ pub(crate) struct ChatOptions {
     command: Option<ChatCommand>,
     #[command(flatten)]
     talk: TalkOptions,
-    /// Say this, print what comes of it, and end; without it, the chat fills the terminal
+    /// Send this, print the answer, and exit; without it, the chat fills the terminal
     #[arg(value_name = "MESSAGE")]
     message: Option<String>,
 }
@@ -51,13 +51,13 @@ pub struct TalkOptions {
     /// Begin a new chat instead of going on with the last one
     #[arg(long)]
     new: bool,
-    /// Go on with the chat ID, or the beginning of one; without ID with the chat where something last happened, here or elsewhere
+    /// Go on with the chat ID, or the beginning of one; without ID, with the chat that was active last, here or elsewhere
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new", add = names::chats())]
     resume: Option<Option<String>>,
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: ask]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
-    /// Chat line by line, as where there is no terminal, instead of on the full screen
+    /// Chat line by line instead of on the full screen; the default without a terminal
     #[arg(long)]
     lines: bool,
 }

@@ -18,14 +18,14 @@ use crate::output;
 /// What is done with chats beside talking.
 #[derive(Subcommand)]
 pub(super) enum ChatCommand {
-    /// List your chats, the one where something last happened first
+    /// List your chats, the most recently active first
     List,
-    /// Print a chat, whole
+    /// Print a whole chat
     Export {
-        /// Which one: its id, or the beginning of it, as `sandbridge chat list` shows them
+        /// The chat's id, or the beginning of it, as `sandbridge chat list` shows it
         #[arg(value_name = "ID", add = names::chats())]
         id: String,
-        /// To be read, or for programs; --json means the latter
+        /// Markdown to read, or JSON for programs; --json means the latter
         #[arg(long, value_enum, default_value_t = Format::Markdown)]
         format: Format,
     },

@@ -34,19 +34,19 @@ use side::{Remote, Route};
 #[derive(Parser)]
 #[command(name = "cp")]
 pub(crate) struct CpOptions {
-    /// Copy directories with all that is in them
+    /// Copy directories with everything in them
     #[arg(short, long)]
     recursive: bool,
-    /// Make the target directory a mirror of SRC: remove what SRC has not. DST is the directory itself then
+    /// Make the target directory a mirror of SRC: remove what SRC does not have. DST is then the directory itself
     #[arg(long, requires = "recursive")]
     delete: bool,
-    /// The place of a side that begins with ':' [default: your active runner]
+    /// The runner meant by a side that begins with ':' [default: your active runner]
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// The file; NAME:PATH or :PATH is on a runner, ./a:b is a local file with a colon
+    /// The file to copy; NAME:PATH or :PATH is on a runner, ./a:b is a local file with a colon
     #[arg(value_name = "SRC")]
     source: OsString,
-    /// Where it goes; a directory takes it under its own name
+    /// Where to copy it; into a directory, it keeps its name
     #[arg(value_name = "DST")]
     target: OsString,
 }

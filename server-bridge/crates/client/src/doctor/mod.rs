@@ -22,11 +22,11 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Say what works here, what does not, and the fix
+/// Show what works here, what does not, and how to fix it
 #[derive(Parser)]
 #[command(name = "doctor")]
 pub(crate) struct DoctorOptions {
-    /// Do not ask the model for a word, which costs a few tokens
+    /// Do not send the model a test message, which costs a few tokens
     #[arg(long)]
     skip_model: bool,
 }

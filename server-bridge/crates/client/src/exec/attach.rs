@@ -13,14 +13,14 @@ use crate::globals::Globals;
 use crate::http::percent_encoded;
 use crate::names;
 
-/// Read the output of a command that runs already, and end with its code
+/// Read the output of a running command, and exit with its code
 #[derive(Parser)]
 #[command(name = "attach")]
 pub(crate) struct AttachOptions {
     /// Its id, as `exec --detach` and `ps` print it
     #[arg(value_name = "ID", add = names::commands())]
     exec_id: String,
-    /// Skip so many bytes of its output
+    /// Skip this many bytes of its output
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     offset: u64,
     /// Send it this program's standard input

@@ -36,14 +36,14 @@ use stream::{Ended, OnInterrupt, Opening, Stream};
 use wire::Format;
 use writer::Channel;
 
-/// Run a command and stream its output; ends with the command's own code
+/// Run a command and stream its output; exits with the command's own code
 #[derive(Parser)]
 #[command(name = "exec", override_usage = "sandbridge exec [OPTIONS] -- CMD [ARGS]...")]
 pub(crate) struct ExecOptions {
     /// Run it there instead of on your active runner
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// Stop it after so many seconds (fractions are fine) [default: never]
+    /// Stop it after this many seconds (fractions are fine) [default: never]
     #[arg(long, value_name = "S", env = "SANDBRIDGE_TIMEOUT", hide_env_values = true)]
     timeout: Option<Seconds>,
     /// Run it in this directory of the workspace
@@ -55,7 +55,7 @@ pub(crate) struct ExecOptions {
     /// Send it this program's standard input
     #[arg(long)]
     stdin: bool,
-    /// Let it go on by itself: prints its id, for `sandbridge attach`, `ps` and `cancel`
+    /// Run it in the background: prints its id, for `sandbridge attach`, `ps` and `cancel`
     #[arg(long, conflicts_with = "stdin")]
     detach: bool,
     /// As whom to run it.

@@ -72,7 +72,7 @@ test("what a command says never stands where the page's own words stand", async 
   const card = page.getByRole("group", { name: "Allow Shell on laptop?" });
   await expect(card.getByRole("group", { name: "command" })).toHaveText(command);
   await expect(card.getByRole("group", { name: "reason that the model gives" })).toHaveText("to look");
-  await expect(card.locator("dl dt")).toHaveText(["It", "Machine", "Directory"]);
+  await expect(card.locator("dl dt")).toHaveText(["Effect", "Machine", "Directory"]);
   await card.getByRole("button", { name: "Deny" }).click();
   await expect(messages(page, "assistant").last()).toContainText("Understood.");
 });

@@ -92,11 +92,11 @@ test("the list and the window's title tell which chat runs, and which one asks",
   speech.end();
   await expect(page.getByRole("img", { name: "Running" })).toHaveCount(0);
   await say(page, "List");
-  await expect(rows(page).filter({ hasText: "List" }).getByRole("img", { name: "Asks you something" })).toBeVisible();
+  await expect(rows(page).filter({ hasText: "List" }).getByRole("img", { name: "Has a question for you" })).toBeVisible();
   await expect(page).toHaveTitle(/^\(1\) Question/);
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await page.reload();
-  await expect(rows(page).filter({ hasText: "List" }).getByRole("img", { name: "Asks you something" })).toBeVisible();
+  await expect(rows(page).filter({ hasText: "List" }).getByRole("img", { name: "Has a question for you" })).toBeVisible();
 });
 
 test("two people see only what is theirs", async ({ page, browser, server }) => {

@@ -40,7 +40,7 @@ test("the tree by keyboard, a file in colours, a picture, a large file in pieces
   await item(page, "bytes").click();
   await expect(page.getByText("This is not text.")).toBeVisible();
   await item(page, "picture.svg").click();
-  await expect(page.getByRole("img", { name: "Picture picture.svg" })).toHaveJSProperty("naturalWidth", 9);
+  await expect(page.getByRole("img", { name: "Image picture.svg" })).toHaveJSProperty("naturalWidth", 9);
 
   await page.getByLabel("Path in the workspace").fill("../../etc/passwd");
   await page.keyboard.press("Enter");

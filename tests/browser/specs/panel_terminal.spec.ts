@@ -125,7 +125,7 @@ test("what a program writes asks before it copies, and takes no title that misle
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
   await openTerminal(page);
   await type(page, "printf '\\e]52;c;%s\\a' $(printf 'evil words' | base64); printf '\\e]0;a\\xe2\\x80\\xaeb%0999d\\a' 1; printf '\\e[8;5;5t'");
-  await expect(page.getByRole("group", { name: /wants to put this text into your clipboard/ })).toContainText("evil words");
+  await expect(page.getByRole("group", { name: /wants to copy this text to your clipboard/ })).toContainText("evil words");
   await page.getByRole("button", { name: "Refuse" }).click();
   await expect(page.getByRole("group", { name: /clipboard/ })).toHaveCount(0);
   const title = (await page.getByRole("tab").getAttribute("title")) ?? "";

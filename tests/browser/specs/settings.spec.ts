@@ -121,7 +121,7 @@ test("a subscription is added, tried and made the default; its key is never told
 test("a key for a program is shown once, works, and stops when it is removed", async ({ page, server }) => {
   await open(page, "API keys");
   await page.getByLabel("Name", { exact: true }).fill("ci");
-  await page.getByLabel("May do").selectOption("read");
+  await page.getByLabel("Permissions").selectOption("read");
   await page.getByRole("button", { name: "Make key" }).click();
   const key = await page.getByTestId("api-key").innerText();
   const asks = async () => (await fetch(`${server.url}/api/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status;
@@ -165,16 +165,16 @@ test("a container of one's own is stopped, kept, replaced and reset, with or wit
   await card.getByRole("button", { name: "Stop" }).click();
   await expect(card.getByRole("status")).toHaveText("It is stopped; the next use starts it again.");
   await card.getByRole("button", { name: "Commit" }).click();
-  await expect(card.getByRole("status")).toHaveText("What is in it is the image of your next containers.");
-  await card.getByLabel("Reset and import take the workspace too").check();
+  await expect(card.getByRole("status")).toHaveText("Its contents are now the image of your next containers.");
+  await card.getByLabel("Reset and import include the workspace").check();
   const chooser = page.waitForEvent("filechooser");
   await card.getByRole("button", { name: "Import…" }).click();
   await (await chooser).setFiles({ name: "container.tar", mimeType: "application/x-tar", buffer: Buffer.from("tar") });
-  await expect(card.getByRole("status")).toHaveText("The archive is the image of your next containers.");
+  await expect(card.getByRole("status")).toHaveText("The archive is now the image of your next containers.");
   await card.getByRole("button", { name: "Reset" }).click();
   await expect(card.getByText("Reset the container and its workspace? Everything in them is lost.")).toBeVisible();
   await card.getByRole("button", { name: "Reset" }).click();
-  await expect(card.getByRole("status")).toHaveText("The next use makes a new one.");
+  await expect(card.getByRole("status")).toHaveText("The next use creates a new one.");
   expect(asked).toEqual(["POST /stop", "POST /commit", "PUT /import?workspace=true", "DELETE ?workspace=true"]);
 });
 
@@ -185,7 +185,7 @@ function agePasswords(home: string): void {
 }
 
 test("the password is asked for once more before a key, a user and a machine are added, and what was begun goes on", async ({ page, server, alice }) => {
-  const dialog = page.getByRole("dialog", { name: "Your password, once more" });
+  const dialog = page.getByRole("dialog", { name: "Confirm your password" });
   await open(page, "API keys");
   agePasswords(server.home);
   await page.getByLabel("Name", { exact: true }).fill("late");

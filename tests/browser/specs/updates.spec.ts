@@ -62,15 +62,15 @@ test("an older runner is updated with a button that tells how it goes, and a com
     const waiting = alice.run(["exec", "--on", "tower", "--", "sh", "-c", "until [ -e go ]; do sleep 0.1; done; echo over"]);
     await expect.poll(async () => (await alice.json(["ps"])).length).toBe(1);
     const card = await openRunners(page, "tower");
-    await expect(card.getByText(`Older than this server: ${OLD}, here is ${NEW}.`)).toBeVisible();
+    await expect(card.getByText(`Older than this server: the runner has ${OLD}, the server ${NEW}.`)).toBeVisible();
     await expectAccessible(page);
     await picture(page, "runner-older");
     await card.getByRole("button", { name: `Update tower to ${NEW}` }).click();
-    await expect(card.getByText("It waits for 1 command that runs there")).toBeVisible();
+    await expect(card.getByText("It waits for 1 running command")).toBeVisible();
     await expectAccessible(page);
     tower.finishes();
     const sent = alice.run(["exec", "--on", "tower", "--", "echo", "fine"]);
-    await expect(card.getByText(`It has version ${NEW} now.`)).toBeVisible();
+    await expect(card.getByText(`It now has version ${NEW}.`)).toBeVisible();
     expect([await waiting, await sent]).toEqual(["over\n", "fine\n"]);
     await expect(card.getByText("Older than this server")).toHaveCount(0);
     await page.keyboard.press("Escape");

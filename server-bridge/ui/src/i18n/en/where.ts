@@ -1,10 +1,10 @@
 export const where = {
   activeRunner: "Active runner",
-  bound: "This chat is bound to it, whatever runner is active",
+  bound: "This chat is bound to it, whichever runner is active",
   docker: "Docker container",
   server: "this server",
   automatic: "Automatic",
-  automaticNote: "Your only runner; without any, the Docker container where the server offers it",
+  automaticNote: "Your only runner; if you have none, the Docker container where the server offers it",
   followNote: "Follows the active runner",
   thisChat: "Only this chat…",
   manage: "Manage runners…",

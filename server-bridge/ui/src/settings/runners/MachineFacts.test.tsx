@@ -17,13 +17,13 @@ const show = (...layers: Layer[]) => render(<MachineFacts runner={{ ...runner("l
 test("a machine where every layer holds says so in a word, and folds the layers", () => {
   const { container } = show(layer("landlock", true), layer("seccomp", true), layer("network", false, "open"));
   expect(screen.getByText("Confined, all layers").closest("details")?.open).toBe(false);
-  expect(screen.queryByRole("list", { name: "Layers that are missing" })).toBeNull();
+  expect(screen.queryByRole("list", { name: "Missing layers" })).toBeNull();
   expect(container.querySelectorAll("details li")).toHaveLength(3);
 });
 
 test("a layer that is missing is named without a click", () => {
   show(layer("landlock", false, "the kernel has none"), layer("seccomp", true), layer("limits", false, "switched off"));
-  const missing = within(screen.getByRole("list", { name: "Layers that are missing" }));
+  const missing = within(screen.getByRole("list", { name: "Missing layers" }));
   expect(missing.getAllByRole("listitem").map((item) => item.textContent)).toEqual(["! landlock does not hold: the kernel has none"]);
   expect(screen.getByText("Confined by 1 of 2 layers")).toBeTruthy();
 });

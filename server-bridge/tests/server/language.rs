@@ -52,6 +52,6 @@ async fn the_commands_and_their_answers_are_in_the_language_of_the_one_who_write
     let settings = json(zh(Method::GET, "/settings").send().await.unwrap()).await;
     let notes: Vec<&str> =
         settings["choices"].as_array().unwrap().iter().filter_map(|choice| choice["note"].as_str()).collect();
-    assert!(notes.iter().any(|note| note.contains("此服务器未启用 Docker")), "{settings}");
+    assert!(notes.iter().any(|note| note.contains("本服务器未启用 Docker")), "{settings}");
     server.stop().await;
 }

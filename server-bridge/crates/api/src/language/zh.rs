@@ -68,7 +68,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the connection to runner {} was lost; what the request did there is unknown",
-        "与运行器 {0} 的连接已断开；请求在那里的执行情况未知",
+        "与运行器 {0} 的连接已断开；请求的执行情况未知",
     ),
     (
         "the connection to runner {} was lost before the file was complete; nothing was written: send it again",
@@ -92,12 +92,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "Docker is not enabled on this server; choose a runner with `sandbridge use NAME`, or ask the server's administrator",
-        "此服务器未启用 Docker；请用 `sandbridge use 名称` 选择运行器，或联系管理员",
+        "本服务器未启用 Docker；请用 `sandbridge use 名称` 选择运行器，或联系服务器管理员",
     ),
     ("Docker cannot be used: {}", "Docker 无法使用：{0}"),
     (
         "runner {} lacks {}; this server requires it: {} (`sandbridge-runner doctor` says more)",
-        "运行器 {0} 缺少 {1}，而此服务器要求具备：{2}（详见 `sandbridge-runner doctor`）",
+        "运行器 {0} 缺少 {1}，而本服务器要求具备：{2}（详见 `sandbridge-runner doctor`）",
     ),
     ("image {} is being pulled ({}); commands wait for it", "正在拉取镜像 {0}（{1}）；命令会等待"),
     ("image {} is not on this machine yet; the first command pulls it", "本机尚无镜像 {0}；首条命令会拉取它"),
@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server's own runner cannot be used: {}", "服务器自带的运行器无法使用：{0}"),
     (
         "this server does not allow them; choose a runner with `sandbridge use NAME`",
-        "此服务器不允许；请用 `sandbridge use 名称` 选择运行器",
+        "本服务器不允许；请用 `sandbridge use 名称` 选择运行器",
     ),
     (
         "no command has the id {}; `sandbridge ps` lists yours",
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "your container is being committed or imported already; try again when that has ended",
-        "你的容器正在保存或导入；请待其完成后重试",
+        "你的容器正在提交或导入；请待其完成后重试",
     ),
     // Models.
     (
@@ -133,23 +133,23 @@ pub(super) const TABLE: &[Row] = &[
         "no model is set up; add one of your own with `sandbridge model add`, or ask the server's administrator",
         "尚未设置模型；请用 `sandbridge model add` 添加你自己的模型，或联系服务器管理员",
     ),
-    ("the model's provider refused the key ({}); check the key", "模型提供方拒绝了密钥（{0}）；请检查密钥"),
+    ("the model's provider refused the key ({}); check the key", "模型提供商拒绝了密钥（{0}）；请检查密钥"),
     (
         "the provider has no such model ({}); choose another one with /model",
-        "提供方没有这个模型（{0}）；请用 /model 选择其他模型",
+        "提供商没有这个模型（{0}）；请用 /model 选择其他模型",
     ),
     ("the conversation is too long for the model ({})", "对话超出了模型的长度限制（{0}）"),
-    ("the provider's rate limit is reached ({})", "已达到提供方的速率限制（{0}）"),
-    ("the provider reports that the account is used up ({})", "提供方表示账户额度已用完（{0}）"),
-    ("the provider failed ({})", "提供方出错（{0}）"),
-    ("the provider cannot be reached ({})", "无法连接提供方（{0}）"),
-    ("the provider took too long ({})", "提供方响应超时（{0}）"),
+    ("the provider's rate limit is reached ({})", "已达到提供商的速率限制（{0}）"),
+    ("the provider reports that the account is used up ({})", "提供商报告账户额度已用完（{0}）"),
+    ("the provider failed ({})", "提供商出错（{0}）"),
+    ("the provider cannot be reached ({})", "无法连接提供商（{0}）"),
+    ("the provider took too long ({})", "提供商响应超时（{0}）"),
     ("the answer broke off before its end", "回答中途中断"),
-    ("the model's answer was empty", "模型没有返回任何内容"),
-    ("the provider refused the request ({})", "提供方拒绝了请求（{0}）"),
+    ("the model's answer was empty", "模型的回答为空"),
+    ("the provider refused the request ({})", "提供商拒绝了请求（{0}）"),
     (
         "the provider's answer is not understood: {}; is it the right kind of provider?",
-        "无法理解提供方的回复：{0}；提供方类型是否正确？",
+        "无法理解提供商的回复：{0}；提供商类型是否正确？",
     ),
     ("the model is reached through a runner: {}", "该模型经由运行器访问：{0}"),
     // Messages and attachments.
@@ -194,12 +194,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "set what the model may do without asking: plan, ask, auto-edit or full",
-        "模型无需审批即可做什么：plan、ask、auto-edit 或 full",
+        "设置模型无需审批即可执行哪些操作：plan、ask、auto-edit 或 full",
     ),
     ("show which model answers in this chat", "显示此会话由哪个模型回答"),
     (
         "choose NAME, NAME/TIER, NAME/MODEL, a tier (vanguard, balance or swift), or `default`",
-        "改用 NAME、NAME/TIER、NAME/MODEL，或先锋（vanguard）、均衡（balance）、快速（swift）级别；或 `default`",
+        "选用 NAME、NAME/TIER、NAME/MODEL、某个级别（vanguard 先锋、balance 均衡、swift 快速）或 `default`",
     ),
     ("list the models you can choose", "列出可用的模型"),
     (
@@ -207,7 +207,7 @@ pub(super) const TABLE: &[Row] = &[
         "此会话、今天及最近 30 天的词元用量和费用",
     ),
     ("show what is remembered about you", "显示记住的关于你的内容"),
-    ("forget one of them; open chats that know it already keep it", "忘记其中一项；已知道它的会话会保留"),
+    ("forget one of them; open chats that know it already keep it", "忘记其中一项；已获知该内容的会话仍会保留它"),
     ("stop what runs in this chat", "停止此会话中正在运行的内容"),
     ("list this chat's background commands", "列出此会话的后台命令"),
     ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),
@@ -267,12 +267,12 @@ pub(super) const TABLE: &[Row] = &[
         "此会话已有 {0} 条命令在运行。请等待其中一条结束，或用 /cancel 停止。",
     ),
     ("Nothing runs in this chat.", "此会话中没有正在运行的内容。"),
-    ("The running command or answer is being stopped.", "已通知正在运行的内容停止。"),
-    ("The {} running commands and answers are being stopped.", "已通知 {0} 个正在运行的命令和回答停止。"),
+    ("The running command or answer is being stopped.", "正在停止运行中的命令或回答。"),
+    ("The {} running commands and answers are being stopped.", "正在停止 {0} 个运行中的命令和回答。"),
     ("The message that waits is answered next.", "接下来回答等待中的消息。"),
     ("The messages that wait are answered next.", "接下来回答等待中的消息。"),
-    ("No model that could write a summary is set up on this server.", "此服务器没有可以撰写摘要的模型。"),
-    ("The conversation is compressed before the model is asked again.", "下次询问模型前会压缩对话。"),
+    ("No model that could write a summary is set up on this server.", "本服务器没有可以撰写摘要的模型。"),
+    ("The conversation is compressed before the model is asked again.", "下次请求模型前会压缩对话。"),
     ("Nothing has been sent to the model in this chat yet.", "此会话中尚未向模型发送任何内容。"),
     ("This conversation goes on in a new chat too.", "此对话也在新会话中继续。"),
     ("Nothing is remembered about you yet.", "尚未记住关于你的任何内容。"),
@@ -281,8 +281,8 @@ pub(super) const TABLE: &[Row] = &[
     ("Write /memory, or /memory forget NAME.", "请输入 /memory，或 /memory forget 名称。"),
     ("A new chat was started.", "已新建会话。"),
     ("{} answers in this chat, {}.", "此会话由 {0} 回答（{1}）。"),
-    ("set in your settings", "依据你的设置"),
-    ("set in this chat ({})", "此会话指定：{0}"),
+    ("set in your settings", "在你的设置中指定"),
+    ("set in this chat ({})", "在此会话中指定：{0}"),
     ("When it is unavailable, {} answers.", "不可用时由 {0} 回答。"),
     (
         "/models lists what you can choose; /model NAME or /model TIER changes it here.",
@@ -301,7 +301,7 @@ pub(super) const TABLE: &[Row] = &[
     ("There are only {} messages to take back in this chat.", "此会话中只有 {0} 条消息可以撤回。"),
     (
         "An answer is under way in this chat. Wait for its end, or stop it with /cancel, before anything is taken back.",
-        "此会话正在回答。请等待其结束，或用 /cancel 停止，然后再撤回。",
+        "此会话中有回答正在进行。请等待其结束，或用 /cancel 停止，然后再撤回。",
     ),
     ("Your last messages, the last one first:", "你最近的消息，最新的在前："),
     (

@@ -139,7 +139,7 @@ export const chat = {
     always: "Always in this chat",
     deny: "Deny",
     keys: "Keys: a allows, A always, d denies",
-    detail: "In full",
+    detail: "Details",
     effect: "Effect",
     target: "File",
     machine: "Machine",

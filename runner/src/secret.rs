@@ -75,7 +75,7 @@ impl Token {
                 {
                     Ok(()) => return Ok(()),
                     // A directory that only its administrator may write to.
-                    Err(error) => tracing::info!("the token is kept in {}: {error}", kept.display()),
+                    Err(error) => tracing::info!("the token is kept in {} instead: {error}", kept.display()),
                 }
             }
             write_private(&kept, &text)

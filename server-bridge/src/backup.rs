@@ -26,7 +26,7 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 #[derive(Debug, clap::Parser)]
 #[command(name = "backup")]
 pub struct BackupOptions {
-    /// The file to write; an earlier backup there is replaced once the new one is whole
+    /// The file to write; an earlier backup there is replaced once the new one is complete
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Also copy the server's own encryption key, to FILE.key: anyone who has both can read the keys of users' models

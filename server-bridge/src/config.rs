@@ -94,10 +94,10 @@ pub struct ServeArgs {
     /// What containers are like.
     #[command(flatten)]
     pub docker_options: DockerArgs,
-    /// Who may run commands on this server itself: off, admins, or names with commas [default: off]
+    /// Who may run commands on this server itself: off, admins, or names separated by commas [default: off]
     #[arg(long, value_name = "off|admins|NAMES")]
     pub local: Option<String>,
-    /// Layers of confinement that a runner must hold, with commas, or confined; other runners are refused [default: none]
+    /// Layers of confinement that a runner must hold, separated by commas, or confined; other runners are refused [default: none]
     #[arg(long, value_name = "LAYERS")]
     pub require: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]

@@ -8,7 +8,7 @@ use store::{Hold, Location};
 
 use crate::serve::lock::ServerLock;
 
-/// Move what the server remembers between its file and a PostgreSQL database
+/// Move the server's data between its file and a PostgreSQL database
 #[derive(Debug, clap::Parser)]
 #[command(name = "store")]
 pub(crate) struct StoreOptions {
@@ -20,7 +20,7 @@ pub(crate) struct StoreOptions {
 #[derive(Debug, clap::Subcommand)]
 enum StoreCommand {
     /// Copy everything into an empty database, while no server runs: the file sandbridge.db of a home directory into PostgreSQL, or
-    /// back. The source is not used afterwards; give passwords in ~/.pgpass or PGPASSWORD, as others see arguments
+    /// back. The source is not used afterwards; give passwords in ~/.pgpass or PGPASSWORD, because other users can see arguments
     Copy {
         /// The database to copy: a file, or postgres://USER@HOST/DATABASE
         #[arg(long, value_name = "FILE|URL")]

@@ -109,7 +109,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others, shut) = match mounts::enter(policy, profile, &private_home, &bound)? {
         Entry::Own { view, hides_others, held, shut } => {
-            report.add(layer_name::MOUNT_NAMESPACE, true, "own root with only what commands may see");
+            report.add(layer_name::MOUNT_NAMESPACE, true, "separate root with only what commands may see");
             git::report(profile, policy, held, &mut report);
             (view, hides_others, shut)
         }

@@ -42,7 +42,7 @@ pub(super) fn enter(network: &Network) -> io::Result<()> {
     }
     sys::unshare_network().map_err(|error| {
         unavailable(&format!(
-            "an own network namespace is not permitted here ({error}). Run the runner as root, allow unprivileged user \
+            "a separate network namespace is not permitted here ({error}). Run the runner as root, allow unprivileged user \
              namespaces, or choose --network none"
         ))
     })?;

@@ -53,7 +53,7 @@ impl KillTier {
         match self {
             Self::Unguarded => "started without the guardian",
             Self::ContainerInit => "the container's own",
-            Self::PidNamespace => "own, with an own /proc",
+            Self::PidNamespace => "own, with its own /proc",
             Self::UserPidNamespace => "own, in a user namespace",
             Self::Subreaper => "not permitted here (neither root nor a user namespace)",
         }

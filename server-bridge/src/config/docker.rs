@@ -33,7 +33,7 @@ pub struct DockerArgs {
     /// Network that containers join: own (one for each user, isolated from the others), none, or one that was made with `docker network create` and that all share [default: own]
     #[arg(long, value_name = "own|none|NAME")]
     pub docker_network: Option<String>,
-    /// Private addresses that users' own networks are cut from, 16 for each [default: 10.213.0.0/16]
+    /// Private addresses for users' own networks, 16 addresses for each network [default: 10.213.0.0/16]
     #[arg(long, value_name = "ADDRESS/BITS")]
     pub docker_subnets: Option<String>,
     /// Whether only /tmp, /run and the workspace can be written to in a container; /tmp and /run count as its memory and are
@@ -47,7 +47,7 @@ pub struct DockerArgs {
     /// User namespace of containers: auto (the engine's, where it was set up to map users) or host (none) [default: auto]
     #[arg(long, value_name = "auto|host")]
     pub docker_userns: Option<String>,
-    /// Keep each user's workspace in a directory of its own in this one [default: in a volume of the engine's]
+    /// Keep each user's workspace in its own directory under this one [default: in a volume of the engine's]
     #[arg(long, value_name = "DIR")]
     pub docker_workspace_dir: Option<PathBuf>,
     /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 never does [default: 30m]

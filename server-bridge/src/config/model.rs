@@ -49,10 +49,10 @@ pub struct ModelArgs {
     /// How many tokens the model's window holds, conversation and answer together [default: 200000]
     #[arg(long, value_name = "TOKENS")]
     pub llm_window_tokens: Option<u32>,
-    /// How much the model may think before it answers, in tokens [default: as its provider does]
+    /// How much the model may think before it answers, in tokens [default: the provider's own]
     #[arg(long, value_name = "TOKENS")]
     pub llm_thinking_tokens: Option<u32>,
-    /// Whether users may bring models at addresses of this server's own network, on or off; admins always may [default: off]
+    /// Whether users may add models at addresses in this server's own network, on or off; admins always may [default: off]
     #[arg(long, value_name = "on|off")]
     pub llm_private: Option<String>,
     /// How often a model is asked in total before it counts as unavailable [default: 5]

@@ -8,7 +8,7 @@ use crate::web::forwarded::{NETWORK_RULE, TrustedProxies};
 /// The flags of proxies.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ProxyArgs {
-    /// Addresses or networks of proxies whose X-Forwarded-For and Forwarded headers are trusted, with commas; may be repeated
+    /// Addresses or networks of proxies whose X-Forwarded-For and Forwarded headers are trusted, separated by commas; may be repeated
     #[arg(long, value_name = "CIDR")]
     pub trusted_proxy: Vec<String>,
     /// Whether the trusted proxies begin each connection with a PROXY header: on or off [default: off]

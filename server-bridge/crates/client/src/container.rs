@@ -29,7 +29,7 @@ const ARCHIVE_MODE: u32 = 0o600;
 pub(crate) enum ContainerCommand {
     /// Show its state and its limits
     Status,
-    /// Stop it, with all that runs in it; the next command starts it again
+    /// Stop it, with everything that runs in it; the next command starts it again
     Stop,
     /// Save the container's files as your own image, from which it is made next time; the workspace stays in any case
     Commit,

@@ -21,7 +21,7 @@ pub struct Globals {
     /// Where settings and sessions are kept [default: ~/.sandbridge]
     #[arg(long, global = true, env = SERVER_VARIABLES[1], hide_env_values = true, value_name = "DIR")]
     pub home: Option<PathBuf>,
-    /// Also trust the certificates in this PEM file, for a server whose own is not from a public authority
+    /// Also trust the certificates in this PEM file, for a server whose certificate is not from a public authority
     #[arg(long, global = true, env = SERVER_VARIABLES[2], hide_env_values = true, value_name = "FILE")]
     pub ca_cert: Option<PathBuf>,
     /// Print JSON for programs

@@ -14,7 +14,7 @@ use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage the keys of your programs
+/// Manage the API keys of your programs
 #[derive(Parser)]
 #[command(name = "key")]
 pub(crate) enum KeyCommand {

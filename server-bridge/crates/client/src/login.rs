@@ -18,7 +18,7 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "login")]
 pub(crate) struct LoginOptions {
-    /// Your name at the server
+    /// Your user name on the server
     #[arg(long, value_name = "NAME", env = "SANDBRIDGE_USER", hide_env_values = true)]
     user: String,
     /// Read the password from standard input

@@ -21,7 +21,7 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "model")]
 pub(crate) enum ModelCommand {
-    /// List the models you can ask
+    /// List the models you can choose
     List,
     /// Add a model of your own; its key comes from standard input, or from a file
     Add(Box<AddOptions>),
@@ -71,7 +71,7 @@ pub(super) struct AddOptions {
     /// A runner of yours that relays to an endpoint whose key only it holds
     #[arg(long, value_name = "NAME", conflicts_with = "api_key_file", add = names::runners())]
     runner: Option<String>,
-    /// The model, as its provider knows it; without any, the provider's models are listed
+    /// The model's name at its provider; without it, the provider's models are listed
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// The ablest model
@@ -92,7 +92,7 @@ pub(super) struct AddOptions {
     /// How many tokens an answer may have [default: 16384]
     #[arg(long, value_name = "TOKENS")]
     reply_tokens: Option<u32>,
-    /// How much it may think, in tokens [default: as its provider does]
+    /// How much it may think, in tokens [default: the provider's own]
     #[arg(long, value_name = "TOKENS")]
     thinking_tokens: Option<u32>,
     /// What a model costs, in dollars per million tokens read and written, and read from and put into a cache; may be repeated

@@ -21,13 +21,13 @@ pub(crate) enum RunnerCommand {
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
-        /// Make a token for one use, as without any option
+        /// Make a one-use token, as without any option
         #[arg(long, conflicts_with = "permanent")]
         enrol: bool,
         /// Make a token that works until the runner is revoked, for a runner that cannot exchange one, such as xbot's
         #[arg(long)]
         permanent: bool,
-        /// How long a token for one use works, such as 90s, 30m, 1h or 7d [default: 1h]
+        /// How long a one-use token works, such as 90s, 30m, 1h or 7d [default: 1h]
         #[arg(long, conflicts_with = "permanent", value_name = "TIME", value_parser = ttl_seconds)]
         ttl: Option<u32>,
     },

@@ -155,7 +155,7 @@ impl Assembly {
 
     fn begin_call(&mut self, slot: u64, id: &str, name: &str) -> Result<(), Error> {
         if self.slots.contains(&slot) {
-            return Err(Error::Nonsense("two tool calls with one index"));
+            return Err(Error::Nonsense("two tool calls with the same index"));
         }
         if self.slots.len() == TOOL_CALLS {
             return Err(Error::Nonsense("more than 128 tool calls at once"));

@@ -45,10 +45,10 @@ pub async fn copy(from: &Location, to: &Location) -> Result<Copied> {
     match (from, to) {
         (Location::File(_), Location::Postgres(_)) | (Location::Postgres(_), Location::File(_)) => {}
         (Location::File(_), Location::File(_)) => {
-            return refuse("both are files; `sandbridge backup` copies one".to_owned());
+            return refuse("both are files; copy one with `sandbridge backup`".to_owned());
         }
         (Location::Postgres(_), Location::Postgres(_)) => {
-            return refuse("both are PostgreSQL's; pg_dump copies one".to_owned());
+            return refuse("both are PostgreSQL databases; copy one with pg_dump".to_owned());
         }
     }
     if let Location::File(path) = from

@@ -232,7 +232,7 @@ async fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
 fn a_url_that_is_no_pages_is_refused_before_anybody_is_asked() {
     for url in ["", "a", "file:///etc/passwd", "ftp://a/b", "http://u:p@a/", "data:text/html,x", "http://"] {
         let arguments = json!({"url": url}).to_string();
-        assert!(refused("Fetch", &arguments).contains("the arguments do not fit"), "{url}");
+        assert!(refused("Fetch", &arguments).contains("the arguments are invalid"), "{url}");
     }
     let long = json!({"url": format!("http://a/{}", "x".repeat(9_000))}).to_string();
     assert!(refused("Fetch", &long).contains("too long"));

@@ -77,7 +77,7 @@ pub async fn read(
     }
     let Some((length, told)) = content_range(range, size) else {
         let told = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
-        let error = ApiError::new("range_not_satisfiable", format!("the file has {size} bytes only"));
+        let error = ApiError::new("range_not_satisfiable", format!("the file has only {size} bytes"));
         return Ok((told, error).into_response());
     };
     let part = [(header::CONTENT_LENGTH, HeaderValue::from(length)), (header::CONTENT_RANGE, told)];

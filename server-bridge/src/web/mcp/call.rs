@@ -115,7 +115,7 @@ fn runner(arguments: &mut Map<String, Value>) -> Result<Option<String>, ApiError
     match arguments.remove(RUNNER) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) => Ok(Some(name)),
-        Some(_) => Err(ApiError::invalid("the arguments do not fit: runner must be a string")),
+        Some(_) => Err(ApiError::invalid("the arguments are invalid: runner must be a string")),
     }
 }
 

@@ -90,7 +90,7 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
         let arguments: T = serde_json::from_value(arguments.into())
-            .map_err(|error| format!("the arguments do not fit: {error}"))?;
+            .map_err(|error| format!("the arguments are invalid: {error}"))?;
         Ok(Box::new(TypedCall { arguments, services: self.0.clone() }))
     }
 }

@@ -244,7 +244,7 @@ export const chat = {
     label: "Getting started",
     title: "What do you want done?",
     about: "Say it in your own words, and the agent works on your machine. Or run a command yourself: a message that begins with <0>!</0> runs in the active sandbox, for example <0>!pwd</0>.",
-    help: "<0>/help</0> lists what else you can say.",
+    help: "<0>/help</0> lists the other commands.",
     steps: "First steps",
     done: "(done)",
     runner: "Connect a machine",

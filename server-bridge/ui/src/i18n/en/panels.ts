@@ -132,7 +132,7 @@ export const panels = {
     discard: "Discard",
     mixedEnds: "This file has mixed line endings. Saving it changes all of them to LF.",
     conflict: "This file has changed since you opened it. Your text is kept here and was not saved.",
-    conflictGone: "This file is gone, or is not text any more. Your text is kept here and was not saved.",
+    conflictGone: "This file is gone, or is no longer text. Your text is kept here and was not saved.",
     changedAgain: "It was changed once more. Look at the difference again.",
     difference: "Show the difference",
     noDifference: "There is no difference: the file holds exactly what you wrote.",

@@ -123,7 +123,7 @@ impl Tool for Fake {
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
         if arguments.contains_key("bad") {
-            return Err("the arguments do not fit: bad".to_owned());
+            return Err("the arguments are invalid: bad".to_owned());
         }
         let word = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
         let tools = arguments.get("tools").map(|names| serde_json::from_value(names.clone()).unwrap());

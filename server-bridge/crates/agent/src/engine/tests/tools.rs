@@ -89,7 +89,7 @@ async fn a_call_of_no_tool_is_told_which_there_are_and_the_turn_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn arguments_that_are_no_json_or_do_not_fit_are_told_and_nothing_runs() {
     for (arguments, why) in
-        [("{\"x\":", "not a JSON object"), ("[1]", "not a JSON object"), (r#"{"bad":1}"#, "do not fit")]
+        [("{\"x\":", "not a JSON object"), ("[1]", "not a JSON object"), (r#"{"bad":1}"#, "are invalid")]
     {
         let world = world_with(&[("Look", arguments)], |log| Fake::reads(log, "Look", Does::Echo(1)));
         assert_eq!(world.run("go").await.status, TurnStatus::Done);

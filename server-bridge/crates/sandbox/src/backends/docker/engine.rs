@@ -141,7 +141,7 @@ impl Engine {
         match docker.inspect_container(name, None).await {
             Ok(found) => Ok(standing(Some(&found))),
             Err(error) if status(&error) == Some(404) => Ok(Standing::Missing),
-            Err(error) => Err(failed("cannot look at the container", &error)),
+            Err(error) => Err(failed("cannot inspect the container", &error)),
         }
     }
 
@@ -150,7 +150,7 @@ impl Engine {
         match self.docker.inspect_container(name, None).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if status(&error) == Some(404) => Ok(None),
-            Err(error) => Err(failed("cannot look at the container", &error)),
+            Err(error) => Err(failed("cannot inspect the container", &error)),
         }
     }
 
@@ -256,7 +256,7 @@ async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<(PathMap, Pa
         Ok(own) => own,
         // Another engine's: this one runs beside us.
         Err(error) if status(&error) == Some(404) => return same(),
-        Err(error) => return Err(failed("cannot look at this server's own container", &error)),
+        Err(error) => return Err(failed("cannot inspect this server's own container", &error)),
     };
     let mounts = own.mounts.unwrap_or_default().into_iter().filter_map(|mount| {
         Some((

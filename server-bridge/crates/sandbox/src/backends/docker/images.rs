@@ -38,7 +38,7 @@ impl Engine {
         match self.docker.inspect_image(image).await {
             Ok(found) => Ok(found.id),
             Err(error) if status(&error) == Some(404) => Ok(None),
-            Err(error) => Err(failed("cannot look at the image", &error)),
+            Err(error) => Err(failed("cannot inspect the image", &error)),
         }
     }
 
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     async fn inspected_or_pulled(&self, name: &str) -> Result<ImageInspect, RouteError> {
-        let failed = |error| failed("cannot look at the image", &error);
+        let failed = |error| failed("cannot inspect the image", &error);
         match self.docker.inspect_image(name).await {
             Err(error) if status(&error) == Some(404) => {}
             found => return found.map_err(failed),
@@ -104,7 +104,7 @@ impl Engine {
         let found = match self.patient().inspect_container(&names.container, Some(with_size)).await {
             Ok(found) => found,
             Err(error) if status(&error) == Some(404) => return Err(ContainerError::Missing),
-            Err(error) => return Err(failed("cannot look at the container", &error).into()),
+            Err(error) => return Err(failed("cannot inspect the container", &error).into()),
         };
         let written_bytes = u64::try_from(found.size_rw.unwrap_or(0)).unwrap_or(0);
         if written_bytes > CONTAINER_COMMIT_BYTES {

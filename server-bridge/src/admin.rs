@@ -120,7 +120,7 @@ fn new_password(from_stdin: bool) -> anyhow::Result<String> {
         bail!("there is no terminal to ask for the password; pass --password-stdin");
     }
     let password = rpassword::prompt_password("New password: ").context("cannot read the password")?;
-    if rpassword::prompt_password("Once more: ").context("cannot read the password")? != password {
+    if rpassword::prompt_password("Password again: ").context("cannot read the password")? != password {
         bail!("the two passwords differ; nothing was changed");
     }
     Ok(password)

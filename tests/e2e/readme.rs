@@ -369,7 +369,7 @@ fn here_in_the_browser(world: &mut World, shell: &Shell, line: &str) {
 fn user_add(_: &mut World, shell: &Shell, line: &str) {
     shell.types(line);
     shell.answers("New password:", PASSWORD);
-    shell.answers("Once more:", PASSWORD);
+    shell.answers("Password again:", PASSWORD);
     assert_eq!(shell.ends().0, 0, "{}", shell.0.screen());
 }
 

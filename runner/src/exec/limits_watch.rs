@@ -95,7 +95,7 @@ async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut m
     };
     // Before it dies, so that its exec knows why.
     let told = execs.registry.met_limit(mark, limit);
-    tracing::warn!("a command was {limit}; told to its caller: {told}");
+    tracing::warn!("a command was {limit}; reported to its caller: {told}");
     let end = move || {
         let paused = paused.unwrap_or_else(kill::pause);
         kill::end_crowd(mark, &paused)

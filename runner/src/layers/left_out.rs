@@ -33,7 +33,7 @@ pub struct LeftOut(u16);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotLeaveOut {
     /// No such layer, or one that is no layer of its own.
-    #[error("\"{0}\" is no layer that can be left out: choose among {list}", list = LAYERS.join(", "))]
+    #[error("\"{0}\" is not a layer that can be left out: choose among {list}", list = LAYERS.join(", "))]
     Unknown(String),
     /// Another layer needs it.
     #[error("{NO_NEW_PRIVS} cannot be left out while {0} is there, which needs it: leave that out too")]

@@ -107,7 +107,7 @@ mod tests {
         let searxng = [("SANDBRIDGE_SEARCH_PROVIDER", "searxng")];
         assert!(load(WebArgs::default(), &searxng).unwrap_err().contains("search_base_url"));
         let unknown = [("SANDBRIDGE_SEARCH_PROVIDER", "yahoo")];
-        assert!(load(WebArgs::default(), &unknown).unwrap_err().contains("there are tavily"));
+        assert!(load(WebArgs::default(), &unknown).unwrap_err().contains("use tavily"));
     }
 
     #[test]

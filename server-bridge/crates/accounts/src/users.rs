@@ -62,7 +62,7 @@ impl Accounts {
     pub async fn change_user(&self, by: &User, name: &str, change: Change<'_>) -> Result<User> {
         check_admin(by)?;
         if name == by.name && change.admin == Some(false) {
-            return Err(Error::Yourself { what: "take that from" });
+            return Err(Error::Yourself { what: "take the administrator role from" });
         }
         if name == by.name && change.password.is_some() {
             return Err(Error::OwnPassword);

@@ -82,7 +82,7 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     let is_command = begun.starts_with('!') || begun.starts_with('/') && !begun.starts_with("//");
     if is_command && !paths.is_empty() {
         return Err(invalid(
-            "a command takes no attachments; send them with a message of their own, and the command by itself",
+            "a command takes no attachments; send them with a message of their own, and the command separately",
         ));
     }
     let lines: Vec<String> = paths.iter().map(|path| format!("[attached: {path}]")).collect();

@@ -289,8 +289,8 @@ fn list_words(ModelList { chosen, models }: &ModelList) -> String {
         }
     }
     let chosen = match chosen {
-        Some(chosen) => format!("{chosen} answers unless a chat says otherwise"),
-        None => "the first one answers unless a chat says otherwise".to_owned(),
+        Some(chosen) => format!("{chosen} answers unless a chat chooses another"),
+        None => "the first one answers unless a chat chooses another".to_owned(),
     };
     format!("{}\n\n{chosen}", output::table(&rows))
 }

@@ -128,7 +128,7 @@ impl ToolCall {
         }
         match serde_json::from_str(&self.arguments) {
             Ok(Value::Object(arguments)) => Ok(arguments),
-            Ok(_) => Err(BadArguments("something else came".to_owned())),
+            Ok(_) => Err(BadArguments("another kind of value arrived".to_owned())),
             Err(error) => Err(BadArguments(error.to_string())),
         }
     }

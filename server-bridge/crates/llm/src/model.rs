@@ -146,7 +146,7 @@ async fn alive<T>(ends: &Ends, sign: impl Future<Output = T>) -> Result<T, Error
     let silence = Instant::now() + ends.silence;
     timeout_at(silence.min(ends.at), sign).await.map_err(|_| {
         Error::Timeout(if silence < ends.at {
-            format!("nothing came for {} s", ends.silence.as_secs_f32())
+            format!("nothing arrived for {} s", ends.silence.as_secs_f32())
         } else {
             format!("no end after {} s", ends.whole.as_secs_f32())
         })

@@ -222,7 +222,7 @@ async fn an_attempt_ends_after_120_s_without_a_sign_of_life() {
     assert!(ask_slow(119, &whole, false).await.0.is_ok());
     assert_eq!(
         ask_slow(121, &whole, false).await,
-        (Err(Error::Timeout("nothing came for 120 s".to_owned())), 120)
+        (Err(Error::Timeout("nothing arrived for 120 s".to_owned())), 120)
     );
     let (reply, after_s) = ask_slow(1, &[(121, said("x"))], false).await;
     assert_eq!((reply.unwrap_err().kind(), after_s), ("timeout", 121));

@@ -44,7 +44,7 @@ impl TypedTool for Arguments {
         };
         if masked.is_forgotten {
             return Err(Failure::Told(format!(
-                "{id} is too old: it is not kept any more; do again what it came from"
+                "{id} is too old and no longer kept; repeat the call that it came from"
             )));
         }
         let text = history::from_json(&masked.item_json).as_ref().and_then(mask::recalled);

@@ -154,7 +154,7 @@ fn truncated(text: &str, chars: usize) -> String {
 
 fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, String> {
     if old.is_empty() {
-        return Err("say what is to be replaced".to_owned());
+        return Err("give the text to replace".to_owned());
     }
     if new.len() > EDIT_REPLACEMENT_BYTES {
         return Err(format!("the new text is longer than {EDIT_REPLACEMENT_BYTES} bytes"));

@@ -9,7 +9,7 @@ use super::Toolbox;
 use crate::limits::{GONE_TOOLS, TOOL_NAME_CHARS};
 
 /// What a model is told of each of them.
-const GONE: &str = "This tool is not available any more; a call of it fails.";
+const GONE: &str = "This tool is no longer available; calls of it fail.";
 
 /// Declares the tools that were called in a conversation, that did something, and that are not among a turn's: 32 at most, by name.
 /// A name that no call ever worked under was the model's own mistake, and is no tool.

@@ -78,7 +78,7 @@ impl Ground {
             }
             Some(_) => {
                 return Err(Failure::Told(format!(
-                    "the directory {} is not there any more",
+                    "the directory {} no longer exists",
                     visible::line(&lexical)
                 )));
             }

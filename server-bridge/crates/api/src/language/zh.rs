@@ -171,7 +171,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a message has at most {} attachments", "一条消息最多 {0} 个附件"),
     ("an attachment has at most {} MiB; upload it as a file instead", "附件最大 {0} MiB；请改为上传文件"),
     (
-        "a command takes no attachments; send them with a message of their own, and the command by itself",
+        "a command takes no attachments; send them with a message of their own, and the command separately",
         "命令不能带附件；请将附件单独作为一条消息发送",
     ),
     ("the upload broke off ({}); attach the file again", "上传中断（{0}）；请重新添加附件"),

@@ -37,7 +37,7 @@ async fn text(settings: &LiveSettings) -> String {
     match settings.base_prompt().await {
         Some(Ok(text)) => text,
         Some(Err(error)) => {
-            tracing::warn!(%error, "the built-in base prompt stands in for the file");
+            tracing::warn!(%error, "the built-in base prompt is used instead of the file");
             TEXT.to_owned()
         }
         None => TEXT.to_owned(),

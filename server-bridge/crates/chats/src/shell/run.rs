@@ -169,7 +169,7 @@ impl Run {
     pub(super) async fn show_so_far(&self) {
         let text = self.text_so_far();
         if let Err(error) = self.service.show(self.user.id, self.message.id, &text, &self.document).await {
-            tracing::debug!(%error, exec_id = %self.exec_id, "how a command stands could not be stored");
+            tracing::debug!(%error, exec_id = %self.exec_id, "the state of a command could not be stored");
         }
     }
 

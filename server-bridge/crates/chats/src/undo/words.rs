@@ -48,7 +48,7 @@ pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
     let files: Vec<&RestoredFile> = changed.iter().collect();
     let force = if turns == 1 { "/undo force".to_owned() } else { format!("/rewind {turns} --files force") };
     format!(
-        "Nothing was taken back. Changed since by somebody else, or by a command: {}\n{force} restores them all the same; \
+        "Nothing was taken back. Changed since by somebody else, or by a command: {}\n{force} restores them anyway; \
          /rewind {turns} takes back the conversation alone.",
         named(&files)
     )

@@ -199,7 +199,7 @@ impl<'a> Stream<'a> {
             Incoming::Started(stdin_offset) => {
                 if self.awaits_start && !self.stdin.rewind(stdin_offset) {
                     self.cancel();
-                    let text = "input that was sent before the connection was lost is not kept any more; the command \
+                    let text = "input that was sent before the connection was lost is no longer kept; the command \
                                 was cancelled";
                     return Some(Ended::Failed(Failure::other("lost", text)));
                 }

@@ -39,7 +39,7 @@ impl From<guard::Error> for FetchError {
         match error {
             guard::Error::Private(_) => Self::Private(error),
             // None was asked for, and none is unpacked.
-            guard::Error::Packed(encoding) => Self::Binary(format!("packed as {encoding:?}")),
+            guard::Error::Packed(encoding) => Self::Binary(format!("compressed as {encoding:?}")),
             error => Self::Failed(error),
         }
     }

@@ -58,7 +58,7 @@ pub struct Hit {
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// There is no such provider.
-    #[error("there is no search provider {0:?}; there are tavily, brave and searxng")]
+    #[error("there is no search provider {0:?}; use tavily, brave or searxng")]
     Provider(String),
     /// It cannot be asked without a key.
     #[error("it needs a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY")]

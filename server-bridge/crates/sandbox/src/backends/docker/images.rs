@@ -89,7 +89,7 @@ impl Engine {
     pub(super) fn no_image(&self, image: &str) -> RouteError {
         unavailable(match self.pinned.get() {
             Some(pinned) if pinned.id == image => format!(
-                "image {}, which this server started with, is not on this machine any more: docker pull {}, and start the server \
+                "image {}, which this server started with, is no longer on this machine: docker pull {}, and start the server \
                  again",
                 pinned.shown(),
                 pinned.name

@@ -132,7 +132,8 @@ impl RunAs {
             .map(|user| {
                 let (user, workspace) = (&user.name, workspace.display());
                 format!(
-                    "{user} cannot write to the workspace {workspace}, and commands and file operations run as {user}. Let {user} enter the directories above it, and make {user} its owner: chown -R {user}: {workspace}"
+                    "{user} cannot write to the workspace {workspace}, and commands and file operations run as {user}. Let \
+                     {user} enter the directories above it, and make {user} its owner: chown -R {user}: {workspace}"
                 )
             })
             .collect();

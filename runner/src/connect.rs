@@ -35,9 +35,11 @@ use crate::serve::{Ended, serve};
 pub(crate) use pauses::Pauses;
 
 /// Advice for a runner that waits for another token.
-const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, put it into the token file, and the runner connects within a minute (or start it again)";
+const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, put it into the token file, and the runner \
+    connects within a minute (or start it again)";
 /// Advice for a person who pasted a line.
-const NEW_LINE: &str = "Paste a new install line: `sandbridge runner add NAME` and the page's settings show one";
+const NEW_LINE: &str =
+    "Paste a new install line: `sandbridge runner add NAME` and the page's settings show one";
 
 /// How long connecting is tried.
 #[derive(Clone, Copy, Debug)]

@@ -187,7 +187,7 @@ mod tests {
         let error = back_up(home.path(), &database(home.path()), false).await.unwrap_err();
         assert!(error.contains("the database itself"), "{error}");
         let error = back_up(home.path(), folder.path(), false).await.unwrap_err();
-        assert!(error.contains("no regular file"), "{error}");
+        assert!(error.contains("not a regular file"), "{error}");
         let again = folder.path().join("again");
         back_up(home.path(), &again, false).await.unwrap();
         add_user(home.path(), "bob", false, "correct horse").await.unwrap();
@@ -244,7 +244,7 @@ mod tests {
             assert!(format!("{error:#}").contains("name"), "{what}: {error:#}");
         }
         let error = restore::run(&folder.path().join("missing"), home.path()).await.unwrap_err();
-        assert!(format!("{error:#}").contains("no file"), "{error:#}");
+        assert!(format!("{error:#}").contains("not a file"), "{error:#}");
         // A key that is none.
         fs::write(&file, &whole).unwrap();
         fs::write(folder.path().join("backup.key"), "half").unwrap();

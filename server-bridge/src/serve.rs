@@ -344,7 +344,9 @@ async fn hold_database(hold: Option<Hold>, shutdown: CancellationToken) {
             HoldNews::Away(error) => tracing::warn!(%error, "the database is unavailable; trying again"),
             HoldNews::Back => tracing::info!("the database is available again"),
             HoldNews::Lost(error) => {
-                tracing::error!("{error}; this server stops, because two of them would end each other's work");
+                tracing::error!(
+                    "{error}; this server stops, because two of them would end each other's work"
+                );
                 shutdown.cancel();
             }
         }

@@ -155,7 +155,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
     let ends = [
         "which is another host, port or scheme",
         "redirects more than 5 times",
-        "no text",
+        "not text",
         "answered 404",
         "there is more of it",
     ];

@@ -190,7 +190,10 @@ fn works(official: &mut Official, name: &str, machine: &Machine) {
     let wrong = official.call(name, "exec", json!({"comand": "true"}));
     assert!(wrong["isError"] == true && text(&wrong).contains("unknown field `comand`"), "{wrong}");
     let nowhere = official.call(name, "exec", json!({"command": "true", "runner": "nobody"}));
-    assert!(nowhere["isError"] == true && text(&nowhere).contains("you have no runner named nobody"), "{nowhere}");
+    assert!(
+        nowhere["isError"] == true && text(&nowhere).contains("you have no runner named nobody"),
+        "{nowhere}"
+    );
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_database_that_goes_away_is_said_and_is_used_again_when_it_is_back() {
         let anonymous = Client::anonymous(&server);
         assert_eq!(anonymous.send("POST", "/login", login.as_bytes()).status, 503, "no word of a wrong one");
         let refused = alice.run(&["exec", "true"]);
-        assert!(refused.code != 0 && refused.stderr.contains("database is away"), "{refused:?}");
+        assert!(refused.code != 0 && refused.stderr.contains("database is unavailable"), "{refused:?}");
         database.start();
         eventually("it answers again", PATIENCE, || {
             (client.call("GET", "/chats").status == 200).then_some(())

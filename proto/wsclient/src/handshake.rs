@@ -68,7 +68,8 @@ where
     check(answer.headers(), &key)?;
     let upgraded = connection.beside(hyper::upgrade::on(answer)).await.map_err(Error::from_hyper)?;
     let parts = upgraded.downcast::<TokioIo<S>>();
-    let parts = parts.map_err(|_| Error::NotAWebSocket("the upgraded connection is not the one that was opened"))?;
+    let parts =
+        parts.map_err(|_| Error::NotAWebSocket("the upgraded connection is not the one that was opened"))?;
     Ok(Resumed::new(parts.read_buf, parts.io.into_inner()))
 }
 

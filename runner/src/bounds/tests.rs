@@ -50,7 +50,7 @@ fn what_cannot_work_is_refused_with_what_to_write() {
     assert_eq!(check(of(Reach::Loopback, &[80]), free(), Profile::Workspace), Ok(()));
     for (network, limits, profile, word) in [
         (of(Reach::None, &[80]), free(), Profile::Workspace, "--allow-net"),
-        (of(Reach::All, &[0]), free(), Profile::Workspace, "no port"),
+        (of(Reach::All, &[0]), free(), Profile::Workspace, "not a port"),
         (of(Reach::None, &[]), free(), Profile::FullControl, "full-control"),
         (of(Reach::All, &[80]), free(), Profile::FullControl, "full-control"),
         (of(Reach::All, &[]), Limits { memory: Some(Bytes(5)), ..free() }, Profile::Workspace, "--memory"),

@@ -15,7 +15,8 @@ pub struct WhereOptions {
     /// Directory that commands work in [default: the current one]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_WORKSPACE")]
     pub workspace: Option<PathBuf>,
-    /// Where the runner keeps its own files, outside the workspace [default: /var/lib/sandbridge for root, else ~/.local/state/sandbridge]
+    /// Where the runner keeps its own files, outside the workspace [default: /var/lib/sandbridge for root, else
+    /// ~/.local/state/sandbridge]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
 }
@@ -41,7 +42,8 @@ impl WhereOptions {
         let home = home().and_then(|home| home.canonicalize().ok());
         if self.workspace.is_none() && (workspace == Path::new("/") || Some(&workspace) == home.as_ref()) {
             return Err(Error::Usage(format!(
-                "the workspace would be {}, with everything in it open to commands. Change to a project's directory, or confirm it with --workspace {}",
+                "the workspace would be {}, with everything in it open to commands. Change to a project's directory, or confirm \
+                 it with --workspace {}",
                 workspace.display(),
                 workspace.display()
             )));

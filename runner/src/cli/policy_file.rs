@@ -122,7 +122,9 @@ fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> 
 /// A path of the file, `~/` being the home: there is no directory that others could be relative to.
 fn expand(text: String) -> Result<PathBuf, String> {
     let path = match text.strip_prefix("~/") {
-        Some(rest) => place::home().ok_or("~/ has no meaning here, because no home directory is known")?.join(rest),
+        Some(rest) => {
+            place::home().ok_or("~/ has no meaning here, because no home directory is known")?.join(rest)
+        }
         None => PathBuf::from(&text),
     };
     if path.is_absolute() { Ok(path) } else { Err(format!("\"{text}\" must begin with / or ~/")) }

@@ -169,7 +169,10 @@ pub(crate) fn apply_on_terminal(
     if lacking.is_empty() {
         return Ok(terminal);
     }
-    Err(io::Error::other(format!("a command with a terminal lacks layers that other commands have: {}", lacking.join(", "))))
+    Err(io::Error::other(format!(
+        "a command with a terminal lacks layers that other commands have: {}",
+        lacking.join(", ")
+    )))
 }
 
 /// The last layers, in the order in which they must be set up.

@@ -30,7 +30,8 @@ pub enum SpawnError {
     },
     /// Confinement that this machine has could not be set up, so nothing may be started.
     #[error(
-        "commands cannot be confined: {0}. No command is started without confinement. Make room (disk, memory), or move the private home \
+        "commands cannot be confined: {0}. No command is started without confinement. Make room (disk, memory), or move the \
+         private home \
          (homes/ in the state directory) out of the way; `sandbridge-runner doctor` tries it again"
     )]
     Confinement(io::Error),

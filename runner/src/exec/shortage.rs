@@ -38,8 +38,7 @@ pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> 
         return full(workspace);
     }
     tells(TOO_MANY_FILES).then(|| {
-        "sandbridge: a process of a command reached its limit of open files (--open-files)\n"
-            .to_owned()
+        "sandbridge: a process of a command reached its limit of open files (--open-files)\n".to_owned()
     })
 }
 

@@ -103,7 +103,9 @@ impl Spool {
                 Some(Slot { number, length: block.len() })
             }
             Err(error) => {
-                tracing::warn!("output cannot be spooled to disk, so the oldest part of it is dropped: {error}");
+                tracing::warn!(
+                    "output cannot be spooled to disk, so the oldest part of it is dropped: {error}"
+                );
                 self.budget.give_back(1);
                 if number < self.slots {
                     self.free.push(number);

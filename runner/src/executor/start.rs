@@ -10,8 +10,8 @@ pub(super) fn notes(config: &ExecutorConfig, policy: &ConfinePolicy) -> Vec<Stri
         return Vec::new();
     }
     let copied = policy.copy_settings().into_iter().filter(|copied| !copied.is_copied);
-    let copied =
-        copied.map(|copied| format!("commands do not get the settings of {}: {}", copied.program, copied.detail));
+    let copied = copied
+        .map(|copied| format!("commands do not get the settings of {}: {}", copied.program, copied.detail));
     let withheld = policy.passed_variables().withheld.into_iter();
     let withheld = withheld.map(|what| format!("commands do not get the variable {what}"));
     copied.chain(withheld).chain(policy.allowances.warnings()).collect()

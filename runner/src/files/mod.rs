@@ -61,7 +61,8 @@ pub(crate) fn path_error(error: pathguard::Error) -> WireError {
         Path::Protected => {
             return WireError::new(
                 ErrorKind::SandboxDenied,
-                "git's hooks and configuration, and the directories above them, can be read but not changed: the user's own git obeys them (--allow-git-config on the runner's machine lifts this)",
+                "git's hooks and configuration, and the directories above them, can be read but not changed: the user's own git \
+                 obeys them (--allow-git-config on the runner's machine lifts this)",
             );
         }
         Path::ReadOnly => ErrorKind::ReadOnly,

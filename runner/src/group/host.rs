@@ -170,7 +170,8 @@ fn second_version(own: &Path, controllers: Vec<Controller>) -> Result<Place, Gro
         return Ok(place(parent, false));
     }
     Err(GroupError::Unavailable(format!(
-        "limits for all commands together (--memory, --pids, --cpus) need a control group, and this user may not make one in {}. Start \
+        "limits for all commands together (--memory, --pids, --cpus) need a control group, and this user may not make one in \
+         {}. Start \
          the runner as a service (install-service), or with: systemd-run --user --scope -p Delegate=yes sandbridge-runner …",
         own.display()
     )))
@@ -209,7 +210,9 @@ impl Place {
 
 fn none_here(controller: Controller) -> GroupError {
     GroupError::Unavailable(format!(
-        "this machine has no control group for {controller} that this user can use (cgroup v1 or v2, mounted and writable), so {controller} cannot be limited for all commands together. Leave the limit out, run the runner as root, or limit the machine or container \
+        "this machine has no control group for {controller} that this user can use (cgroup v1 or v2, mounted and writable), so \
+         {controller} cannot be limited for all commands together. Leave the limit out, run the runner as root, or limit the \
+         machine or container \
          it runs in"
     ))
 }

@@ -286,7 +286,8 @@ pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
     let holds = processes_by(user).is_none_or(|by| by != LimitsBy::None || limits.by == Some(LimitsBy::None));
     if limits.pids.is_some_and(|pids| pids != 0) && !holds {
         return unsupported(
-            "nothing on this machine limits the processes of commands that run as root (--pids): that takes a control group, or Linux 6.14 and a PID namespace. Leave the limit out, or let commands run as another user (--run-as-default)",
+            "nothing on this machine limits the processes of commands that run as root (--pids): that takes a control group, or \
+             Linux 6.14 and a PID namespace. Leave the limit out, or let commands run as another user (--run-as-default)",
         );
     }
     // The calling thread's own number, in whichever namespace.

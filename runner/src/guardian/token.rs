@@ -116,7 +116,10 @@ fn split(arguments: &[OsString], option: &[u8]) -> io::Result<Option<(OsString, 
 /// Replaces this process by itself without the token among its arguments; returns only when that failed.
 fn execute_again(token: &OsStr, mut arguments: Vec<OsString>) -> io::Error {
     if token.len() > TOKEN_BYTES || token.to_str().is_none() {
-        return io::Error::new(io::ErrorKind::InvalidInput, "the token is not in the format of a server's token");
+        return io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the token is not in the format of a server's token",
+        );
     }
     let mut replace = || -> io::Result<io::Error> {
         let (_file, option) = hide(TOKEN_DESCRIPTOR, token.as_bytes())?;

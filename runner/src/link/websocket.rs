@@ -252,7 +252,8 @@ fn distrust(error: &std::io::Error) -> Option<String> {
     let refused = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     matches!(refused, rustls::Error::InvalidCertificate(_)).then(|| {
         format!(
-            "the server's certificate is not trusted ({refused}): if your network has a certificate authority of its own, pass it with --ca-cert FILE; if not, something on the way may be impersonating the server"
+            "the server's certificate is not trusted ({refused}): if your network has a certificate authority \
+             of its own, pass it with --ca-cert FILE; if not, something on the way may be impersonating the server"
         )
     })
 }

@@ -94,8 +94,10 @@ async fn body(stream: &StreamHandle, idle_ms: u64) -> Result<Vec<u8>, WireError>
         }
         let timeout = Duration::from_millis(idle_ms);
         if tokio::time::timeout(timeout, stream.changed()).await.is_err() {
-            let text =
-                format!("the rest of the request did not arrive within {} s; nothing was asked", timeout.as_secs_f32());
+            let text = format!(
+                "the rest of the request did not arrive within {} s; nothing was asked",
+                timeout.as_secs_f32()
+            );
             return Err(WireError::new(ErrorKind::Io, text));
         }
     }

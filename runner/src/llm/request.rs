@@ -71,7 +71,8 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<HeaderMap, WireErr
         if value.len() > LLM_HEADER_BYTES {
             return Err(invalid("is too long"));
         }
-        let value = HeaderValue::from_str(value).map_err(|_| invalid("has characters that are not allowed in a header"))?;
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| invalid("has characters that are not allowed in a header"))?;
         if map.insert(HeaderName::from_static(known), value).is_some() {
             return Err(invalid("is there twice"));
         }

@@ -45,7 +45,8 @@ impl Proxy {
             // Without user and password, which may stand in it.
             let kind = found.uri().scheme_str().unwrap_or("an unknown one").to_owned();
             return Err(Error::Usage(format!(
-                "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is of the kind {kind}; only http:// is supported. Name another one, or bypass it with NO_PROXY={}",
+                "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is of the kind {kind}; only \
+                 http:// is supported. Name another one, or bypass it with NO_PROXY={}",
                 host.trim_matches(['[', ']'])
             )));
         };

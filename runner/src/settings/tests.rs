@@ -176,7 +176,7 @@ fn files_that_are_none_are_passed_over_and_told() {
     assert!(!desk.copy("npm").unwrap().is_copied);
     fresh();
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-    assert!(desk.copy("npm").unwrap().detail.contains("sensible size"));
+    assert!(desk.copy("npm").unwrap().detail.contains("not a regular file"));
     fresh();
     for content in
         [vec![b'x'; SETTINGS_FILE_BYTES as usize + 1], b"registry=\xff\n".to_vec(), b"a\0b".to_vec()]

@@ -50,7 +50,10 @@ impl Spawners {
             if lacking.is_empty() {
                 return Ok(Arc::new(started));
             }
-            let reason = format!("the profile {profile} lacks layers that other profiles have: {}", lacking.join(", "));
+            let reason = format!(
+                "the profile {profile} lacks layers that other profiles have: {}",
+                lacking.join(", ")
+            );
             Err(SpawnError::Confinement(io::Error::other(reason)))
         };
         match self.cells.iter().find(|(known, _)| *known == profile) {

@@ -119,7 +119,8 @@ fn start(ground: &Ground, policy: &ConfinePolicy, request: &SpawnRequest, size: 
     let terminal = confine::apply_on_terminal(policy, kill::mark_key(), ground, size)
         .map_err(SpawnError::system("set up a terminal"))?;
     let place = Place::inside(ground.profile(), policy, ground.home(), ground.path())?;
-    let side = || terminal.slave.try_clone().map_err(SpawnError::system("duplicate the terminal's descriptor"));
+    let side =
+        || terminal.slave.try_clone().map_err(SpawnError::system("duplicate the terminal's descriptor"));
     let ends = Ends { stdin: Some(side()?), stdout: side()?, stderr: Some(side()?), is_terminal: true };
     let child = place.start(request, &ends)?;
     Ok((child, terminal))

@@ -249,7 +249,9 @@ impl Answer {
         match header(VERSION_HEADER) {
             Some(found) if found == wanted => Ok(self),
             Some(found) => Err(format!("the server hands out version {found} but announced {wanted}")),
-            None => Err("the download has no version, so it does not come from a Sandbridge server".to_owned()),
+            None => {
+                Err("the download has no version, so it does not come from a Sandbridge server".to_owned())
+            }
         }
     }
 

@@ -105,7 +105,11 @@ impl Failed {
 impl std::fmt::Display for Failed {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { version, reason } = self;
-        write!(formatter, "the update to {version} failed: {reason}; the runner stays at version {}", version::OWN)
+        write!(
+            formatter,
+            "the update to {version} failed: {reason}; the runner stays at version {}",
+            version::OWN
+        )
     }
 }
 

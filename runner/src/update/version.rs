@@ -90,10 +90,10 @@ mod tests {
         for (script, expected) in [
             ("echo sandbridge-runner 1.2.3", Ok("1.2.3")),
             ("echo sandbridge-runner 1.2.3; sleep 100 &", Ok("1.2.3")),
-            ("echo sandbridge-runner 1.2.3; exit 1", Err("no runner")),
-            ("echo hello", Err("no runner")),
-            ("echo sandbridge-runner 1.2.3 and more", Err("no runner")),
-            ("kill -9 $$", Err("no runner")),
+            ("echo sandbridge-runner 1.2.3; exit 1", Err("not a runner")),
+            ("echo hello", Err("not a runner")),
+            ("echo sandbridge-runner 1.2.3 and more", Err("not a runner")),
+            ("kill -9 $$", Err("not a runner")),
         ] {
             let program = directory.path().join("program");
             std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -63,7 +63,8 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
     words.push_str(match (sealed_with, has_key) {
         (SealedWith::Nothing, _) | (SealedWith::File, true) => "",
         (SealedWith::File, false) => {
-            "; the keys of models in it can be decrypted only with the sandbridge.key of the server it was made on: put that beside the \
+            "; the keys of models in it can be decrypted only with the sandbridge.key of the server it was made on: put that \
+             beside the \
              database, or start once with --forget-sealed-keys"
         }
         (SealedWith::Passphrase, _) => {
@@ -119,6 +120,7 @@ fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<Pat
         }
         Ok(is_there)
     });
-    let is_there = moved.with_context(|| format!("cannot keep the database that is there as {}", kept.display()))?;
+    let is_there =
+        moved.with_context(|| format!("cannot keep the database that is there as {}", kept.display()))?;
     Ok(is_there.then_some(kept))
 }

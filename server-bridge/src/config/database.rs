@@ -10,7 +10,8 @@ use super::ConfigError;
 /// The option that names a database.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct DatabaseArgs {
-    /// Keep everything in a PostgreSQL database, postgres://USER@HOST/DATABASE; give a password in SANDBRIDGE_DATABASE or in ~/.pgpass, because other users can see arguments [default: the file sandbridge.db in the home directory]
+    /// Keep everything in a PostgreSQL database, postgres://USER@HOST/DATABASE; give a password in SANDBRIDGE_DATABASE or in
+    /// ~/.pgpass, because other users can see arguments [default: the file sandbridge.db in the home directory]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
 }

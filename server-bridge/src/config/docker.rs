@@ -30,7 +30,8 @@ pub struct DockerArgs {
     /// Processes and threads of a container [default: 512]
     #[arg(long, value_name = "NUMBER")]
     pub docker_pids: Option<String>,
-    /// Network that containers join: own (one for each user, isolated from the others), none, or one that was made with `docker network create` and that all share [default: own]
+    /// Network that containers join: own (one for each user, isolated from the others), none, or one that was made with `docker
+    /// network create` and that all share [default: own]
     #[arg(long, value_name = "own|none|NAME")]
     pub docker_network: Option<String>,
     /// Private addresses for users' own networks, 16 addresses for each network [default: 10.213.0.0/16]
@@ -53,7 +54,8 @@ pub struct DockerArgs {
     /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 never does [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
-    /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of the server's own container do not show it; may be repeated
+    /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of
+    /// the server's own container do not show it; may be repeated
     #[arg(long, value_name = "CONTAINER_DIR=HOST_DIR")]
     pub docker_path_map: Vec<String>,
 }
@@ -206,9 +208,7 @@ fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
         Some((inside, outside)) if inside.starts_with('/') && outside.starts_with('/') => {
             Ok((inside.into(), outside.into()))
         }
-        _ => {
-            Err("use CONTAINER_DIR=HOST_DIR, both absolute, such as /data=/srv/sandbridge".to_owned())
-        }
+        _ => Err("use CONTAINER_DIR=HOST_DIR, both absolute, such as /data=/srv/sandbridge".to_owned()),
     }
 }
 

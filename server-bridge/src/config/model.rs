@@ -40,7 +40,8 @@ pub struct ModelArgs {
     /// The fallback if the model is unavailable: vanguard, balance, swift, or a name
     #[arg(long, value_name = "TIER|NAME")]
     pub llm_fallback: Option<String>,
-    /// What a model's tokens cost, in dollars per million read and written and, optionally, read from and put into its cache; may be repeated
+    /// What a model's tokens cost, in dollars per million read and written and, optionally, read from and put into its cache;
+    /// may be repeated
     #[arg(long, value_name = "NAME=IN/OUT[/CACHED[/CACHING]]")]
     pub llm_price: Vec<String>,
     /// How many tokens the model may answer with at once [default: 16384]

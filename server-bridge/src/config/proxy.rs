@@ -8,7 +8,8 @@ use crate::web::forwarded::{NETWORK_RULE, TrustedProxies};
 /// The flags of proxies.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ProxyArgs {
-    /// Addresses or networks of proxies whose X-Forwarded-For and Forwarded headers are trusted, separated by commas; may be repeated
+    /// Addresses or networks of proxies whose X-Forwarded-For and Forwarded headers are trusted, separated by commas; may be
+    /// repeated
     #[arg(long, value_name = "CIDR")]
     pub trusted_proxy: Vec<String>,
     /// Whether the trusted proxies begin each connection with a PROXY header: on or off [default: off]
@@ -89,7 +90,9 @@ mod tests {
                 .unwrap_err()
                 .contains("trusted_proxy cannot be \"10.0.0.0/99\"")
         );
-        assert!(load(&["0.0.0.0/0"], None, &[]).unwrap_err().contains("not a network that holds every address"));
+        assert!(
+            load(&["0.0.0.0/0"], None, &[]).unwrap_err().contains("not a network that holds every address")
+        );
         assert!(load(&[], Some("on"), &[]).unwrap_err().contains("trusted_proxy"));
         assert!(load(&["10.0.0.1"], Some("v2"), &[]).unwrap_err().contains("on or off"));
     }

@@ -185,7 +185,8 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
 /// Tries the key, and keeps it where it works. The model's name, or why not.
 async fn add(server: &OwnServer, user: &User, settings: &Settings, key: &str) -> Result<String, String> {
     let provider = provider(key, settings.value("llm_provider").as_deref()).ok_or(
-        "that does not look like a key of Anthropic (sk-ant-…) or OpenAI (sk-…); for another provider set SANDBRIDGE_LLM_PROVIDER and \
+        "that does not look like a key of Anthropic (sk-ant-…) or OpenAI (sk-…); for another provider set \
+         SANDBRIDGE_LLM_PROVIDER and \
          SANDBRIDGE_LLM_BASE_URL",
     )?;
     let subscription = Subscription {

@@ -137,7 +137,9 @@ impl Caller {
         state.audit(Some(&self.user.name), "key.use", None, &asked, "forbidden").await;
         let (name, scope) = (&key.name, key.scope.as_str());
         let message = match key.scope {
-            KeyScope::Full => format!("an API key may not do this, and {name:?} is one; log in and do it yourself"),
+            KeyScope::Full => {
+                format!("an API key may not do this, and {name:?} is one; log in and do it yourself")
+            }
             KeyScope::Exec | KeyScope::Read => {
                 format!(
                     "the key {name:?} is for {scope} only; make one with another scope (`sandbridge key add`)"

@@ -13,7 +13,8 @@ use ipnet::{IpNet, Ipv4Net};
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// What the networks of proxies may be.
-pub const NETWORK_RULE: &str = "use addresses or networks of proxies, such as 10.0.0.7 or 10.0.0.0/8, with commas between them, and not a network that holds every address";
+pub const NETWORK_RULE: &str = "use addresses or networks of proxies, such as 10.0.0.7 or 10.0.0.0/8, with commas between them, \
+    and not a network that holds every address";
 
 /// The proxies whose word is believed.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +90,8 @@ impl TrustedProxies {
         let forwards = headers.contains_key(&X_FORWARDED_FOR) || headers.contains_key(FORWARDED);
         if self.networks.is_empty() && may_be_ours && forwards && !IS_SAID.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "requests come from {peer} on behalf of others; if that is your proxy, start the server with --trusted-proxy {peer}, so that \
+                "requests come from {peer} on behalf of others; if that is your proxy, start the server with --trusted-proxy \
+                 {peer}, so that \
                  wrong passwords of one client do not count for all"
             );
         }

@@ -55,7 +55,7 @@ fn a_configuration_file_that_is_no_json_is_named() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("config.json"), "{listen").unwrap();
     let error = Config::load(args("127.0.0.1:0"), Some(home.path())).unwrap_err().to_string();
-    assert!(error.contains("config.json") && error.contains("no JSON object"), "{error}");
+    assert!(error.contains("config.json") && error.contains("not a JSON object"), "{error}");
 }
 
 #[tokio::test]

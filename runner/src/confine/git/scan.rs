@@ -91,7 +91,9 @@ impl<'a> Scan<'a> {
     pub(super) fn run(mut self) {
         if self.root == Path::new("/") {
             // Nothing is mounted for it either, and all kinds of file systems would be searched.
-            return self.found.gaps.push("the workspace is the whole machine, which is not searched for repositories".to_owned());
+            return self.found.gaps.push(
+                "the workspace is the whole machine, which is not searched for repositories".to_owned(),
+            );
         }
         self.look_through();
         self.look_through_rebuilt();

@@ -100,10 +100,12 @@ impl Repository {
         let git = self.path.display().to_string();
         match self.open_up() {
             Ok(false) => {}
-            Ok(true) => told.push(format!("{git} was closed to git, and its earlier permissions are restored")),
-            Err(error) => {
-                told.push(format!("{git} is closed to git, and its earlier permissions could not be restored: {error}"))
+            Ok(true) => {
+                told.push(format!("{git} was closed to git, and its earlier permissions are restored"))
             }
+            Err(error) => told.push(format!(
+                "{git} is closed to git, and its earlier permissions could not be restored: {error}"
+            )),
         }
         match self.head_is_fine() {
             Ok(()) => {}
@@ -356,7 +358,10 @@ mod tests {
             let before = mode(&place);
             fs::set_permissions(&place, fs::Permissions::from_mode(0o000)).unwrap();
             let told = watch.look();
-            assert!(matches!(&told[..], [one] if one.contains("earlier permissions are restored")), "{name}: {told:?}");
+            assert!(
+                matches!(&told[..], [one] if one.contains("earlier permissions are restored")),
+                "{name}: {told:?}"
+            );
             assert_eq!(mode(&place), before, "{name}");
         }
     }

@@ -187,7 +187,8 @@ fn unreached(uri: &Uri, error: &io::Error) -> WireError {
 
 fn private(host: &str) -> WireError {
     let text = format!(
-        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses only. If you do mean this host, fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
+        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses only. If you do \
+         mean this host, fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
     );
     WireError::new(ErrorKind::SandboxDenied, text)
 }

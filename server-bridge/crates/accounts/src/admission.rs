@@ -62,7 +62,8 @@ pub enum TokenRefused {
     TakesNoToken(String),
     /// The token was for one use and is used.
     #[error(
-        "this enrolment token was already used; if that was not you, run `sandbridge runner revoke {0}`; for another token, run `sandbridge runner rotate {0}`"
+        "this enrolment token was already used; if that was not you, run `sandbridge runner revoke {0}`; for another token, run \
+         `sandbridge runner rotate {0}`"
     )]
     Used(String),
     /// The token was for one use and nobody showed it in time.

@@ -86,9 +86,7 @@ impl Access {
         match self {
             Self::Privileged => Some("running as the machine's privileged user needs approval each time"),
             Self::Settings => Some("a setting reaches beyond this chat, so it needs approval each time"),
-            Self::Remember => {
-                Some("memory reaches beyond this chat, so it needs approval each time")
-            }
+            Self::Remember => Some("memory reaches beyond this chat, so it needs approval each time"),
             Self::Read | Self::Edit | Self::Run | Self::End | Self::Web | Self::Download => None,
         }
     }

@@ -229,7 +229,10 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 
 /// The server said something that this version does not understand.
 pub(super) fn nonsense() -> Failure {
-    Failure::other("protocol", "the server's answer is not understood; are client and server the same version?")
+    Failure::other(
+        "protocol",
+        "the server's answer is not understood; are client and server the same version?",
+    )
 }
 
 /// The innermost reason, which says most.

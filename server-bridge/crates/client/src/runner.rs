@@ -17,7 +17,8 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "runner")]
 pub(crate) enum RunnerCommand {
-    /// Add a runner: prints the line to paste on its machine, with a one-use token: the first machine that uses it gets a token of its own
+    /// Add a runner: prints the line to paste on its machine, with a one-use token: the first machine that uses it gets a token
+    /// of its own
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,

@@ -188,7 +188,10 @@ impl Session {
         self.write().map_err(|error| {
             Failure::other(
                 "io",
-                format!("cannot write {}: {error}; check that its folder belongs to you", self.path.display()),
+                format!(
+                    "cannot write {}: {error}; check that its folder belongs to you",
+                    self.path.display()
+                ),
             )
         })
     }

@@ -28,7 +28,10 @@ impl Ending {
         } else if outcome.code.is_some() {
             (ExecStatus::Exited, None)
         } else {
-            (ExecStatus::Lost, Some("the runner did not report how the command ended; run it again".to_owned()))
+            (
+                ExecStatus::Lost,
+                Some("the runner did not report how the command ended; run it again".to_owned()),
+            )
         };
         let outcome = ExecOutcome {
             status,

@@ -82,7 +82,9 @@ pub fn ensure(home: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         // Some file systems, like /proc, say "not found" of what may not be made.
         Err(error) if error.kind() == io::ErrorKind::NotFound => match parent(home) {
-            parent if parent.exists() => return Err(unusable(io::Error::other("nothing can be created there"))),
+            parent if parent.exists() => {
+                return Err(unusable(io::Error::other("nothing can be created there")));
+            }
             parent => return Err(Error::NoParent { home: home.to_owned(), parent: parent.to_owned() }),
         },
         Err(error) => return Err(unusable(error)),

@@ -22,8 +22,8 @@ struct Entry {
 /// # Errors
 /// [`Error::Nonsense`]: it is no such list.
 pub(crate) fn read_listing(body: &[u8]) -> Result<Vec<String>, Error> {
-    let (Listed::Wrapped { data } | Listed::Bare(data)) =
-        serde_json::from_slice(body).map_err(|_| Error::Nonsense("something that is not a list of models"))?;
+    let (Listed::Wrapped { data } | Listed::Bare(data)) = serde_json::from_slice(body)
+        .map_err(|_| Error::Nonsense("something that is not a list of models"))?;
     Ok(data.into_iter().map(|entry| entry.id).collect())
 }
 

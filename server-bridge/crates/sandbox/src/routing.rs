@@ -193,7 +193,9 @@ fn local_target(local: &LocalPolicy, user: &User) -> Result<Target, RouteError> 
     }
     let why = match local {
         LocalPolicy::Off => "this server does not allow them; choose a runner with `sandbridge use NAME`",
-        LocalPolicy::Admins => "only its administrators may run them; choose a runner with `sandbridge use NAME`",
+        LocalPolicy::Admins => {
+            "only its administrators may run them; choose a runner with `sandbridge use NAME`"
+        }
         LocalPolicy::Names(_) => {
             "you are not among the users who may run them; choose a runner with `sandbridge use NAME`"
         }

@@ -124,7 +124,8 @@ pub enum Error {
     },
     /// The database was copied to another one, which took its place.
     #[error(
-        "the database was copied to {to}, which has been used in its place since then; name that one (--database), or copy it back with \
+        "the database was copied to {to}, which has been used in its place since then; name that one (--database), or copy it \
+         back with \
          `sandbridge store copy`"
     )]
     Moved {

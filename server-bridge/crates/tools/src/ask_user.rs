@@ -24,7 +24,9 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "AskUser";
-    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Use it only for what you cannot find out yourself and what makes a difference: a choice that is theirs, where something secret is kept, a doubt about what they want.";
+    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Use it only for what you cannot find \
+        out yourself and what makes a difference: a choice that is theirs, where something secret is kept, a doubt about what \
+        they want.";
     // A question at a time.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
@@ -49,7 +51,8 @@ impl TypedTool for Arguments {
             None => Outcome {
                 is_error: true,
                 ..Outcome::done(
-                    "Nobody answered. Go on with what is safest, and say what you assumed; or end here and say what you need to know.",
+                    "Nobody answered. Go on with what is safest, and say what you assumed; or end here and say what you need to \
+                     know.",
                 )
             },
         })

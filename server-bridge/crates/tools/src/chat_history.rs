@@ -35,7 +35,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "ChatHistory";
-    const DESCRIPTION: &'static str = "Finds messages in this user's chats, including earlier chats, by words and time, the latest first. Use it when the user refers to something that was said before.";
+    const DESCRIPTION: &'static str = "Finds messages in this user's chats, including earlier chats, by words and time, the \
+        latest first. Use it when the user refers to something that was said before.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

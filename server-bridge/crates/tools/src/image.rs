@@ -48,9 +48,7 @@ pub(super) fn shown(content: &[u8]) -> Option<Result<(String, Content), String>>
     } else if width == 0 || height == 0 || !is_whole {
         Err(format!("it begins like {media_type} but is damaged"))
     } else if width.max(height) > IMAGE_SIDE_PIXELS {
-        Err(format!(
-            "the image has {width}×{height} pixels; {IMAGE_SIDE_PIXELS} a side at most can be shown"
-        ))
+        Err(format!("the image has {width}×{height} pixels; {IMAGE_SIDE_PIXELS} a side at most can be shown"))
     } else {
         let data = Bytes::copy_from_slice(content);
         let text = format!("{media_type}, {width}×{height} pixels, {} bytes", content.len());

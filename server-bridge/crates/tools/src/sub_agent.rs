@@ -34,7 +34,8 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
 with the same permissions, and answers with its last words. Use it for work that needs much reading and has a short result, \
-and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to know, and what its answer must contain.";
+and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to \
+know, and what its answer must contain.";
     // What it does is asked for where it is done.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::SubAgents)

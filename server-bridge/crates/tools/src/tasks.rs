@@ -35,7 +35,8 @@ impl TypedTool for Status {
     type Services = Services;
 
     const NAME: &'static str = "task_status";
-    const DESCRIPTION: &'static str = "Shows the state of a task, or of all tasks: those of this chat or, outside a chat, all of the user's.";
+    const DESCRIPTION: &'static str = "Shows the state of a task, or of all tasks: those of this chat or, outside a chat, all \
+        of the user's.";
     const RULES: Rules = Rules::of(Access::Read).without_machine().for_programs_as(Self::NAME);
 
     fn output_schema() -> Option<Value> {
@@ -102,7 +103,8 @@ impl TypedTool for Read {
 
     const NAME: &'static str = "task_read";
     const DESCRIPTION: &'static str = "Reads a task's output so far: in a chat its beginning and its end, and with offset or limit that \
-part of it; outside a chat always a part, from the first byte on if there is no offset. Each part says where to read on. Output is kept \
+part of it; outside a chat always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
+is kept \
 until 10 minutes after the end.";
     const RULES: Rules = Rules::of(Access::Read).at_its_own_place().for_programs_as(Self::NAME);
 

@@ -19,7 +19,8 @@ impl TypedTool for ListRunners {
 
     const NAME: &'static str = "list_runners";
     const DESCRIPTION: &'static str = "Lists the user's runners: their names, whether they are online, which one is active, and what \
-machine each is. Other places are __docker__ (a container of the user's own on the server, if its administrator allows it) and none (the \
+machine each is. Other places are __docker__ (a container of the user's own on the server, if its administrator allows it) and \
+none (the \
 server itself).";
     const RULES: Rules = Rules::of(Access::Read).without_machine().for_programs();
 

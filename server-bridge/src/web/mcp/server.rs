@@ -21,7 +21,8 @@ use crate::web::state::AppState;
 
 /// What a model reads before it begins.
 const INSTRUCTIONS: &str = "Sandbridge runs commands and works on files on machines that its user chose, their runners. Every tool \
-that works on a machine takes an optional `runner`; without it the user's active one is used, and never another. list_runners lists them. Paths are relative to the runner's workspace, or absolute within it. Commands that take longer than a few \
+that works on a machine takes an optional `runner`; without it the user's active one is used, and never another. list_runners \
+lists them. Paths are relative to the runner's workspace, or absolute within it. Commands that take longer than a few \
 minutes, servers and watchers belong in task_start.";
 
 /// The tools for any caller: each request brings its caller along.

@@ -32,8 +32,7 @@ Results that were put aside or masked and may be needed again: each by its id (l
 Results that are not named here can no longer be read. Keep those of an earlier summary that still matter.";
 
 /// How the summary begins.
-const HEAD: &str =
-    "[The conversation so far, as a summary that you wrote; the messages themselves are no longer shown.]\n\n";
+const HEAD: &str = "[The conversation so far, as a summary that you wrote; the messages themselves are no longer shown.]\n\n";
 
 /// What is said behind it where the user's last message went with the rest.
 const QUOTE: &str = "\n\n[The last message of the user, word for word:]\n";

@@ -170,7 +170,8 @@ impl Ground {
             target: Some(visible::line(&self.absolute(&target.file.path))),
             parts,
             always: Some(format!(
-                "every change of a file on {machine}, in this chat; after one, a command that was always allowed needs approval again"
+                "every change of a file on {machine}, in this chat; after one, a command that was always allowed needs approval \
+                 again"
             )),
             ..self.proposal(effect)
         };

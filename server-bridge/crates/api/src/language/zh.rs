@@ -207,7 +207,10 @@ pub(super) const TABLE: &[Row] = &[
         "此会话、今天及最近 30 天的词元用量和费用",
     ),
     ("show what is remembered about you", "显示记住的关于你的内容"),
-    ("forget one of them; open chats that know it already keep it", "忘记其中一项；已获知该内容的会话仍会保留它"),
+    (
+        "forget one of them; open chats that know it already keep it",
+        "忘记其中一项；已获知该内容的会话仍会保留它",
+    ),
     ("stop what runs in this chat", "停止此会话中正在运行的内容"),
     ("list this chat's background commands", "列出此会话的后台命令"),
     ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),

@@ -45,7 +45,9 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
             for other in &chain.others {
                 text.push_str(&format!("\nWhen it is unavailable, {} answers.", other.origin()));
             }
-            text.push_str("\n\n/models lists what you can choose; /model NAME or /model TIER changes it here.");
+            text.push_str(
+                "\n\n/models lists what you can choose; /model NAME or /model TIER changes it here.",
+            );
             context.notice(&text).await
         }
         Err(error) => refused(context, error).await,
@@ -93,7 +95,9 @@ fn lines(known: &Known, here: Option<&str>) -> String {
             text.push_str(&format!("  fallback: {fallback}\n"));
         }
     }
-    text.push_str("\n/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL chooses one for this chat.");
+    text.push_str(
+        "\n/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL chooses one for this chat.",
+    );
     text
 }
 

@@ -156,7 +156,9 @@ impl Subscription {
     /// As for [`Subscription::check`].
     pub(crate) fn check_place(&self, reach: Reach) -> Result<()> {
         match (&self.runner, &self.base_url) {
-            (Some(_), Some(_)) => refuse("give a runner or an address, not both: a runner knows its endpoint's address"),
+            (Some(_), Some(_)) => {
+                refuse("give a runner or an address, not both: a runner knows its endpoint's address")
+            }
             (Some(_), None) => Ok(()),
             (None, _) => Ok(check_address(self.address(), reach)?),
         }

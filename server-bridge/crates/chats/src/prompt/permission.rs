@@ -25,7 +25,8 @@ impl PromptPart for Permission {
 fn text(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => {
-            "Plan mode: look, but change nothing. Files cannot be written, and commands run with a read-only workspace; what they write elsewhere is gone when they end. Say what you would do."
+            "Plan mode: look, but change nothing. Files cannot be written, and commands run with a read-only workspace; what \
+             they write elsewhere is gone when they end. Say what you would do."
         }
         Mode::Ask => {
             "Ask mode: the user is asked before a file is changed or a command runs. Ask for little, and for what matters."

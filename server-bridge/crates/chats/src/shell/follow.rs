@@ -129,8 +129,10 @@ impl Run {
     }
 
     async fn note_absence(&mut self, place: &str) {
-        self.document.error =
-            Some(format!("{place} is not connected right now; the command goes on there, and its output continues here once it is back"));
+        self.document.error = Some(format!(
+            "{place} is not connected right now; the command goes on there, and its output continues here once it is \
+             back"
+        ));
         self.show_so_far().await;
     }
 

@@ -153,7 +153,7 @@ async fn a_cancel_after_a_restart_reaches_the_command_before_and_after_its_runne
             next.take_over(&mut runner, "laptop").await;
             next.told_running(id).await;
         }
-        assert!(next.ask("/cancel").await.text.contains("was told to stop"));
+        assert!(next.ask("/cancel").await.text.contains("is being stopped"));
         if !is_back {
             next.take_over(&mut runner, "laptop").await;
         }

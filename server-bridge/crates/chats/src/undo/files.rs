@@ -100,10 +100,7 @@ impl Restore<'_> {
         };
         let store = &self.service.store;
         let Some(content) = store.checkpoint_content(self.user.id, self.chat, sha256).await? else {
-            return Err(Error::refused(
-                "conflict",
-                "The content to restore is no longer kept; try again.",
-            ));
+            return Err(Error::refused("conflict", "The content to restore is no longer kept; try again."));
         };
         let options = WriteOptions {
             mode: file.mode.and_then(|mode| u32::try_from(mode).ok()),
@@ -189,7 +186,8 @@ async fn look(sandbox: &Sandbox, path: &str) -> Result<Now, SandboxError> {
 
 fn nothing_done(kind: &'static str, why: &dyn std::fmt::Display) -> Error {
     let text = format!(
-        "Nothing was taken back: {why}. Files can be restored only while their machine is connected; try again when it is back, or take back the \
+        "Nothing was taken back: {why}. Files can be restored only while their machine is connected; try again when it is back, \
+         or take back the \
          conversation alone with /rewind."
     );
     Error::refused(kind, text)

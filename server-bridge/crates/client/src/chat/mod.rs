@@ -124,7 +124,9 @@ fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, 
             Which::Last
         }
         (false, Some(Some(id))) => {
-            return Err(Failure::usage(format!("{id:?} is not a chat's id; `sandbridge chat list` shows them")));
+            return Err(Failure::usage(format!(
+                "{id:?} is not a chat's id; `sandbridge chat list` shows them"
+            )));
         }
     })
 }

@@ -84,8 +84,9 @@ fn place(name: &[u8], whole: &OsStr, on: Option<&str>) -> Result<String, Failure
         Ok(text) if name.iter().all(is_plain) => text,
         Ok(_) | Err(_) => {
             let whole = whole.to_string_lossy();
-            let message =
-                format!("{whole:?} does not begin with a runner's name; for a local file write \"./{whole}\"");
+            let message = format!(
+                "{whole:?} does not begin with a runner's name; for a local file write \"./{whole}\""
+            );
             return Err(Failure::usage(message));
         }
     };

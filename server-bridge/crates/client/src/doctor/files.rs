@@ -54,7 +54,8 @@ pub(super) fn check_static_runner(settings: &Settings, home: &Path) -> Check {
             Check::works("static runner", path.display().to_string())
         }
         (Some(path), _) => {
-            let detail = format!("{} is configured and is not a file (looked in: {looked_at})", path.display());
+            let detail =
+                format!("{} is configured and is not a file (looked in: {looked_at})", path.display());
             Check::missing("static runner", detail, fix)
         }
         (None, _) => {

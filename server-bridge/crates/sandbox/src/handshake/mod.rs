@@ -150,7 +150,9 @@ async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Regist
         }
         leftover_bytes += message.len();
         if leftover_bytes > MAX_LEFTOVER_BYTES {
-            return Err(LinkError::Malformed("no registration within the data that was left over".to_owned()));
+            return Err(LinkError::Malformed(
+                "no registration within the data that was left over".to_owned(),
+            ));
         }
     }
 }

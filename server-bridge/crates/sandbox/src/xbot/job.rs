@@ -148,7 +148,8 @@ impl Job {
 
     pub(super) fn too_large(&self, bytes: u64) -> SandboxError {
         let message = format!(
-            "{bytes} bytes are too many for runner {}: xbot's dialect carries content in one message, which may have {XBOT_CONTENT_BYTES} bytes at most",
+            "{bytes} bytes are too many for runner {}: xbot's dialect carries content in one message, which may have \
+             {XBOT_CONTENT_BYTES} bytes at most",
             self.place
         );
         SandboxError::Remote { kind: ErrorKind::TooLarge, message }

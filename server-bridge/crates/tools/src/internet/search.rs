@@ -67,7 +67,9 @@ pub enum SearchError {
     #[error("it needs an address: --search-base-url with http:// or https://")]
     Address,
     /// It refused.
-    #[error("the search provider answered {0}; the server's administrator should check its key and its quota")]
+    #[error(
+        "the search provider answered {0}; the server's administrator should check its key and its quota"
+    )]
     Refused(reqwest::StatusCode),
     /// What it answered is no answer.
     #[error("the search provider's answer is not understood: {0}")]

@@ -27,7 +27,9 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text or, where it is not UTF-8, as base64; the second one says what part it is, where to read on, and, of a whole file, its SHA-256.";
+    const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text \
+        or, where it is not UTF-8, as base64; the second one says what part it is, where to read on, and, of a whole file, its \
+        SHA-256.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
     fn hint(&self) -> &str {

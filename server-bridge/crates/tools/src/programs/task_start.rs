@@ -32,7 +32,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "task_start";
-    const DESCRIPTION: &'static str = "Starts a command that keeps running in the background, beyond this call and this session: a server, a watcher, a \
+    const DESCRIPTION: &'static str = "Starts a command that keeps running in the background, beyond this call and this \
+        session: a server, a watcher, a \
 long build. Answers with its id for task_status, task_read and task_kill.";
     const RULES: Rules = Rules::of(Access::Run).for_programs();
 

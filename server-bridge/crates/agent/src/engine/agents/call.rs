@@ -129,7 +129,8 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
             }
             Named::Closed => {
                 remark = Some(format!(
-                    "(The earlier sub-agent {name:?} was closed: nobody called it for 30 minutes. This is a new one that knows nothing about it.)"
+                    "(The earlier sub-agent {name:?} was closed: nobody called it for 30 minutes. This is a new one that knows \
+                     nothing about it.)"
                 ));
             }
             Named::Nobody => {}

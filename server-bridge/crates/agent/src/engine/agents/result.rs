@@ -11,7 +11,9 @@ pub(super) fn told(end: &TurnEnd) -> Outcome {
     let words = end.words.as_deref().map(bounded);
     let why = match (end.status, &end.error) {
         (TurnStatus::Done, _) => {
-            return Outcome::done(words.unwrap_or_else(|| "(the sub-agent ended without an answer)".to_owned()));
+            return Outcome::done(
+                words.unwrap_or_else(|| "(the sub-agent ended without an answer)".to_owned()),
+            );
         }
         (_, Some(error)) => error.as_str(),
         (TurnStatus::Cancelled, None) => "the user stopped it",
@@ -42,13 +44,9 @@ mod tests {
         };
         assert_eq!(ended(TurnStatus::Done, None, Some("found it")), Outcome::done("found it"));
         let silent = ended(TurnStatus::Done, None, None);
-        assert!(!silent.is_error && silent.text.contains("without a word"));
+        assert!(!silent.is_error && silent.text.contains("without an answer"));
         let failed = ended(TurnStatus::Failed, Some("offline"), Some("half"));
-        assert!(
-            failed.is_error && failed.text.contains("offline\nIts last words:\nhalf"),
-            "{}",
-            failed.text
-        );
+        assert!(failed.is_error && failed.text.contains("offline\nIts last words:\nhalf"), "{}", failed.text);
         assert!(ended(TurnStatus::Cancelled, None, None).text.contains("the user stopped it"));
         assert!(ended(TurnStatus::Interrupted, None, None).is_error);
     }

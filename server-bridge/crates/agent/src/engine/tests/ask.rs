@@ -143,7 +143,9 @@ async fn another_model_stands_in_for_the_rest_of_the_turn() {
     assert_eq!(end.words.as_deref(), Some("I am two"));
     let models: Vec<String> = world.asked().iter().map(|request| request.model.clone()).collect();
     assert_eq!(models, ["one", "two", "two"], "the first one is not asked again");
-    world.log.came(&["notice ⚠️ server/one: the provider reports that the account is used up", "answer of two"]);
+    world
+        .log
+        .came(&["notice ⚠️ server/one: the provider reports that the account is used up", "answer of two"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,7 +197,7 @@ async fn without_a_model_the_turn_ends_and_says_why() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_and_an_answer_that_is_too_long_end_the_turn_with_what_was_said() {
-    for (stop, why) in [(Stop::Refused, "does not want to"), (Stop::MaxTokens, "cut off at its maximum length")] {
+    for (stop, why) in [(Stop::Refused, "refused to"), (Stop::MaxTokens, "cut off at its maximum length")] {
         let world = World::new(vec![vec![text("well"), ended(stop)]]);
         let end = world.run("hi").await;
         assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Failed, Some("well")));

@@ -116,8 +116,7 @@ async fn a_sub_agent_that_waited_too_long_is_another_one_and_its_parent_is_told_
     let results = world.chat.results();
     assert_eq!(results[..2], ["1 so far", "3 so far"], "it remembers");
     assert!(
-        results[2].starts_with("(The earlier sub-agent \"x\" was closed")
-            && results[2].ends_with("1 so far")
+        results[2].starts_with("(The earlier sub-agent \"x\" was closed") && results[2].ends_with("1 so far")
     );
 }
 

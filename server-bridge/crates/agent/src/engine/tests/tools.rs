@@ -160,9 +160,7 @@ async fn without_a_machine_tools_run_that_need_none_and_the_others_say_why_they_
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     let results = world.chat.results();
     assert_eq!(results[0], "Local of a");
-    assert!(
-        results[1].contains("no machine can be reached (there is no machine), so this tool cannot run")
-    );
+    assert!(results[1].contains("no machine can be reached (there is no machine), so this tool cannot run"));
     assert_eq!((world.log.count("Remote begins"), world.log.count("ask with")), (0, 0));
     // What was said calls them, and a provider refuses calls of tools that it is not told of.
     for asked in world.asked() {

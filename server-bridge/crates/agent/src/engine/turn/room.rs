@@ -13,7 +13,8 @@ use crate::models::{ModelChain, ModelSetup};
 use crate::tool::Beside;
 
 /// What the model is told whose answer was cut off because the window was full.
-const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is now a summary. Go on where you stopped.)";
+const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is now a summary. Go on where \
+    you stopped.)";
 
 impl Turn<'_> {
     /// Compresses a chat in which nothing is under way: there is no answer of the turn to be shown. What the user is told of it,
@@ -112,7 +113,9 @@ impl Turn<'_> {
         if has_tries && self.compress(chain, conversation, progress).await? {
             return Ok(());
         }
-        Err(End::Failed(format!("{why}, and it cannot be compressed any further; begin a new chat with /new")))
+        Err(End::Failed(format!(
+            "{why}, and it cannot be compressed any further; begin a new chat with /new"
+        )))
     }
 
     /// Lets a summary take the place of all but the end, and says so; whether it did. Where it did not, all is as it was.
@@ -153,7 +156,8 @@ impl Turn<'_> {
         conversation.compaction_failed();
         let rounds = COMPRESS_COOL_DOWN_ROUNDS;
         let text = format!(
-            "⚠️ The conversation was not compressed: {why}. Nothing was changed; it is not retried automatically for {rounds} answers."
+            "⚠️ The conversation was not compressed: {why}. Nothing was changed; it is not retried automatically for {rounds} \
+             answers."
         );
         self.display().notice(&text).await?;
         Ok(false)

@@ -295,8 +295,9 @@ impl Turn<'_> {
             Ok(outcome) => Ok((outcome, cancelled.is_cancelled().then_some(End::Cancelled))),
             Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Ok((Outcome::failed(&why), None)),
             Err(Failure::Away { text: why, .. }) => {
-                let end =
-                    End::Failed(format!("{why}; the turn ends here. Send any message to go on when it is back."));
+                let end = End::Failed(format!(
+                    "{why}; the turn ends here. Send any message to go on when it is back."
+                ));
                 Ok((Outcome::failed(&why), Some(end)))
             }
             Err(Failure::Port(error)) => Err(error.into()),

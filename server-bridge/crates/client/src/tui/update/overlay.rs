@@ -133,7 +133,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Delete => delete(state, chat),
         Action::Help => Some(Overlay::Help(0)),
         Action::Quit => {
-            let running = if state.transcript.is_running() { " Running commands go on without you." } else { "" };
+            let running =
+                if state.transcript.is_running() { " Running commands go on without you." } else { "" };
             let unsent = if state.has_unsent() { " Your unsent text is lost." } else { "" };
             confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }

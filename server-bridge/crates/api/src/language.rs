@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(within, "此会话的命令现在发往 laptop。但是：运行器 laptop 已离线");
         assert_eq!(
             zh("The running command or answer is being stopped. The message that waits is answered next."),
-            "正在停止运行中的命令或回答。接下来回答等待中的消息。"
+            "正在停止运行中的命令或回答。接下来将回答等待中的消息。"
         );
     }
 

@@ -31,7 +31,7 @@ export const chat: Room<"chat"> = {
   gap: "… 此处可能缺少部分输出",
   wholeOutput: "完整输出",
   reasoning: "思考过程",
-  reasoningLength: "{{count}} 词",
+  reasoningLength: "{{count}} 个词",
   diagram: "图表，其源代码见下方",
   foreignImage: "图片：{{name}}",
   actions: {

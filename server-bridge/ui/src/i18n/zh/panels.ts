@@ -41,7 +41,7 @@ export const panels: Room<"panels"> = {
     earlier: "更早的 {{size}} 输出未显示",
     followLink: "按住 Ctrl 点击可打开 {{address}}",
     pasteTooLarge: "一次粘贴的内容过多，请改为上传文件。",
-    copyQuestion: "此终端里的程序想把以下文字放入你的剪贴板。",
+    copyQuestion: "此终端里的程序想将以下文字复制到你的剪贴板。",
     copyText: "要复制的文字",
     copyAllow: "允许复制",
     copyRefuse: "拒绝",

@@ -241,7 +241,7 @@ export const settings = {
     thisChat: "In “{{title}}”",
     untitled: "Untitled",
     always: "Always allowed",
-    rules: "An approval given with “always” holds only in its chat, and ends with it.",
+    rules: "An approval given with “always” holds only in its chat, and ends when the chat is deleted.",
     noRules: "Nothing is always allowed.",
     inChat: "In the chat “{{title}}”",
     revoke: "Revoke",

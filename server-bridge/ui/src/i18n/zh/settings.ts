@@ -249,7 +249,7 @@ export const settings: Room<"settings"> = {
     revoke: "撤销",
     revokeName: "撤销对 {{tool}} 的允许",
     revokeQuestion: "在“{{title}}”中再次使用 {{tool}} 的这一操作时重新询问？",
-    modes: { plan: "计划", ask: "询问", "auto-edit": "自动编辑", full: "完全" },
+    modes: { plan: "计划", ask: "询问", "auto-edit": "自动编辑", full: "完全自动" },
     hints: {
       plan: "只查看，不做任何改动",
       ask: "修改文件或运行命令前询问",

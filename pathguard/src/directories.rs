@@ -1,4 +1,4 @@
-//! Making folders, and moving things.
+//! Creating folders, and renaming.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -12,13 +12,13 @@ use crate::root::Place;
 use crate::{Error, Kind, Result, Root, path};
 
 impl Root {
-    /// Makes a directory and all that is missing on the way; one that exists is fine and keeps its mode.
+    /// Creates a directory and any missing parents; an existing one is fine and keeps its mode.
     ///
     /// `mode` is less the umask; set-user-id, set-group-id and sticky bits are stripped.
     ///
     /// # Errors
-    /// `EscapesRoot` (nothing was created outside), `NotADirectory`, `AlreadyExists` where a dangling symbolic
-    /// link stands, `NotFound` if a directory vanishes meanwhile, and the other errors of resolution.
+    /// `EscapesRoot` (nothing was created outside), `NotADirectory`, `AlreadyExists` for a dangling symbolic link,
+    /// `NotFound` if a directory vanishes meanwhile, and the other errors of resolution.
     pub fn mkdir_all(&self, path: impl AsRef<Path>, mode: u32) -> Result<()> {
         self.make_directories(self.relative(path.as_ref())?, mode)
     }
@@ -39,13 +39,13 @@ impl Root {
         Ok(())
     }
 
-    /// Makes one directory in an open one; who makes it first does not matter.
+    /// Creates one directory in an open one; it does not matter if another process creates it first.
     fn make_directory(&self, above: &OwnedFd, prefix: &Path, name: &OsStr, mode: Mode) -> Result<OwnedFd> {
         self.may_change(above, name)?;
         match rustix::fs::mkdirat(above, name, mode) {
             Ok(()) => self.directory(prefix),
             Err(Errno::EXIST) => match self.directory(prefix) {
-                Err(Error::NotFound) => Err(Error::AlreadyExists), // a link that dangles
+                Err(Error::NotFound) => Err(Error::AlreadyExists), // a dangling link
                 other => other,
             },
             Err(errno) => Err(errno.into()),
@@ -74,7 +74,7 @@ impl Root {
     }
 }
 
-/// A trailing slash promises a directory; a link to one is not one.
+/// A trailing slash requires a directory; a link to one does not count.
 pub(crate) fn require_directory(place: &Place) -> Result<()> {
     match place.metadata()?.kind {
         Kind::Directory => Ok(()),

@@ -9,31 +9,31 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a guarded operation was refused or failed.
 ///
-/// Messages hold neither the path nor what it resolved to, so they can be shown to anyone.
+/// Messages contain neither the path nor its target, so they can be shown to anyone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal whether anything is there.
+    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal if anything exists there.
     #[error("path escapes the workspace")]
     EscapesRoot,
-    /// Nothing is there.
+    /// Nothing exists there.
     #[error("no such file or directory")]
     NotFound,
-    /// Something is there already.
+    /// Something exists there already.
     #[error("it exists already")]
     AlreadyExists,
     /// The operating system refuses this user.
     #[error("permission denied")]
     PermissionDenied,
-    /// A directory is needed and something else is there.
+    /// A directory is required, but it is something else.
     #[error("not a directory")]
     NotADirectory,
-    /// A file is needed and a directory is there.
+    /// A file is required, but it is a directory.
     #[error("it is a directory")]
     IsADirectory,
     /// A directory that is to be removed or replaced has entries.
     #[error("the directory is not empty")]
     DirectoryNotEmpty,
-    /// A regular file is needed and a FIFO, socket or device is there.
+    /// A regular file is required, but it is a FIFO, socket or device.
     #[error("it is a FIFO, socket or device, not a regular file")]
     SpecialFile,
     /// The path is longer than 4,095 bytes, or a component than 255.
@@ -42,7 +42,7 @@ pub enum Error {
     /// More than 40 symbolic links, a loop, or one of the kernel's magic links.
     #[error("too many levels of symbolic links")]
     TooManySymlinks,
-    /// The path cannot mean what the operation needs; the text says why.
+    /// The path is invalid for the operation; the text has the reason.
     #[error("invalid path: {0}")]
     InvalidPath(&'static str),
     /// The file has more than one hard link and [`HardLinks::Refuse`](crate::HardLinks::Refuse) holds.
@@ -66,10 +66,10 @@ pub enum Error {
     /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels below where a walk began.
     #[error("it is nested too deeply (at most 128 directories)")]
     TooDeep,
-    /// An archive is malformed, or holds what is not taken out of one; the text says what.
+    /// An archive is malformed, or contains something that is not extracted; the text names it.
     #[error("the archive cannot be used: {0}")]
     Archive(&'static str),
-    /// An archive or a tree is larger than what is moved at once; the text says in what way.
+    /// An archive or a tree exceeds a limit; the text names the limit.
     #[error("too large: {0}")]
     TooLarge(&'static str),
     /// Any other error of the operating system, by its number.
@@ -78,7 +78,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Translates an error of a cap-std resolution, which marks an escape by a denial without a number.
+    /// Translates an error of a cap-std resolution, which reports an escape as a denial without a number.
     pub(crate) fn from_guarded(error: &io::Error) -> Self {
         match error.raw_os_error() {
             None if error.kind() == io::ErrorKind::PermissionDenied => Self::EscapesRoot,

@@ -21,15 +21,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What a path is
+//! # Paths
 //! Bytes, relative to the root, or absolute below it (as the root was given, or its canonical form); `.` is
-//! the root. `..` and symbolic links may wander as long as they stay below the root at every step. An
-//! absolute symbolic link is refused even where it points back inside: its text means another place in a
-//! container or after the workspace has moved. Whether something exists outside never shows: a link to an
-//! existing file and one to a missing file answer the same [`Error::EscapesRoot`].
+//! the root. `..` and symbolic links are fine as long as they stay below the root at every step. An absolute symbolic link
+//! is refused even where it points back inside: its text means another place in a container or after the workspace has
+//! moved. The existence of files outside is never revealed: a link to an existing file and one to a missing file give the
+//! same [`Error::EscapesRoot`].
 //!
-//! # Where what is
-//! | module | what |
+//! # Modules
+//! | module | holds |
 //! |---|---|
 //! | `root` | [`Root`]: the handle; guarded resolution, the only place that takes a path apart from its handle |
 //! | `path` | the grammar of paths, before any system call |
@@ -39,8 +39,8 @@
 //! | [`tree`] | whole trees as tar archives, out and in |
 //! | `directories` | `mkdir_all` and `rename` |
 //! | `remove` | `remove` and `remove_all` |
-//! | `resolve` | [`Resolved`]: where a path leads, and what is there |
-//! | `metadata`, `error`, [`limits`] | what is said about a file, what can go wrong, and the numbers |
+//! | `resolve` | [`Resolved`]: a path's target, and the file there |
+//! | `metadata`, `error`, [`limits`] | a file's metadata, the errors, and the limits |
 //!
 //! Linux only and synchronous; every handle is close-on-exec. A [`Root`] is cheap to clone and `Send + Sync`.
 

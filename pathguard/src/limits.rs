@@ -15,10 +15,10 @@ pub const MODE_BITS: u32 = 0o777;
 /// The mode of a new file when none is given, less the umask.
 pub const FILE_MODE: u32 = 0o644;
 
-/// The mode of folders made on the way to a new file, less the umask.
+/// The mode of missing folders created for a new file, less the umask.
 pub const DIRECTORY_MODE: u32 = 0o777;
 
-/// How many levels `remove_all` descends with one open descriptor each; what lies deeper is hoisted.
+/// How many levels `remove_all` descends with one open descriptor each; deeper directories are hoisted.
 pub const REMOVE_DEPTH: usize = 64;
 
 /// How often `remove_all` starts over because entries were hoisted or keep appearing.
@@ -27,19 +27,19 @@ pub const REMOVE_PASSES: usize = 65_536;
 /// How often a name that turns from directory to file and back between two calls is tried again.
 pub const REMOVE_SWAPS: usize = 64;
 
-/// How many directories in one another a walk, or an archive, may lead through; each holds one descriptor open.
+/// The most nested directories in a walk or an archive; each holds one descriptor open.
 pub const TREE_DEPTH: usize = 128;
 
-/// How many entries one archive may have, the directories counted that their names only imply.
+/// The most entries of one archive, including directories that are only implied by names.
 pub const TREE_ENTRIES: u64 = 500_000;
 
-/// How much content one archive may have, in bytes.
+/// The most content of one archive, in bytes.
 pub const TREE_SIZE_BYTES: u64 = 64 * 1024 * 1024 * 1024;
 
-/// How long an extended header of an archive may be, in bytes: room for a path and a link's target.
+/// The longest extended header of an archive, in bytes: enough for a path and a link's target.
 pub const TREE_HEADER_SIZE_BYTES: u64 = 32 * 1024;
 
-/// How many directories of one archive may have a mode that has to wait until everything is in them.
+/// The most directories of one archive with a mode that has to wait until they are complete.
 pub const TREE_LATE_MODES: usize = 10_000;
 
 /// How much of a path an error shows, in characters.

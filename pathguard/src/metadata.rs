@@ -1,4 +1,4 @@
-//! Facts about a file.
+//! Metadata of a file.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +17,7 @@ pub enum Kind {
     Special,
 }
 
-/// Facts about a file, directory, link or special file, taken from its handle.
+/// Metadata of a file, directory, link or special file, taken from its handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
     /// Its kind.
@@ -28,7 +28,7 @@ pub struct Metadata {
     pub mode: u32,
     /// When its content last changed.
     pub modified: SystemTime,
-    /// How many names it has.
+    /// The number of its names.
     pub hard_links: u64,
     /// The user that owns it.
     pub user_id: u32,

@@ -41,7 +41,7 @@ fn strip_root<'path>(path: &'path [u8], root: &Path) -> Option<&'path Path> {
                 }
                 rest = trim_start(rest);
             }
-            Component::ParentDir => return None, // only its canonical form says where it is
+            Component::ParentDir => return None, // only its canonical form gives its position
             Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
         }
     }
@@ -59,7 +59,7 @@ fn trim_start(mut path: &[u8]) -> &[u8] {
     }
 }
 
-/// A relative path taken apart for operations that act on a name in a directory.
+/// A relative path, split for operations that act on a name in a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Split<'path> {
     /// The path without its last component; `.` if nothing is left.

@@ -1,4 +1,4 @@
-//! Reading: files, listings and facts.
+//! Reading: files, listings and metadata.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -28,7 +28,7 @@ impl OpenFile {
         Ok(Self { file, metadata })
     }
 
-    /// Facts about the file, taken when it was opened.
+    /// The file's metadata, taken when it was opened.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -39,7 +39,7 @@ impl OpenFile {
     }
 }
 
-/// Facts about an open file; an error unless it is a regular one.
+/// The metadata of an open file; an error unless it is a regular one.
 fn regular(file: &File) -> Result<Metadata> {
     let metadata = Metadata::from(&rustix::fs::fstat(file)?);
     match metadata.kind {
@@ -54,7 +54,7 @@ fn regular(file: &File) -> Result<Metadata> {
 pub struct Entry {
     /// Its name: bytes, not always UTF-8; never `.` or `..`.
     pub name: OsString,
-    /// Facts about the entry itself: a symbolic link is not followed.
+    /// Metadata of the entry itself: a symbolic link is not followed.
     pub metadata: Metadata,
 }
 
@@ -92,12 +92,12 @@ impl Iterator for ReadDir {
 impl Root {
     /// Opens a regular file for reading, following symbolic links below the root.
     ///
-    /// Returns at once whatever is there: a FIFO without a writer or a leased file does not block. A FIFO or device is
-    /// not even opened, since that alone wakes a writer or sets a machine going.
+    /// Returns at once for any type of file: a FIFO without a writer or a leased file does not block. A FIFO or device is
+    /// not even opened, since that alone wakes a writer or starts a device.
     ///
     /// # Errors
-    /// `EscapesRoot`, `NotFound`, `IsADirectory`, `SpecialFile`, `HardLinked` where refused, `Busy` for a file
-    /// under another process's lease, and the other errors of resolution.
+    /// `EscapesRoot`, `NotFound`, `IsADirectory`, `SpecialFile`, `HardLinked` if refused, `Busy` for a file under another
+    /// process's lease, and the other errors of resolution.
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
         regular(&self.node(relative, OFlags::PATH, FollowSymlinks::Yes)?)?;
@@ -106,7 +106,7 @@ impl Root {
         OpenFile::of(file, self.hard_links)
     }
 
-    /// Facts about what a path names, following symbolic links below the root.
+    /// Metadata of a path, following symbolic links below the root.
     ///
     /// # Errors
     /// `EscapesRoot`, `NotFound` and the other errors of resolution.
@@ -114,7 +114,7 @@ impl Root {
         self.facts(path.as_ref(), FollowSymlinks::Yes)
     }
 
-    /// Facts about what a path names; a symbolic link as the last component is described itself.
+    /// Metadata of a path; for a symbolic link as the last component, of the link itself.
     ///
     /// # Errors
     /// As [`Root::stat`].

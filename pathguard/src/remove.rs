@@ -24,7 +24,7 @@ impl Root {
         remove_name(place.directory.as_fd(), &place.name)
     }
 
-    /// Removes whatever a path names with everything below it; what is missing is fine.
+    /// Removes a path with everything below it; a missing one is fine.
     ///
     /// Uses a bounded number of descriptors however deep the tree is, and goes on if others add or remove
     /// entries meanwhile.
@@ -49,7 +49,7 @@ impl Root {
     }
 }
 
-/// Removes one name of an open directory, whatever it is, unless it is a directory with entries.
+/// Removes one name of an open directory, of any type, unless it is a directory with entries.
 pub(crate) fn remove_name(directory: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<()> {
     for _ in 0..REMOVE_SWAPS {
         match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
@@ -58,7 +58,7 @@ pub(crate) fn remove_name(directory: BorrowedFd<'_>, name: impl rustix::path::Ar
         }
         match rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTDIR) => {} // it was a directory a moment ago
-            Err(Errno::EXIST) => return Err(Error::DirectoryNotEmpty), // some file systems say it so
+            Err(Errno::EXIST) => return Err(Error::DirectoryNotEmpty), // some file systems report it this way
             result => return Ok(result?),
         }
     }
@@ -84,7 +84,7 @@ struct Level {
     name: CString,
 }
 
-/// Removes what a directory holds, once over; entries that appear meanwhile or were hoisted may be left.
+/// Removes the content of a directory, in one pass; entries that appear meanwhile or were hoisted may be left.
 fn empty_directory(place: &Place) -> Result<()> {
     let Some(top) = open_level(place.directory.as_fd(), place.name.as_os_str())? else { return Ok(()) };
     let mut levels = vec![Level { directory: top, name: CString::default() }];
@@ -128,7 +128,7 @@ fn open_level(above: BorrowedFd<'_>, name: impl rustix::path::Arg) -> Result<Opt
     }
 }
 
-/// Moves a directory that lies too deep up to the top one, where the next pass meets it at depth one.
+/// Moves a directory that is too deep up to the top one, where the next pass finds it at depth one.
 fn hoist(levels: &[Level], name: &CStr) -> Result<()> {
     let (from, to) = (levels[levels.len() - 1].directory.fd()?, levels[0].directory.fd()?);
     match rustix::fs::renameat(from, name, to, random_name()) {

@@ -1,4 +1,4 @@
-//! Where a path leads: its one spelling without symbolic links, and what is there.
+//! A path's target: its unique spelling without symbolic links, and the file there.
 //!
 //! The answer is for people and for a later check. It opens nothing: [`PendingFile::is_at`] compares a file that is about to
 //! be written with it, by the handle of its directory.
@@ -18,21 +18,21 @@ use crate::limits::SYMLINKS;
 use crate::read::OpenFile;
 use crate::{Error, HardLinks, Kind, Metadata, PendingFile, Result, Root, path};
 
-/// Where a path leads.
+/// The resolved target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// The place relative to the root, without symbolic links, `.` and `..`; `.` is the root itself.
     pub path: PathBuf,
-    /// Facts about what is there; none where nothing is and a file could be made.
+    /// Metadata of the file there; `None` if it does not exist and could be created.
     pub metadata: Option<Metadata>,
 }
 
 impl Root {
-    /// Follows a path to its end, also to a place where nothing is yet, with missing folders on the way.
+    /// Follows a path to its end, even if it does not exist yet and folders on the way are missing.
     ///
     /// # Errors
     /// `EscapesRoot`, `NotADirectory`, `TooManySymlinks`, `InvalidPath` for a `..` after a missing folder, `AlreadyExists`
-    /// where a dangling symbolic link stands for a folder, and the other errors of resolution.
+    /// for a dangling symbolic link in place of a folder, and the other errors of resolution.
     pub fn resolve(&self, path: impl AsRef<Path>) -> Result<Resolved> {
         let mut path = Cow::Borrowed(self.relative(path.as_ref())?);
         for _ in 0..=SYMLINKS {
@@ -54,7 +54,7 @@ impl Root {
                     return Ok(Resolved { path, metadata: None });
                 }
                 Err(error) => return Err(error),
-                Ok(found) if found.kind != Kind::Symlink => continue, // it was made meanwhile
+                Ok(found) if found.kind != Kind::Symlink => continue, // it was created meanwhile
                 Ok(_) => match rustix::fs::readlinkat(&place.directory, &place.name, Vec::new()) {
                     Ok(target) => target,
                     Err(Errno::INVAL | Errno::NOENT) => continue, // no longer a link
@@ -71,14 +71,14 @@ impl Root {
         Err(Error::TooManySymlinks)
     }
 
-    /// A place whose folder is not there: the longest part that is, and the rest as it is written.
+    /// A place whose folder does not exist: the longest existing part, and the rest unchanged.
     fn missing(&self, path: &Path) -> Result<Resolved> {
         let mut last = (self.directory(Path::new("."))?, 0);
         for (prefix, name) in path::prefixes(path) {
             match self.directory(prefix) {
                 Ok(directory) => last = (directory, prefix.as_os_str().len()),
                 Err(Error::NotFound) => {
-                    // A link that leads nowhere is no folder to be made.
+                    // A link that leads nowhere cannot be replaced by a new folder.
                     let is_free =
                         rustix::fs::statat(&last.0, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_err();
                     if !is_free {
@@ -102,7 +102,7 @@ impl Root {
         Ok(Resolved { path: found, metadata: None })
     }
 
-    /// Where the kernel says that an open file or folder is, relative to the root.
+    /// The path of an open file or folder relative to the root, from the kernel.
     fn within(&self, node: impl AsFd) -> Result<PathBuf> {
         let root = kernel_path(self.directory(Path::new("."))?)?;
         let found = kernel_path(node)?;
@@ -116,17 +116,17 @@ impl Root {
 }
 
 impl PendingFile {
-    /// True if the file will stand at this very place, as [`Root::resolve`] gave it: in the folder that is open, not
-    /// in one that took its name meanwhile.
+    /// True if the file will be at this very place, as [`Root::resolve`] returned it: in the open folder, not in one that
+    /// took its name meanwhile.
     ///
     /// # Errors
-    /// `NotFound` where the folder is gone, and other errors of the operating system.
+    /// `NotFound` if the folder is gone, and other errors of the operating system.
     pub fn is_at(&self, root: &Root, path: &Path) -> Result<bool> {
         let place = self.place();
         Ok(joined(root.within(&place.directory)?, &place.name) == path)
     }
 
-    /// Opens what has the name at the moment, without following a link; none where nothing has it.
+    /// Opens the file that has the name at the moment, without following a link; `None` if there is none.
     ///
     /// # Errors
     /// `SpecialFile`, `IsADirectory`, `TooManySymlinks` for a symbolic link, and other errors of the operating system.
@@ -160,7 +160,7 @@ fn strip_slashes(mut path: &[u8]) -> &[u8] {
     path
 }
 
-/// The present path of an open file.
+/// The current path of an open file.
 fn kernel_path(node: impl AsFd) -> Result<PathBuf> {
     let link = format!("/proc/thread-self/fd/{}", node.as_fd().as_raw_fd());
     let path = rustix::fs::readlink(link, Vec::new())?.into_bytes();

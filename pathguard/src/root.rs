@@ -16,8 +16,8 @@ use crate::{Error, Metadata, Result};
 
 /// The policy for reading files that have more than one hard link.
 ///
-/// A second name can bring a file of outside into the root where links across that border are possible (same
-/// file system and no confinement of the one who links). Writing replaces the name, so it never needs this.
+/// A second name can bring a file from outside into the root if links across that border are possible (the same file system,
+/// and an unconfined process that makes the link). Writing replaces the name, so it never needs this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HardLinks {
     /// Read it: package managers and git share files by hard links.
@@ -38,12 +38,12 @@ pub struct Root {
 /// Paths below a root that no operation through it may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
-    /// Directories that must stay where they are; what they hold may change. Absolute, without symbolic links.
+    /// Directories that must stay in place; their content may change. Absolute, without symbolic links.
     pub in_place: Vec<PathBuf>,
-    /// Those in which nothing may be made or removed: only what `in_place` names in them may change inside. Absolute, without
-    /// symbolic links.
+    /// Those in which nothing may be created or removed: inside them only the content of `in_place` directories may change.
+    /// Absolute, without symbolic links.
     pub closed: Vec<PathBuf>,
-    /// Files and trees that must stay as they are, or stay missing. Absolute, without symbolic links.
+    /// Files and trees that must stay unchanged, or stay missing. Absolute, without symbolic links.
     pub as_it_is: Vec<PathBuf>,
 }
 
@@ -64,7 +64,7 @@ struct Shared {
     canonical: PathBuf,
 }
 
-/// A name in an open directory: what operations that create, remove or rename act on.
+/// A name in an open directory, for operations that create, remove or rename.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) directory: OwnedFd,
@@ -91,14 +91,14 @@ impl Root {
 
     /// The same root with paths that may only be read.
     ///
-    /// The place of a change is where the kernel says that its directory is, not how a request spelled it.
+    /// The place of a change is its directory's path by the kernel, not the spelling of a request.
     #[must_use]
     pub fn with_protected(self, protected: Protected) -> Self {
         let is_empty = protected == Protected::default();
         Self { protected: (!is_empty).then(|| Arc::new(protected)), ..self }
     }
 
-    /// Refuses to make, replace, move or remove what is protected.
+    /// Refuses to create, replace, move or remove a protected path.
     pub(crate) fn may_change(&self, directory: impl AsFd, name: &OsStr) -> Result<()> {
         let Some(protected) = &self.protected else { return Ok(()) };
         let link = format!("/proc/thread-self/fd/{}", directory.as_fd().as_raw_fd());
@@ -142,7 +142,7 @@ impl Root {
         }
     }
 
-    /// Resolves a relative path to a handle opened for reading with `flags` besides.
+    /// Resolves a relative path to a handle opened for reading with additional `flags`.
     pub(crate) fn node(&self, relative: &Path, flags: OFlags, follow: FollowSymlinks) -> Result<File> {
         let mut options = OpenOptions::new();
         // Bits of the C interface: the same whether seen as signed or not.
@@ -165,13 +165,13 @@ impl Root {
 }
 
 impl Place {
-    /// Facts about what the name stands for, without following a link.
+    /// Metadata of the name itself, without following a link.
     pub(crate) fn metadata(&self) -> Result<Metadata> {
         metadata_at(&self.directory, &self.name)
     }
 }
 
-/// Facts about one entry of an open directory, without following a link.
+/// Metadata of one entry of an open directory, without following a link.
 pub(crate) fn metadata_at(directory: impl AsFd, name: impl rustix::path::Arg) -> Result<Metadata> {
     Ok(Metadata::from(&rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }

@@ -1,4 +1,4 @@
-//! Walking a tree: one open directory a level, each opened as an entry of the one above, links never followed.
+//! Walking a tree: one open directory per level, each opened as an entry of the one above, links never followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,10 +13,10 @@ use crate::limits::TREE_DEPTH;
 use crate::root::{Place, list_at};
 use crate::{Entry, Error, HardLinks, Metadata, OpenFile, ReadDir, Result, Root};
 
-/// Everything below a directory in the file systems' order, a directory before what is in it.
+/// Everything below a directory in the file systems' order, a directory before its entries.
 ///
-/// A directory is gone into only by [`Walk::enter`], called when it was the last thing visited. Whatever a command
-/// swaps meanwhile, the walk stays in the directories that it opened.
+/// A directory is entered only by [`Walk::enter`], called right after its visit. Even if a command swaps directories
+/// meanwhile, the walk stays in those that it opened.
 ///
 /// ```
 /// # let workspace = tempfile::tempdir()?;
@@ -52,14 +52,14 @@ struct Level {
     above_length: usize,
 }
 
-/// One thing met on a walk.
+/// One visited entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
-    /// The way down to it from where the walk began: bytes, not always UTF-8; it may be longer than a path may be.
+    /// The path to it from the start of the walk: bytes, not always UTF-8; it may be longer than a path may be.
     pub path: OsString,
-    /// In how many directories below the first one it lies; 0 for an entry of that one.
+    /// The number of directories between it and the first one; 0 for an entry of that one.
     pub depth: usize,
-    /// Facts about it; a symbolic link is not followed.
+    /// Its metadata; a symbolic link is not followed.
     pub metadata: Metadata,
 }
 
@@ -84,10 +84,10 @@ impl Iterator for Walk {
 }
 
 impl Walk {
-    /// Goes into the directory that was visited last.
+    /// Enters the directory that was visited last.
     ///
     /// # Errors
-    /// `TooDeep` beyond [`TREE_DEPTH`]; `NotFound`, `NotADirectory` or `TooManySymlinks` if it is none any more;
+    /// `TooDeep` beyond [`TREE_DEPTH`]; `NotFound`, `NotADirectory` or `TooManySymlinks` if it is not one any more;
     /// `PermissionDenied`. The walk goes on beside it then.
     pub fn enter(&mut self) -> Result<()> {
         if self.levels.len() >= TREE_DEPTH {
@@ -104,8 +104,8 @@ impl Walk {
     /// Opens the regular file that was visited last.
     ///
     /// # Errors
-    /// `NotFound`, `IsADirectory`, `SpecialFile` or `TooManySymlinks` if it is none any more; `PermissionDenied`,
-    /// `HardLinked` where that is refused, `Busy`.
+    /// `NotFound`, `IsADirectory`, `SpecialFile` or `TooManySymlinks` if it is not one any more; `PermissionDenied`,
+    /// `HardLinked` if that is refused, `Busy`.
     pub fn open_file(&self) -> Result<OpenFile> {
         self.open_entry(&self.last)
     }
@@ -124,7 +124,7 @@ impl Walk {
     /// The text of the symbolic link that was visited last.
     ///
     /// # Errors
-    /// `NotFound`, or `InvalidPath` if it is no link any more.
+    /// `NotFound`, or `InvalidPath` if it is not a link any more.
     pub fn read_link(&self) -> Result<Vec<u8>> {
         match rustix::fs::readlinkat(self.top()?, &self.last, Vec::new()) {
             Ok(target) => Ok(target.into_bytes()),
@@ -148,13 +148,13 @@ impl Walk {
 }
 
 impl Walk {
-    /// A walk through what an open directory holds.
+    /// A walk through the content of an open directory.
     pub(crate) fn through(directory: impl std::os::fd::AsFd, hard_links: HardLinks) -> Result<Self> {
         let level = Level { entries: ReadDir { directory: list_at(directory, ".")? }, above_length: 0 };
         Ok(Self { levels: vec![level], above: Vec::new(), last: OsString::new(), hard_links })
     }
 
-    /// Facts about the directory that the walk is in.
+    /// Metadata of the walk's current directory.
     pub(crate) fn metadata(&self) -> Result<Metadata> {
         Ok(Metadata::from(&rustix::fs::fstat(self.top()?)?))
     }

@@ -4,9 +4,9 @@
 //! create_file ─► PendingFile ── write… ──► commit: fsync file, name it, rename over the target, fsync directory
 //!                     └──────── drop ────► the temporary file is gone, the target untouched
 //! ```
-//! The directory of the target is held open from the start, so nobody can swap it in between, and the last name
-//! is replaced rather than followed. Until `commit` the file has no name at all where the file system can do
-//! that (`O_TMPFILE`), so that even a killed process leaves nothing; else an unguessable hidden one.
+//! The directory of the target is held open from the start, so it cannot be swapped in between, and the last name is
+//! replaced rather than followed. Until `commit` the file has no name at all where the file system can do that
+//! (`O_TMPFILE`), so that even a killed process leaves nothing; else an unguessable hidden one.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -29,11 +29,11 @@ pub struct CreateOptions {
     /// Its permission bits, set exactly; set-user-id, set-group-id and sticky bits are stripped. Without it
     /// an existing file's are kept, and a new file gets `0o644` less the umask.
     pub mode: Option<u32>,
-    /// True if missing folders on the way are made.
+    /// True if missing folders on the way are created.
     pub parents: bool,
 }
 
-/// A file being written that nobody sees until [`PendingFile::commit`]; dropped before, it leaves nothing.
+/// A file being written that stays invisible until [`PendingFile::commit`]; dropping it earlier removes it.
 #[derive(Debug)]
 pub struct PendingFile {
     file: File,
@@ -43,7 +43,7 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// Makes the content durable and visible under its name, replacing what a regular name held.
+    /// Makes the content durable and visible under its name, replacing an existing file.
     ///
     /// Returns the facts of the new file. After an error the old file is untouched, except that an error of
     /// the very last step (the directory's fsync) may leave the new one in place.
@@ -78,7 +78,7 @@ impl PendingFile {
         Ok(())
     }
 
-    /// Gives the new file the mode that was asked for, or the owner and mode of the file it replaces.
+    /// Gives the new file the requested mode, or the owner and mode of the file it replaces.
     pub(crate) fn dress(&self, mode: Option<u32>, replaced: Option<&Metadata>) -> Result<()> {
         if let Some(old) = replaced {
             // Only the superuser may give a file away; for all others it stays theirs.
@@ -96,7 +96,7 @@ impl PendingFile {
 }
 
 impl AsFd for PendingFile {
-    /// The file, for hints to the system; what is written goes through [`Write`].
+    /// The file, for hints to the system; content is written through [`Write`].
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -115,25 +115,25 @@ impl Write for PendingFile {
 impl Drop for PendingFile {
     fn drop(&mut self) {
         if let Some(name) = self.temporary.take() {
-            // Nothing can be done about a failure here, and the name says whose it is.
+            // A failure here cannot be handled, and the name shows the origin of the file.
             let _ = rustix::fs::unlinkat(&self.place.directory, &name, AtFlags::empty());
         }
     }
 }
 
 impl Root {
-    /// Starts writing a file; what is there is replaced only by [`PendingFile::commit`].
+    /// Starts writing a file; an existing one is replaced only by [`PendingFile::commit`].
     ///
     /// A symbolic link as the last component is followed below the root, also to a file that does not exist
-    /// yet. The replaced file's owner is kept where the user may do so, its ACL and extended
-    /// attributes are not; its other hard links keep the old content.
+    /// yet. The replaced file's owner is kept if permitted, its ACL and extended attributes are not; its other hard links
+    /// keep the old content.
     ///
     /// # Errors
     /// `EscapesRoot`, `IsADirectory` (also for a path that ends in a slash), `SpecialFile`, `NotFound` for a
     /// missing folder without `parents`, `NotADirectory`, `TooManySymlinks`, `PermissionDenied`, `ReadOnly`.
     pub fn create_file(&self, path: impl AsRef<Path>, options: CreateOptions) -> Result<PendingFile> {
         let (place, replaced) = self.place_to_write(path.as_ref(), options.parents)?;
-        // While its final mode is not yet set nobody else may read it.
+        // While its final mode is not set yet no other user may read it.
         let dressed_later = options.mode.is_some() || replaced.is_some();
         let mode = Mode::from_raw_mode(if dressed_later { 0o600 } else { FILE_MODE });
         let pending = stage(place, mode)?;
@@ -166,7 +166,7 @@ impl Root {
                     Kind::Symlink => {}
                 },
             }
-            // The text is only a new path to resolve below the root: swapping the link gains nothing.
+            // The text is only another path to resolve below the root: swapping the link gains nothing.
             let target = match rustix::fs::readlinkat(&place.directory, &place.name, Vec::new()) {
                 Ok(target) => target,
                 Err(Errno::INVAL | Errno::NOENT) => continue, // no longer a link
@@ -188,7 +188,7 @@ pub(crate) fn stage(place: Place, mode: Mode) -> Result<PendingFile> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     match rustix::fs::openat(&place.directory, ".", flags | OFlags::TMPFILE, mode) {
         Ok(file) => return Ok(PendingFile { file: file.into(), place, temporary: None }),
-        // The ways in which file systems say that they cannot do this.
+        // The errors with which file systems report that they cannot do this.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
         Err(errno) => return Err(errno.into()),
     }
@@ -204,18 +204,18 @@ fn link_anonymous(file: &File, directory: impl AsFd) -> Result<OsString> {
     if rustix::fs::linkat(file, "", &directory, &name, AtFlags::EMPTY_PATH).is_ok() {
         return Ok(name);
     }
-    // Kernels before 6.10 want a capability for that; the descriptor's own link in /proc needs none.
+    // Kernels before 6.10 require a capability for that; the descriptor's own link in /proc requires none.
     let own = format!("/proc/thread-self/fd/{}", file.as_raw_fd());
     rustix::fs::linkat(CWD, own, directory, &name, AtFlags::SYMLINK_FOLLOW)?;
     Ok(name)
 }
 
-/// A hidden name with 128 random bits, which nobody can guess or occupy beforehand.
+/// A hidden name with 128 random bits, which cannot be guessed or occupied beforehand.
 pub(crate) fn random_name() -> OsString {
     format!(".sandbridge-{:032x}", rand::random::<u128>()).into()
 }
 
-/// Makes a rename durable where the directory may be read and its file system can.
+/// Makes a rename durable if the directory may be read and its file system supports that.
 fn sync_directory(directory: impl AsFd) -> Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {

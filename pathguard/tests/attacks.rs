@@ -7,10 +7,10 @@ mod support;
 use support::corpus::cases;
 use support::{again, possible_cases, questions};
 
-/// How many attacks the corpus has at least, questions about the outside not counted.
+/// The fewest attacks of the corpus, without questions about the outside.
 const ATTACKS_MIN: usize = 80;
 
-/// How many questions a program without a guard answers at least.
+/// The fewest questions that a program without a guard answers.
 const ANSWERED_MIN: usize = 80;
 
 #[test]

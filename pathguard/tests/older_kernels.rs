@@ -1,6 +1,6 @@
-//! The same guarantees on kernels and file systems that lack what the guard likes to use.
+//! The same guarantees on kernels and file systems that lack features that the guard uses.
 //!
-//! A seccomp filter takes a system call away from one test's thread and those it starts.
+//! A seccomp filter removes a system call from one test's thread and those it starts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -33,7 +33,7 @@ const LINKAT: i64 = 37;
 /// How long each race lasts here.
 const RACE_MS: u64 = 1_000;
 
-/// Makes a system call answer `errno`, with all of the given flags in one argument or always.
+/// Makes a system call fail with `errno`, if all of the given flags are in one argument, or always.
 fn take_away(call: i64, flags: Option<(u8, u32)>, errno: Errno) {
     let rules = flags.map(|(argument, flags)| {
         let masked = SeccompCmpOp::MaskedEq(flags.into());

@@ -1,4 +1,4 @@
-//! What each operation does where nobody attacks.
+//! Each operation without an attack.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use pathguard::{CreateOptions, Error, HardLinks, Kind, Root};
 use support::arena::{Arena, Plant};
 
-/// How many trees must be found standing while another thread builds and fells them, and by when.
+/// How many complete trees must be seen while another thread builds and removes them, and the deadline.
 const TREES_MET: usize = 50;
 const TREES_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -322,7 +322,7 @@ fn remove_all_copes_with_others_removing_and_adding() {
 fn a_replaced_files_owner_is_kept() {
     let arena = Arena::new(&[Plant::File("f")]);
     let root = root_of(&arena);
-    // Whoever may not give files away keeps them.
+    // A user who may not give files away keeps them.
     let _ = std::os::unix::fs::chown(arena.root().join("f"), Some(12_345), Some(12_345));
     let before = root.stat("f").unwrap();
     let after = write(&root, "f", b"new", CreateOptions::default());

@@ -1,4 +1,4 @@
-//! Roots that are moved, replaced or gone, and what is mounted or waits beneath them.
+//! Roots that are moved, replaced or gone, and mounts and FIFOs below them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -61,7 +61,7 @@ fn a_directory_that_was_moved_out_takes_no_attempt_any_further() {
     let pending = root.create_file("d/e/f", CreateOptions::default()).unwrap();
     walk.next().unwrap().unwrap();
     std::fs::rename(arena.root().join("d"), arena.expand(b"{base}/outside/d")).unwrap();
-    // What is open is still what it was; its surroundings are not.
+    // An open directory is still the same; its surroundings are not.
     walk.enter().unwrap();
     assert!(walk.open_sibling("../../secret").is_err());
     drop(pending);
@@ -120,7 +120,7 @@ fn what_is_mounted_beneath_the_root_is_used_and_left_in_place() {
     let root = Root::open(arena.root()).unwrap();
     let before = arena.snapshot_outside();
 
-    // A mount is where somebody wanted it.
+    // A mount was put there on purpose.
     assert_eq!(attempt(&root, Attempt::Read, Path::new("bound/f")).as_deref(), Ok("shared"));
     write(&root, "bound/new").unwrap();
     assert_eq!(attempt(&root, Attempt::Read, Path::new("bound/../mine")).as_deref(), Ok("inside"));

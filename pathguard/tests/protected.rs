@@ -1,4 +1,4 @@
-//! Paths that a root's owner protects: no operation changes them, however they are named.
+//! Paths that a root's owner protects: no operation changes them, under any name.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Names change places, as fast as possible, while they are used: six kinds of races.
+//! Names are swapped, as fast as possible, while they are used: six kinds of races.
 //!
 //! `SANDBRIDGE_RACE_MS` makes each race longer than its three seconds, and runs one after the other.
 
@@ -16,7 +16,7 @@ use support::again;
 use support::arena::{Arena, Plant};
 use support::race::{RACES, catches_who_checks_first, run_races};
 
-/// How long the race for what is being removed lasts.
+/// How long the race with removal lasts.
 const REMOVAL: Duration = Duration::from_secs(1);
 
 #[test]

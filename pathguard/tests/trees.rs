@@ -1,4 +1,4 @@
-//! Trees as archives: what comes back, and what is refused.
+//! Trees as archives: round trips, and refused archives.
 
 #![allow(clippy::unwrap_used)]
 
@@ -104,7 +104,7 @@ fn a_tree_comes_back_with_modes_links_and_empty_directories() {
 fn other_tar_programs_understand_what_is_packed_and_are_understood() {
     let base = tempfile::tempdir().unwrap();
     let from = base.path().join("from");
-    // Too long for one field of a header, and not for the two that ustar has.
+    // Too long for one field of a header, but not for the two of ustar.
     let long = "n".repeat(97);
     std::fs::create_dir_all(from.join(format!("d/{long}"))).unwrap();
     std::fs::write(from.join(format!("d/{long}/f")), "text").unwrap();
@@ -273,7 +273,7 @@ fn hostile_archives_are_refused_and_touch_nothing_outside() {
             let arena = Arena::new(&[]);
             let before = arena.snapshot();
             match unpack_with(&arena.root(), &archive, options, 512) {
-                // A mirror makes way for what comes later, but not for what the archive itself brought.
+                // A mirror removes entries for later ones, but not those from the archive itself.
                 Ok(report) => panic!("{name}: {report:?}"),
                 Err(error) => {
                     let shown = String::from_utf8_lossy(&error.entry).into_owned();

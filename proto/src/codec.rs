@@ -1,7 +1,7 @@
-//! The one place that knows bincode: how control bodies become bytes and back.
+//! The only use of bincode: encoding and decoding control bodies.
 //!
 //! Little endian, fixed-width integers, 64-bit lengths, 32-bit enum tags. The crate is finished and
-//! unmaintained, so the format is held by `PROTOCOL.md` and the golden fixtures, not by the crate.
+//! unmaintained, so `PROTOCOL.md` and the golden fixtures define the format, not the crate.
 
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 pub use bincode::{Decode, Encode};
@@ -30,7 +30,7 @@ pub fn encode<T: Encode>(value: &T) -> Result<Vec<u8>, WireError> {
     Ok(bytes)
 }
 
-/// Decodes a control body that must be used up to its last byte.
+/// Decodes a control body, which must be used up to its last byte.
 ///
 /// Lengths are checked against the limit before anything is allocated.
 pub fn decode<T: Decode<()>>(bytes: &[u8]) -> Result<T, WireError> {

@@ -1,4 +1,4 @@
-//! Errors as they travel: a kind that programs match on and a description that people read.
+//! Errors on the wire: a kind that programs match on and a description that people read.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ macro_rules! error_kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorKind {
             $($(#[$doc])* $variant,)*
-            /// A kind that this version does not know.
+            /// A kind that this version does not have.
             Other(u16),
         }
 
         impl ErrorKind {
-            /// Every kind this version knows.
+            /// Every kind of this version.
             pub const ALL: &[ErrorKind] = &[$(ErrorKind::$variant),*];
 
             /// The number on the wire.
@@ -46,21 +46,21 @@ macro_rules! error_kinds {
 }
 
 error_kinds! {
-    /// Nothing is there.
+    /// Nothing exists there.
     1 NotFound "not_found",
-    /// Something is there already.
+    /// Something exists there already.
     2 AlreadyExists "already_exists",
     /// The operating system refused.
     3 PermissionDenied "permission_denied",
     /// The path leads out of the workspace.
     4 EscapesWorkspace "escapes_workspace",
-    /// A directory was meant.
+    /// A directory was expected.
     5 NotADirectory "not_a_directory",
-    /// A file was meant, a directory is there.
+    /// A file was expected, but it is a directory.
     6 IsADirectory "is_a_directory",
     /// The directory still has entries.
     7 DirectoryNotEmpty "directory_not_empty",
-    /// A regular file was meant; a device, FIFO or socket is there.
+    /// A regular file was expected, but it is a device, FIFO or socket.
     8 SpecialFile "special_file",
     /// A name or path is too long.
     9 NameTooLong "name_too_long",
@@ -82,13 +82,13 @@ error_kinds! {
     21 NotExecutable "not_executable",
     /// Confinement refused it.
     22 SandboxDenied "sandbox_denied",
-    /// The working directory is missing or no directory.
+    /// The working directory is missing or not a directory.
     23 InvalidCwd "invalid_cwd",
     /// The exec_id was used for another request.
     24 Conflict "conflict",
     /// The exec_id is older than what the runner remembers.
     25 Expired "expired",
-    /// The runner restarted or was away too long; what the command did is unknown.
+    /// The runner restarted or was unreachable for too long; the command's outcome is unknown.
     26 Lost "lost",
     /// No exec of that id.
     27 NoSuchExec "no_such_exec",
@@ -102,7 +102,7 @@ error_kinds! {
     31 Detached "detached",
     /// The request type is unknown.
     40 UnknownRequest "unknown_request",
-    /// The body does not decode, or its values make no sense.
+    /// The body does not decode, or its values are invalid.
     41 InvalidBody "invalid_body",
     /// Too much is in flight; try again later.
     42 Busy "busy",

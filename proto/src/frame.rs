@@ -6,7 +6,7 @@
 //!  | kind | flags| type (u16)  | stream (u32)       | sequence (u64)                       | body
 //!  +------+------+-------------+--------------------+--------------------------------------+------
 //! ```
-//! Little endian. What `type` and `sequence` mean depends on the kind; see [`Kind`].
+//! Little endian. The meaning of `type` and `sequence` depends on the kind; see [`Kind`].
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -22,7 +22,7 @@ pub const FLAG_FIN: u8 = 0x80;
 /// Bits of the flags that name the channel of a DATA, END or GAP frame.
 const CHANNEL_MASK: u8 = 0x03;
 
-/// Which flow of bytes a DATA, END or GAP frame belongs to.
+/// The byte stream that a DATA, END or GAP frame belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
     /// The only flow of its direction: a file's bytes, a listing, an exec's stdin.
@@ -52,11 +52,11 @@ pub enum Kind {
     Open = 1,
     /// A response or event. `type`: message type. Flag FIN ends the stream.
     Message = 2,
-    /// Raw bytes. `sequence`: how many data bytes went before on this stream and direction.
+    /// Raw bytes. `sequence`: the number of earlier data bytes on this stream and direction.
     Data = 3,
     /// No more data on this channel. `sequence` as in DATA.
     End = 4,
-    /// Bytes were dropped here. `sequence` as in DATA, body: how many (u64). They count as sent.
+    /// Bytes were dropped here. `sequence` as in DATA, body: their number (u64). They count as sent.
     Gap = 5,
     /// The request failed; ends the stream. Body: the wire error.
     Fail = 6,
@@ -66,7 +66,7 @@ pub enum Kind {
     Cancel = 17,
     /// A result arrived and may be forgotten by its keeper. Body: the exec_id. Overtakes.
     Ack = 18,
-    /// Is anyone there? `sequence`: any number, echoed by the pong. Overtakes.
+    /// Asks for a sign of life. `sequence`: any number, echoed by the pong. Overtakes.
     Ping = 19,
     /// Answers a ping. Overtakes.
     Pong = 20,
@@ -158,7 +158,7 @@ impl Header {
     }
 }
 
-/// Framing that cannot be understood; the link is closed.
+/// Invalid framing; the link is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Fewer than 16 bytes.
@@ -193,7 +193,7 @@ pub fn decode(frame: &Bytes) -> Result<(Header, Bytes), FrameError> {
     Ok((header, frame.slice(HEADER_BYTES..)))
 }
 
-/// Bytes to be sent as DATA, with room for the header in front, so that they are never copied to be framed.
+/// Bytes to be sent as DATA, with space for the header in front, so that they are never copied to be framed.
 #[derive(Debug)]
 pub struct DataBuf(BytesMut);
 
@@ -210,7 +210,7 @@ impl DataBuf {
         Self(BytesMut::zeroed(HEADER_BYTES + length))
     }
 
-    /// Where at most `limit` more bytes can be put without being zero before.
+    /// Space where at most `limit` more bytes can be put without zeroing it first.
     pub fn unfilled(&mut self, limit: usize) -> impl BufMut + '_ {
         (&mut self.0).limit(limit)
     }

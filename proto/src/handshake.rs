@@ -1,4 +1,4 @@
-//! The JSON text frames that come before binary ones. They stay decodable for ever.
+//! The JSON text frames that come before binary ones. They stay decodable forever.
 //!
 //! ```text
 //! runner                               server
@@ -9,7 +9,7 @@
 //!   |  ready {epoch, nonce}              |
 //!   | ---------------------------------> |      the epoch takes effect; binary frames from here on
 //! ```
-//! A runner that showed a one-use token finds a `token` of its own in `register_ok`, and keeps it before it is `ready`.
+//! A runner that presented a one-time token gets a permanent `token` in `register_ok`, and stores it before it is `ready`.
 //!
 //! Unknown fields are ignored. A register without `sandbridge` is a runner that speaks only xbot's JSON dialect.
 
@@ -29,7 +29,7 @@ pub enum Handshake {
         /// Repeats the body's, for xbot's dialect; the token decides who the user is.
         #[serde(default)]
         user_id: String,
-        /// Who and what.
+        /// Identity and facts.
         body: Box<Register>,
     },
     /// The server accepts.
@@ -55,7 +55,7 @@ pub struct Register {
     /// The user the runner believes to serve; informative.
     #[serde(default)]
     pub user_id: String,
-    /// The runner's token. Stands here and nowhere else: never in a URL, a log, argv or an environment.
+    /// The runner's token. It appears only here: never in a URL, a log, argv or an environment.
     #[serde(default)]
     pub auth_token: String,
     /// Absolute path of the workspace.
@@ -92,7 +92,7 @@ pub struct Facts {
     /// The runner's name, if its user gave one; the token decides.
     #[serde(default)]
     pub runner_id: String,
-    /// This life of the runner process.
+    /// The id of this process of the runner.
     pub boot_id: BootId,
     /// Operating system, as `uname -s` says in lower case.
     pub os: String,
@@ -107,18 +107,18 @@ pub struct Facts {
     /// Optional abilities, by name.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// Landlock's ABI version, 0 where there is none.
+    /// Landlock's ABI version, 0 if there is none.
     #[serde(default)]
     pub landlock_abi: u32,
     /// How whole trees are killed on this machine.
     pub kill_tier: String,
-    /// The layers of confinement and whether each holds.
+    /// The layers of confinement, each with true if it holds.
     #[serde(default)]
     pub layers: Vec<Layer>,
-    /// As whom commands run, where that is not the runner's own user, or may be asked for.
+    /// The users that commands run as, if that is not just the runner's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAsNames>,
-    /// Why the runner's last update did not take place; absent after one that did, and where none was asked for.
+    /// The reason why the runner's last update failed; absent after a successful one, and if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_error: Option<String>,
 }
@@ -126,9 +126,9 @@ pub struct Facts {
 /// The operating-system users that a runner runs commands as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunAsNames {
-    /// As whom, where a request names nobody.
+    /// The user for requests that name none.
     pub default: String,
-    /// Whom a request may name besides, with its user's approval.
+    /// Another user that a request may name, with its user's approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privileged: Option<String>,
 }
@@ -186,10 +186,10 @@ pub struct Accepted {
     pub epoch: Epoch,
     /// To be echoed.
     pub nonce: Nonce,
-    /// In answer to a one-use token: the runner's own, to be kept before `ready` and shown from then on.
+    /// In answer to a one-time token: the runner's permanent token, to be stored before `ready` and used from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// The server's version, which is that of the runner that it hands out.
+    /// The server's version, which is also that of the runner that it hands out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
@@ -205,7 +205,7 @@ impl std::fmt::Debug for Accepted {
     }
 }
 
-/// The capability of a runner that keeps the token it is given in exchange for a one-use one.
+/// The capability of a runner that stores the token it gets in exchange for a one-time token.
 pub const ENROLMENT_CAPABILITY: &str = "enrolment";
 
 /// The capability of a runner that runs commands as the users in [`Facts::run_as`].
@@ -214,7 +214,7 @@ pub const RUN_AS_CAPABILITY: &str = "run_as";
 /// The capability of a runner whose commands run in a container on its machine.
 pub const DOCKER_CAPABILITY: &str = "docker";
 
-/// The capability of a runner that resolves where paths lead and writes only there.
+/// The capability of a runner that resolves paths and writes only to the resolved place.
 pub const RESOLVE_CAPABILITY: &str = "resolve";
 
 /// A runner that can replace its own program announces this capability.
@@ -244,13 +244,13 @@ pub struct Refusal {
 pub enum RefusalReason {
     /// No such token.
     TokenUnknown,
-    /// The token's time is over.
+    /// The token has expired.
     TokenExpired,
     /// The runner was revoked.
     TokenRevoked,
     /// No common protocol version.
     ProtocolVersion,
-    /// The first frame was no registration.
+    /// The first frame was not a registration.
     Malformed,
     /// Too many attempts from this address.
     RateLimited,
@@ -262,7 +262,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// True if trying again with the same token cannot help until a person acts.
+    /// True if retrying with the same token cannot help until a person acts.
     pub fn needs_a_person(self) -> bool {
         match self {
             Self::TokenUnknown | Self::TokenExpired | Self::TokenRevoked | Self::ProtocolVersion => true,
@@ -271,7 +271,7 @@ impl RefusalReason {
     }
 }
 
-/// A text frame that is no handshake.
+/// A text frame that is not a handshake.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// Larger than 64 KiB.

@@ -56,18 +56,18 @@ macro_rules! id128 {
 }
 
 id128! {
-    /// Names one exec, or one change to files, for ever: 128 random bits chosen by its originator, shown as 32 hex
+    /// Identifies one exec, or one change to files, permanently: 128 random bits chosen by its originator, shown as 32 hex
     /// digits.
     ExecId
 }
 
 id128! {
-    /// Names one life of a runner process: 128 random bits, new at each start.
+    /// Identifies one process of a runner: 128 random bits, new at each start.
     BootId
 }
 
 id128! {
-    /// A random value that the server wants echoed, so that an old connection cannot answer for a new one.
+    /// A random value for the runner to echo, so that an old connection cannot answer for a new one.
     Nonce
 }
 
@@ -76,7 +76,7 @@ id128! {
 #[serde(transparent)]
 pub struct Epoch(pub u64);
 
-/// Names one stream of a session; 0 is the session itself.
+/// Identifies one stream of a session; 0 is the session itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 

@@ -1,13 +1,13 @@
-//! The Sandbridge wire protocol: what travels between a server and a runner, and in which order.
+//! The Sandbridge wire protocol: the messages between a server and a runner, and their order.
 //!
 //! Nothing here does I/O, reads a clock or spawns a task. A link (a WebSocket, the standard streams of a
 //! container, a pipe in a test) carries whole frames; [`session::Session`] decides what they mean and what is
 //! sent next. Both ends use the same session, so flow control, order and limits are written and tested once.
 //!
-//! The specification for people who write another peer is `PROTOCOL.md` beside this crate; a test fails when
-//! it and the types part ways.
+//! The specification for people who write another peer is `PROTOCOL.md` beside this crate; a test fails if it and the types
+//! differ.
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
 //! | [`handshake`] | the JSON text frames before anything else: register, register_ok, ready, error |
 //! | [`frame`] | the 16-byte header, the frame kinds, [`frame::DataBuf`] |
@@ -16,7 +16,7 @@
 //! | [`error`] | the wire error: kind and description |
 //! | [`session`] | the state machine: streams, credit, order, cancel, heartbeat |
 //! | [`stdio`] | the envelope that finds frames in a byte stream |
-//! | [`version`] | which of two versions is newer |
+//! | [`version`] | comparing versions |
 //! | [`ids`], [`path`], [`limits`] | newtypes and numbers |
 //!
 //! A new request type goes to [`request`] (its struct, one line in the table), its answer to [`message`], and

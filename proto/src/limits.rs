@@ -1,6 +1,6 @@
 //! Every limit and timeout of the protocol, in one place.
 //!
-//! Both peers count on these numbers: changing one changes the protocol.
+//! Both peers rely on these numbers: changing one changes the protocol.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ pub const MAX_DATA_BYTES: usize = 64 * 1024;
 /// Largest body of a control frame (request, message, error), in bytes.
 pub const MAX_CONTROL_BYTES: usize = 512 * 1024;
 
-/// How much a sender may have under way on one stream and direction before the consumer drained it, in bytes.
+/// How much a sender may have in flight on one stream and direction, undrained by the consumer, in bytes.
 pub const STREAM_CREDIT_BYTES: u32 = 256 * 1024;
 
-/// The most credit a server gives a new stream, in bytes: a few wake-ups a megabyte while it drains, and what a reader that
-/// stalls may cost.
+/// The most credit a server gives a new stream, in bytes: it means a few wake-ups per megabyte while it drains, and is the
+/// memory that a stalled reader may take.
 pub const MAX_STREAM_CREDIT_BYTES: u32 = 1024 * 1024;
 
 /// The smallest credit a new stream is given when the receiver's global budget is nearly used up, in bytes.
@@ -29,10 +29,10 @@ pub const MIN_STREAM_CREDIT_BYTES: u32 = 32 * 1024;
 /// Credit that one session may have granted over all its streams together before new streams get less, in bytes.
 pub const SESSION_BUDGET_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A new stream's credit is at most this part of what is left of the budget.
+/// A new stream's credit is at most the remaining budget divided by this.
 pub const CREDIT_SHARE: u64 = 4;
 
-/// More than [`STREAM_CREDIT_BYTES`] is at most this part of it.
+/// If it is more than [`STREAM_CREDIT_BYTES`], it is at most the remaining budget divided by this.
 pub const LARGE_CREDIT_SHARE: u64 = 16;
 
 /// Most streams that carry data (exec, file contents, directory listings) open at once on one link.
@@ -53,10 +53,10 @@ pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 /// A link on which nothing arrived for this long is dead.
 pub const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest that a server may ask a runner to stay away, in its goodbye; a longer wish counts as this one.
+/// The longest time that a server may ask a runner to wait, in its goodbye; a longer one counts as this.
 pub const MAX_RETURN_PAUSE: Duration = Duration::from_secs(30);
 
-/// The longest time within which a runner may promise, in its goodbye, to be back; a longer promise counts as this one.
+/// The longest time within which a runner may announce, in its goodbye, to be back; a longer one counts as this.
 pub const MAX_RETURN_PROMISE: Duration = Duration::from_secs(90);
 
 /// Bytes a socket may send before its registration succeeded.

@@ -112,7 +112,7 @@ pub enum ExitStatus {
     Signal(i32),
 }
 
-/// The command's own process ended; descendants may go on and hold its output open.
+/// The command's own process ended; descendants may live on and hold its output open.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecExited {
     /// The status that the kernel reported, never a guess.
@@ -121,7 +121,7 @@ pub struct ExecExited {
     pub timed_out: bool,
     /// True if a cancel ended it.
     pub cancelled: bool,
-    /// True if confinement is why it failed, as far as that can be known.
+    /// True if confinement made it fail, as far as that can be known.
     pub sandbox_denied: bool,
     /// Wall-clock time from start to exit, in microseconds.
     pub duration_us: u64,
@@ -147,10 +147,10 @@ pub struct ExecTreeGone {
     pub exec_id: ExecId,
 }
 
-/// The stream continues what an earlier one started.
+/// The stream continues an earlier one's work.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Attached {
-    /// How much standard input the command took from earlier streams, in bytes; DATA goes on at this offset.
+    /// How much standard input the command took from earlier streams, in bytes; DATA continues at this offset.
     pub input_bytes: u64,
 }
 
@@ -163,11 +163,11 @@ pub struct ExecReport {
     pub complete: bool,
     /// Since its start, in milliseconds.
     pub age_ms: u64,
-    /// Bytes written so far, both channels, what was dropped included.
+    /// Bytes written so far on both channels, including dropped ones.
     pub output_bytes: u64,
     /// The beginning of the output, both channels in the order they were read.
     pub head: Vec<u8>,
-    /// The end of the output, nothing of which is in `head`.
+    /// The end of the output, without any part that is in `head`.
     pub tail: Vec<u8>,
 }
 
@@ -229,7 +229,7 @@ pub enum FileKind {
     Other,
 }
 
-/// Facts about a path.
+/// Metadata of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Metadata {
     /// Its kind.
@@ -242,14 +242,14 @@ pub struct Metadata {
     pub modified_ms: i64,
 }
 
-/// Where a path leads.
+/// The resolved target of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Resolved {
     /// The place relative to the workspace, without symbolic links, `.` and `..`; `.` is the workspace itself.
     pub path: WirePath,
-    /// The file there; absent where there is none.
+    /// The file there; absent if there is none.
     pub found: Option<Metadata>,
-    /// The SHA-256 of a regular file's content, where it has at most 1 GiB.
+    /// The SHA-256 of a regular file's content, if it has at most 1 GiB.
     pub sha256: Option<[u8; 32]>,
 }
 
@@ -278,25 +278,25 @@ pub struct DirRead {
     pub entries: u64,
 }
 
-/// Why a search does not show everything.
+/// The reason why the result of a search is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Truncation {
-    /// There are more results than were asked for, or than the runner sends.
+    /// There are more results than requested, or than the runner sends.
     Results,
-    /// There are more files and directories than the runner looks at.
+    /// There are more files and directories than the runner visits.
     Entries,
-    /// It would have taken longer than the runner searches.
+    /// It would have taken longer than the runner's time limit.
     Time,
-    /// A directory lies too deep, or a path is too long.
+    /// A directory is too deep, or a path is too long.
     Depth,
-    /// A line is longer than the runner searches; the rest of it was left out.
+    /// A line is longer than the part that the runner searches; the rest of it was skipped.
     LongLine,
 }
 
 /// One path that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GlobEntry {
-    /// The request's path and the way down from there, as other requests take it.
+    /// The request's path and the path below it, in the form of other requests.
     pub path: Vec<u8>,
     /// Its kind, symlinks not followed.
     pub kind: FileKind,
@@ -318,13 +318,13 @@ pub struct GlobBatch {
 pub struct GlobDone {
     /// Results sent.
     pub entries: u64,
-    /// Results there are, as far as the search went.
+    /// The number of results, as far as the search went.
     pub matched: u64,
-    /// Why there may be more than was sent.
+    /// The reason why there may be more than was sent.
     pub truncated: Option<Truncation>,
 }
 
-/// One line that was found, or that stands near one.
+/// One matching line, or one near a match.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepLine {
     /// Its number in the file, from 1.
@@ -340,7 +340,7 @@ pub struct GrepLine {
 /// Lines of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepFile {
-    /// The request's path and the way down from there, as other requests take it.
+    /// The request's path and the path below it, in the form of other requests.
     pub path: Vec<u8>,
     /// Some of its lines, from the top; more may follow in the next batch.
     pub lines: Vec<GrepLine>,
@@ -362,11 +362,11 @@ pub struct GrepDone {
     pub files: u64,
     /// Files searched, those included.
     pub searched: u64,
-    /// Files left out because they are binary, from where that showed.
+    /// Files left out because they are binary, from the point where that was noticed.
     pub binary: u64,
     /// Files and directories left out because they could not be read.
     pub unreadable: u64,
-    /// Why there may be more than was sent; the first reason of several.
+    /// The reason why there may be more than was sent; the first of several.
     pub truncated: Option<Truncation>,
 }
 
@@ -383,7 +383,7 @@ pub struct TreeRead {
     pub size_bytes: u64,
     /// Entries that were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
-    /// For people: how much was left out, what came first and why.
+    /// For people: how much was left out, with the first entry and its reason.
     pub note: Option<String>,
 }
 
@@ -392,22 +392,22 @@ pub struct TreeRead {
 pub struct TreeWritten {
     /// Regular files written.
     pub files: u64,
-    /// Directories made, or there already.
+    /// Directories created, or existing already.
     pub directories: u64,
     /// Symbolic links made.
     pub symlinks: u64,
     /// The files' content, in bytes.
     pub size_bytes: u64,
-    /// Entries that a mirror removed; a directory counts once with all that was in it.
+    /// Entries that a mirror removed; a directory counts once with all its content.
     pub removed: u64,
 }
 
-/// How the LLM endpoint answers; the body follows.
+/// The status and headers of the LLM endpoint's answer; the body follows.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LlmHeaders {
-    /// The status of HTTP, an error's too.
+    /// The HTTP status, of an error too.
     pub status: u16,
-    /// Names in lower case and values, without those that concern one connection or hold secrets.
+    /// Names in lower case and values, without those that concern one connection or contain secrets.
     pub headers: Vec<(String, String)>,
 }
 

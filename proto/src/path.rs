@@ -1,4 +1,4 @@
-//! Paths as they travel: bytes, since a file name need not be UTF-8.
+//! Paths on the wire: bytes, since a file name need not be UTF-8.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::codec::{Decode, Encode};
 pub struct WirePath(pub Vec<u8>);
 
 impl WirePath {
-    /// The bytes as they travel.
+    /// The bytes on the wire.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

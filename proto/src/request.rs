@@ -126,23 +126,23 @@ pub enum Stdin {
     Stream,
 }
 
-/// How a runner treats output for which there is no credit.
+/// A runner's treatment of output for which there is no credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Overflow {
     /// The pipe fills and the command waits.
     Block,
-    /// The oldest is dropped and a GAP says how much.
+    /// The oldest output is dropped and reported by a GAP.
     DropOldest,
 }
 
-/// How tightly a command is confined. Later variants allow more.
+/// The confinement of a command. Later variants allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub enum Profile {
     /// The workspace can be read, not written.
     ReadOnly,
-    /// The workspace can be read and written, the rest of the machine only where a build needs it.
+    /// The workspace can be read and written, the rest of the machine only as far as builds need it.
     Workspace,
-    /// Whatever the runner's user may do.
+    /// Everything that the runner's user may do.
     FullControl,
 }
 
@@ -164,18 +164,18 @@ pub struct Pty {
     pub rows: u16,
     /// Width in character cells.
     pub columns: u16,
-    /// The terminal's kind, for the variable `TERM`.
+    /// The terminal's type, for the variable `TERM`.
     pub term: String,
 }
 
-/// Runs a command in a session of its own and streams its output.
+/// Runs a command in a new session and streams its output.
 ///
 /// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr beside
 /// [`message::ExecExited`], and last [`message::ExecStreamsClosed`]. [`message::ExecTreeGone`] comes on the session's
 /// stream when the last descendant ended, which may be much later.
 ///
-/// Sent again with the same id and the same content (but for its age) it does not run again: it attaches, as
-/// [`Attach`] from offset 0 does.
+/// Sent again with the same id and the same content (except for its age) it does not run again: it attaches, as [`Attach`]
+/// from offset 0 does.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Exec {
     /// Chosen by the originator; the same id with the same request attaches, with another one is a conflict.
@@ -200,17 +200,17 @@ pub struct Exec {
     pub run_as: Option<String>,
     /// A profile narrower than the runner's; a wider one is refused.
     pub profile: Option<Profile>,
-    /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then.
+    /// A terminal instead of pipes; `stdin` and `merge_stderr` have no effect then.
     pub pty: Option<Pty>,
     /// Keep the output for clients that attach later, as far as there is room, instead of only what its reader has not drained.
     pub retain: bool,
-    /// How long ago the originator chose the id, by its own clock, in milliseconds. One that is older than what the
-    /// runner remembers is refused as `expired`: it may have run already.
+    /// How long ago the originator chose the id, by its own clock, in milliseconds. A request older than the runner's memory
+    /// is refused as `expired`: it may have run already.
     pub age_ms: u64,
 }
 
 impl Exec {
-    /// A command with nothing else asked for: no input, no limits, output that waits for its reader.
+    /// A command with defaults: no input, no limits, output that waits for its reader.
     pub fn new(exec_id: ExecId, command: Command) -> Self {
         Self {
             exec_id,
@@ -231,26 +231,26 @@ impl Exec {
     }
 }
 
-/// Goes on with what an earlier stream started: an exec, or a change to files.
+/// Resumes an earlier stream's work: an exec, or a change to files.
 ///
-/// The answer begins with [`message::Attached`]; then the stream goes on as if it were the exec's own, with the output
-/// from `offset` on (a GAP on the main channel stands for what is not kept any more), and with DATA for standard input
+/// The answer begins with [`message::Attached`]; then the stream continues as if it were the exec's own, with the output
+/// from `offset` on (a GAP on the main channel replaces output that is not kept any more), and with DATA for standard input
 /// from [`message::Attached::input_bytes`] on. An exec that has ended answers the same way until its result was
-/// acknowledged. For a change there is no data: its answer, or its failure, follows when there is one.
+/// acknowledged. For a change there is no data: its answer, or its failure, follows once it is known.
 ///
 /// An exec without `retain` has one reader of its output: the newest; the one before is failed with `detached`.
-/// Fails with `no_such_exec` for an id that never arrived here in this life of the runner.
+/// Fails with `no_such_exec` for an id that this process of the runner never received.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Attach {
     /// The exec's id, or the change's.
     pub id: ExecId,
-    /// How many bytes of output, all channels and gaps together, are there already.
+    /// How many bytes of output, all channels and gaps together, the client already has.
     pub offset: u64,
     /// True if output is wanted; without it only messages come.
     pub output: bool,
 }
 
-/// Asks how an exec stands.
+/// Requests the state of an exec.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Report {
     /// The exec.
@@ -261,14 +261,15 @@ pub struct Report {
     pub tail_bytes: u32,
 }
 
-/// Asks which execs there are: those that run, and those whose result is kept.
+/// Requests the list of execs: those that run, and those whose result is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct List {}
 
 /// Asks the runner to replace its program by the newer one that the server hands out.
 ///
-/// Succeeds once that program is downloaded and checked. The runner then waits until nothing runs, tries the new program, and
-/// comes back as it; where that fails it comes back as it was, with [`crate::handshake::Facts::update_error`].
+/// Succeeds once that program is downloaded and verified. The runner then waits until nothing runs, tries the new program,
+/// and comes back as that; if that fails it comes back with the old program and with
+/// [`crate::handshake::Facts::update_error`].
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Update {}
 
@@ -308,7 +309,7 @@ pub struct ReadFile {
 /// Nothing is visible before the whole content is on disk; a cancelled or broken stream leaves nothing behind.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct WriteFile {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
     /// The file.
     pub path: WirePath,
@@ -322,7 +323,7 @@ pub struct WriteFile {
     pub if_match: Option<[u8; 32]>,
 }
 
-/// Asks for facts about a path.
+/// Requests metadata of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Stat {
     /// The path.
@@ -336,21 +337,21 @@ pub struct ReadDir {
     pub path: WirePath,
 }
 
-/// Makes a directory and whatever parents are missing.
+/// Makes a directory and any missing parents.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct MkdirAll {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
     /// The directory.
     pub path: WirePath,
-    /// Permission bits of what is made.
+    /// Permission bits of the created directories.
     pub mode: u32,
 }
 
 /// Removes one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Remove {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
     /// The entry; a symlink is removed itself.
     pub path: WirePath,
@@ -359,7 +360,7 @@ pub struct Remove {
 /// Removes a tree without following symlinks.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct RemoveAll {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
     /// The top of the tree; never the workspace itself.
     pub path: WirePath,
@@ -368,7 +369,7 @@ pub struct RemoveAll {
 /// Renames within the workspace, replacing the target.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Rename {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
     /// The present name.
     pub from: WirePath,
@@ -379,16 +380,16 @@ pub struct Rename {
 /// Finds paths by a pattern: DATA frames that each hold a whole [`message::GlobBatch`], END, [`message::GlobDone`].
 ///
 /// The newest come first, by last modification; equally old ones in the order of their paths' bytes. Symbolic links are
-/// listed themselves and not followed. `.git` is never looked into.
+/// listed themselves and not followed. `.git` is never searched.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Glob {
-    /// Matched against the way down from `path`: `?` and `*` stay within a name, `**` is any number of directories,
-    /// `[a-z]`, `{a,b}`; names that begin with a dot are not special. Ends with a slash to find directories, which are
-    /// not found otherwise.
+    /// Matched against the path below `path`: `?` and `*` stay within a name, `**` is any number of directories, `[a-z]`,
+    /// `{a,b}`; names that begin with a dot are not special. Ends with a slash to find directories, which are not found
+    /// otherwise.
     pub pattern: String,
     /// The directory to look below.
     pub path: WirePath,
-    /// True if also what `.gitignore` files exclude is found.
+    /// True to also find files that `.gitignore` excludes.
     pub ignored: bool,
     /// At most this many results, the newest; the runner has a limit of its own.
     pub max_results: u32,
@@ -411,17 +412,17 @@ pub struct Grep {
     pub ignore_case: bool,
     /// How many lines around each matching one are sent too; the runner has a limit of its own.
     pub context_lines: u32,
-    /// True if also what `.gitignore` files exclude is searched.
+    /// True to also search files that `.gitignore` excludes.
     pub ignored: bool,
     /// At most this many matching lines; the runner has a limit of its own.
     pub max_results: u32,
 }
 
-/// Streams a directory with all that is in it as a tar archive: DATA, END, [`message::TreeRead`].
+/// Streams a directory with all its content as a tar archive: DATA, END, [`message::TreeRead`].
 ///
 /// The archive is ustar with pax records; the directory itself is its first entry. It holds regular files, directories
-/// and the symbolic links that stay in the tree; what else there is, and what cannot be read, is left out and counted, and
-/// named in a pax record `comment` at the archive's end.
+/// and the symbolic links that stay in the tree; other entries, and unreadable ones, are left out and counted, and named in
+/// a pax record `comment` at the archive's end.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReadTree {
     /// The directory.
@@ -430,29 +431,27 @@ pub struct ReadTree {
 
 /// Fills a directory from the tar archive in the DATA that follows, until END.
 ///
-/// Each file is whole or not there. A stream that fails, is cancelled or loses its link leaves the entries that came
-/// before; the failure's description names their numbers. Hard links, devices, FIFOs, sparse files, absolute paths,
-/// `..`, and links that lead out of the tree end it. Permission bits are set exactly, less set-user-id, set-group-id and
-/// sticky.
+/// Each file is complete or absent. A stream that fails, is cancelled or loses its link leaves the earlier entries; the
+/// failure's description has their numbers. Hard links, devices, FIFOs, sparse files, absolute paths, `..`, and links that
+/// lead out of the tree end it. Permission bits are set exactly, less set-user-id, set-group-id and sticky.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct WriteTree {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
-    /// The directory; it is made with what is missing on the way.
+    /// The directory; it is created with any missing parents.
     pub path: WirePath,
-    /// Makes the directory a mirror: once the archive is whole, what it has not is removed.
+    /// Makes the directory a mirror: once the archive is complete, entries missing from it are removed.
     pub delete_extra: bool,
 }
 
-/// Fetches a URL into a file, which takes its name when it is whole.
+/// Fetches a URL into a file, which gets its name when it is complete.
 ///
-/// The runner itself connects, from wherever it is and to whatever address that leads: private addresses are not
-/// refused. At most 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on their usual
-/// ports too); one to another origin fails
-/// with its address. It goes on if the link is lost.
+/// The runner itself connects, from its own network; a private address fails with `sandbox_denied`, unless the machine's user
+/// named the host. At most 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on
+/// their usual ports too); one to another origin fails with its address. It goes on if the link is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Download {
-    /// Names this change for ever; sent again it is not made again.
+    /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
     /// `http` or `https`.
     pub url: String,
@@ -468,21 +467,21 @@ pub struct Download {
     pub sha256: Option<[u8; 32]>,
 }
 
-/// Asks the LLM endpoint that the runner's configuration names, with the key that only the runner holds.
+/// Asks the LLM endpoint that the runner's configuration names, with the key that only the runner has.
 ///
 /// The body follows as DATA until END, at most 16 MiB; it is POSTed, and an empty one makes it a GET. The answer is
 /// [`message::LlmHeaders`], whatever its status, then its body as DATA, each piece as it comes, END and
 /// [`message::LlmDone`]. Redirects are answers like others and are not followed. A cancel and a lost link close the connection to the
 /// endpoint.
 ///
-/// Fails with `unsupported` where the runner was given no endpoint, `invalid_body` for a path or a header that is not let
-/// through, `too_large`, `busy`, and `io` where the endpoint cannot be reached, is silent, or breaks off.
+/// Fails with `unsupported` if the runner has no endpoint, `invalid_body` for a path or a header that is not allowed, `too_large`,
+/// `busy`, and `io` if the endpoint cannot be reached, is silent, or breaks off.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Llm {
     /// Appended to the endpoint's base URL, such as `/v1/chat/completions`: begins with one slash, has neither `..` nor `//`
     /// nor, before a `?`, a percent sign.
     pub path: String,
     /// Names and values: `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and
-    /// `openai-beta`, in any case and each once. Everything else is the runner's to say.
+    /// `openai-beta`, in any case and each once. The runner sets all others.
     pub headers: Vec<(String, String)>,
 }

@@ -6,8 +6,8 @@
 //!  | F5 53 42 31  | kind | length (u32) | CRC-32 (u32) | payload       kind: 0 text, 1 binary
 //!  +--------------+------+--------------+--------------+---------
 //! ```
-//! A new attacher may meet the middle of a frame, so the reader looks for the marker and trusts only what the
-//! checksum confirms. Once it has read one whole envelope, anything else between envelopes is an error.
+//! A new attacher may meet the middle of a frame, so the reader searches for the marker and accepts only what the checksum
+//! confirms. Once it has read one whole envelope, anything else between envelopes is an error.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -19,10 +19,10 @@ pub const ENVELOPE_BYTES: usize = 13;
 /// First byte outside ASCII and UTF-8 (0xF5 starts no character), then `SB1`.
 const MARKER: [u8; 4] = [0xf5, b'S', b'B', b'1'];
 
-/// How much may be skipped in search of the first marker, in bytes: half a frame may remain from an old attacher.
+/// The most that may be skipped in search of the first marker, in bytes: half a frame may remain from an old attacher.
 const MAX_SKIPPED_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
-/// How much may be checksummed in search of the first envelope, in bytes: false heads that overlap cost much for little.
+/// The most that may be checksummed in search of the first envelope, in bytes: overlapping false heads are expensive.
 const MAX_CHECKED_BYTES: usize = 32 * MAX_FRAME_BYTES;
 
 /// The content of an envelope.
@@ -34,10 +34,10 @@ pub enum Payload {
     Binary(Bytes),
 }
 
-/// A byte stream that holds no envelopes.
+/// A byte stream without envelopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StdioError {
-    /// Something else stands where an envelope must begin, or its checksum is wrong.
+    /// Something else is where an envelope must begin, or its checksum is wrong.
     #[error("the byte stream lost its framing")]
     OutOfSync,
     /// An envelope announces more than a frame may hold.
@@ -45,7 +45,7 @@ pub enum StdioError {
     TooLarge(usize),
 }
 
-/// The head that goes before `payload`.
+/// The head in front of `payload`.
 pub fn envelope(payload: &[u8], is_text: bool) -> [u8; ENVELOPE_BYTES] {
     let length = u32::try_from(payload.len()).expect("frames are at most 1 MiB");
     let mut head = [0; ENVELOPE_BYTES];
@@ -56,7 +56,7 @@ pub fn envelope(payload: &[u8], is_text: bool) -> [u8; ENVELOPE_BYTES] {
     head
 }
 
-/// Finds envelopes in whatever pieces the bytes arrive.
+/// Finds envelopes in bytes that arrive in any pieces.
 ///
 /// ```text
 /// Searching --(first envelope whose checksum holds)--> InSync --(anything else)--> error
@@ -70,7 +70,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The buffer to read into; what is in it is examined by [`Reader::next_payload`].
+    /// The buffer to read into; [`Reader::next_payload`] examines its content.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
@@ -120,12 +120,12 @@ impl Reader {
         Examined::Envelope { length, is_text: head[4] == 0 }
     }
 
-    /// Where a marker may begin at or after `start`.
+    /// The next possible position of a marker at or after `start`.
     fn next_marker(&self, start: usize) -> Option<usize> {
         self.buffer.iter().skip(start).position(|&byte| byte == MARKER[0]).map(|at| at + start)
     }
 
-    /// Where a whole envelope begins after a false marker that asks for bytes which may never come.
+    /// The position of a complete envelope after a false marker that announces bytes which may never come.
     fn later_envelope(&mut self) -> Option<usize> {
         let mut start = 1;
         while let Some(at) = self.next_marker(start) {
@@ -137,7 +137,7 @@ impl Reader {
         None
     }
 
-    /// Drops bytes that belong to no envelope of ours.
+    /// Drops bytes that belong to no valid envelope.
     fn skip(&mut self, count: usize) -> Result<(), StdioError> {
         self.buffer.advance(count);
         self.skipped_bytes += count;

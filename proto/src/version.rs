@@ -1,4 +1,4 @@
-//! Versions of the program: which of two is newer.
+//! Versions of the program: comparing two of them.
 
 /// True if version `one` is newer than `other`, compared as three numbers, such as 0.10.0 and 0.9.1. A text that is
 /// something else is never newer, and nothing is newer than it.

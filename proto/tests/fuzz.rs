@@ -1,7 +1,7 @@
 //! The fuzz targets on stable Rust: the corpus is replayed, then mutated for `SANDBRIDGE_FUZZ_SECONDS` each.
 //!
-//! `SANDBRIDGE_BLESS=1` writes the seeds that are made from the golden frames. A finding is printed in hex: give it a
-//! file in `fuzz/corpus/TARGET`, and it is replayed for ever.
+//! `SANDBRIDGE_BLESS=1` writes the seeds from the golden frames. A finding is printed in hex: save it as a file in
+//! `fuzz/corpus/TARGET` to replay it from then on.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 #[path = "../fuzz/src/lib.rs"]
@@ -57,7 +57,7 @@ fn piece(frame: &[u8]) -> Vec<u8> {
     [&u16::try_from(frame.len()).unwrap().to_le_bytes(), frame].concat()
 }
 
-/// What the corpus starts with.
+/// The initial corpus.
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let frames = golden_frames();
     match target {
@@ -126,7 +126,7 @@ fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     input.truncate(MAX_INPUT_BYTES);
 }
 
-/// Runs a target; what it does not survive is printed.
+/// Runs a target; prints the input if it panics.
 fn run(name: &str, target: Target, input: &[u8]) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(input))) {
         eprintln!("target {name} does not survive {}", hex(input));

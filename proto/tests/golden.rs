@@ -1,4 +1,4 @@
-//! The bytes of every frame kind, request and message, held fixed by `fixtures/frames.txt`.
+//! The bytes of every frame kind, request and message, fixed by `fixtures/frames.txt`.
 //!
 //! A difference here is a change of the protocol. A new type adds a line (run with `SANDBRIDGE_BLESS=1`); an old line
 //! never changes.

@@ -1,10 +1,10 @@
-//! The blocks that stand before each entry: written as ustar with pax records, read as ustar and as GNU writes them.
+//! The blocks in front of each entry: written as ustar with pax records, read as ustar and in GNU's form.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Error, Result};
 
-/// Everything in an archive is a multiple of this, in bytes.
+/// The size of every part of an archive is a multiple of this, in bytes.
 pub(super) const BLOCK: usize = 512;
 
 /// The part that follows a header.
@@ -44,7 +44,7 @@ impl Header {
         }
         let mut path = text(&block[..100]).to_vec();
         let prefix = text(&block[345..500]);
-        // What GNU keeps there is something else.
+        // GNU uses this field for something else.
         if is_ustar && !prefix.is_empty() {
             path = [prefix, b"/", &path].concat();
         }
@@ -70,13 +70,13 @@ impl Header {
             flag,
             path,
             link: text(&block[157..257]).to_vec(),
-            // The kind of file may stand above the bits that matter.
+            // The type of file may be stored above the relevant bits.
             mode: u32::try_from(mode & 0o7777).unwrap_or(0),
             size_bytes: number(&block[124..136]).ok_or(Error::Archive("an entry's size is not a number"))?,
         })
     }
 
-    /// Writes the header, after records for everything it has no room for.
+    /// Writes the header, after records for values that do not fit into it.
     pub(super) fn write(&self, modified: SystemTime, to: &mut Vec<u8>) {
         let mut records = Vec::new();
         for (key, value) in [("path", &self.path), ("linkpath", &self.link)] {
@@ -103,10 +103,10 @@ impl Header {
     }
 }
 
-/// The largest size that eleven octal digits tell.
+/// The largest size that eleven octal digits can represent.
 const MAX_OCTAL_SIZE: u64 = 0o777_7777_7777;
 
-/// Writes records as an entry of their own.
+/// Writes records as a separate entry.
 pub(super) fn write_records(flag: u8, records: &[u8], to: &mut Vec<u8>) {
     write_block(flag, b"././@PaxHeader", b"", 0o644, records.len() as u64, 0, to);
     to.extend_from_slice(records);
@@ -125,7 +125,7 @@ pub(super) fn record(key: &str, value: &[u8], to: &mut Vec<u8>) {
     to.push(b'\n');
 }
 
-/// How many bytes follow content of this size, up to the next block.
+/// How many padding bytes follow content of this size, up to the next block.
 pub(super) fn padding(size_bytes: u64) -> usize {
     let over = usize::try_from(size_bytes % BLOCK as u64).unwrap_or(0);
     (BLOCK - over) % BLOCK
@@ -156,7 +156,7 @@ fn write_block(
     to.extend_from_slice(&block);
 }
 
-/// The sum of all bytes, those of the sum itself taken for spaces.
+/// The sum of all bytes, with those of the sum itself counted as spaces.
 fn checksum(block: &[u8; BLOCK]) -> u64 {
     let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
     sum(&block[..148]) + 8 * u64::from(b' ') + sum(&block[156..])
@@ -167,7 +167,7 @@ fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// Octal digits, with spaces before and spaces or NUL bytes after them; none are 0.
+/// Octal digits, with spaces before and spaces or NUL bytes after them; no digits mean 0.
 fn octal(field: &[u8]) -> Option<u64> {
     let digits = field.trim_ascii_start();
     let end = digits.iter().position(|byte| matches!(byte, 0 | b' ')).unwrap_or(digits.len());

@@ -1,17 +1,17 @@
-//! Whole trees as archives: [`Packer`] makes one of a directory, [`Unpacker`] makes a directory of one.
+//! Whole trees as archives: [`Packer`] turns a directory into one, [`Unpacker`] turns one into a directory.
 //!
-//! Both work in pieces that their caller moves, so that no thread is held while a peer is slow. What travels is a tar
-//! archive (ustar, with pax records where a name is long or a file is large) of regular files, directories and symbolic
-//! links. It is read strictly: a wrong checksum, an early end, content after the end, hard links, devices, FIFOs, sparse
-//! files, absolute paths, `..`, and links that lead out of the tree end it with an error that names the entry.
+//! Both work in pieces that their caller moves, so that no thread is held while a peer is slow. The format is a tar archive
+//! (ustar, with pax records where a name is long or a file is large) of regular files, directories and symbolic links. It is
+//! read strictly: a wrong checksum, an early end, content after the end, hard links, devices, FIFOs, sparse files, absolute
+//! paths, `..`, and links that lead out of the tree end it with an error that names the entry.
 //!
-//! | module | what |
+//! | module | holds |
 //! |---|---|
 //! | `pack` | [`Packer`] |
 //! | `unpack` | [`Unpacker`]; `target` is the directory it fills |
 //! | `parse` | the archive as it arrives; `records` are its extended headers |
-//! | `header` | the blocks that stand before each entry |
-//! | `name` | what an entry may be called, and where a link may lead |
+//! | `header` | the blocks in front of each entry |
+//! | `name` | rules for names of entries and targets of links |
 
 mod header;
 mod name;
@@ -32,21 +32,21 @@ use crate::limits::TREE_SHOWN_CHARACTERS;
 pub struct TreeReport {
     /// Regular files.
     pub files: u64,
-    /// Directories, the top one included where the archive names it.
+    /// Directories, including the top one if the archive names it.
     pub directories: u64,
     /// Symbolic links.
     pub symlinks: u64,
     /// The files' content, in bytes.
     pub size_bytes: u64,
-    /// Entries that a mirror removed because the archive does not have them; a directory counts once with all that was in it.
+    /// Entries that a mirror removed because the archive does not have them; a directory counts once with all its content.
     pub removed: u64,
     /// Entries that could not be packed and were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
-    /// The first of these and why, or what an archive says of them at its end.
+    /// The first of these with its reason, or the archive's own remark at its end.
     pub note: Option<String>,
 }
 
-/// Why a tree was not packed or unpacked to its end, and at which entry.
+/// Why packing or unpacking a tree failed, and at which entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{error}", shown(entry))]
 pub struct TreeError {

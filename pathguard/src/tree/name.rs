@@ -32,15 +32,15 @@ pub(super) fn components(path: &[u8]) -> Result<Vec<OsString>> {
     if components.len() > TREE_DEPTH { Err(Error::TooDeep) } else { Ok(components) }
 }
 
-/// The path that components make.
+/// The path made of components.
 pub(super) fn joined(components: &[OsString]) -> Vec<u8> {
     components.join(OsStr::new("/")).as_bytes().to_vec()
 }
 
-/// True if a link in a directory `depth` levels below the top stays in the tree, whatever else is in it.
+/// True if a link in a directory `depth` levels below the top stays in the tree, whatever its other entries are.
 ///
-/// It may climb only at its beginning and no further than the top: its directory is a real one, so that this leads where
-/// it says. From there on it goes down, through links of which the same holds.
+/// It may climb only at its beginning and no further than the top: its directory is a real one, so that this is reliable.
+/// From there on it goes down, through links that fulfil the same condition.
 pub(super) fn stays_inside(target: &[u8], depth: usize) -> bool {
     if target.is_empty() || target[0] == b'/' || target.contains(&0) || target.len() >= PATH_SIZE_BYTES {
         return false;

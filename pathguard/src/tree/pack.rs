@@ -13,8 +13,8 @@ use crate::{Error, Kind, Metadata, Result, Root, Visit, Walk};
 
 /// An archive of everything below a directory, made while it is read; the directory itself is its first entry.
 ///
-/// Links are kept, not followed. What cannot be in an archive is left out and counted in [`TreeReport::skipped`]; the
-/// archive says so at its end. Modes are kept but for set-user-id, set-group-id and sticky.
+/// Links are kept, not followed. Entries that an archive cannot contain are left out and counted in [`TreeReport::skipped`];
+/// a remark at the archive's end mentions them. Modes are kept except for set-user-id, set-group-id and sticky.
 ///
 /// ```
 /// # let from = tempfile::tempdir()?;
@@ -41,7 +41,7 @@ pub struct Packer {
     ready: Vec<u8>,
     taken: usize,
     content: Option<Content>,
-    /// The entry that content belongs to.
+    /// The entry that the content belongs to.
     entry: Vec<u8>,
     report: TreeReport,
     ended: bool,
@@ -77,7 +77,7 @@ impl Packer {
         Ok(packer)
     }
 
-    /// The report so far; whole once [`Packer::read`] returned 0.
+    /// The report so far; complete once [`Packer::read`] returned 0.
     pub fn report(&self) -> &TreeReport {
         &self.report
     }
@@ -86,7 +86,7 @@ impl Packer {
     ///
     /// # Errors
     /// `TooLarge` beyond [`TREE_ENTRIES`] or [`TREE_SIZE_BYTES`]; `Archive` if a file became shorter while it was read;
-    /// what the disk says. The archive is of no use then.
+    /// errors of the disk. The archive is unusable then.
     pub fn read(&mut self, space: &mut [u8]) -> std::result::Result<usize, TreeError> {
         loop {
             if self.taken < self.ready.len() {
@@ -128,7 +128,7 @@ impl Packer {
         }
     }
 
-    /// Adds what was visited, or leaves it out.
+    /// Adds a visited entry, or leaves it out.
     fn add(&mut self, visit: Visit) -> Result<()> {
         let report = &self.report;
         if report.files + report.directories + report.symlinks >= TREE_ENTRIES {
@@ -189,7 +189,7 @@ impl Packer {
         header.write(metadata.modified, &mut self.ready);
     }
 
-    /// Leaves something out. What has gone since it was listed was never there.
+    /// Leaves an entry out. One that vanished since it was listed is not counted.
     fn skip(&mut self, path: &[u8], error: Error) {
         if error == Error::NotFound {
             return;

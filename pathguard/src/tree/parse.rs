@@ -10,13 +10,13 @@ use super::records::Records;
 use crate::limits::TREE_HEADER_SIZE_BYTES;
 use crate::{Error, Result};
 
-/// Who takes what the archive holds.
+/// The receiver of an archive's content.
 pub(super) trait Sink {
     /// An entry begins.
     fn entry(&mut self, entry: &Header) -> Result<()>;
     /// Some content of a file.
     fn content(&mut self, bytes: &[u8]) -> Result<()>;
-    /// The file is whole.
+    /// The file is complete.
     fn end_of_content(&mut self) -> Result<()>;
 }
 
@@ -29,11 +29,11 @@ enum State {
     End,
 }
 
-/// Takes an archive apart.
+/// Parses an archive.
 #[derive(Debug)]
 pub(super) struct Parser {
     state: State,
-    /// The block, or the extended header, that is not whole yet.
+    /// The block, or the extended header, that is not complete yet.
     gathered: Vec<u8>,
     /// Zeros up to the next block.
     padding: usize,
@@ -60,7 +60,7 @@ impl Parser {
         matches!(self.state, State::End)
     }
 
-    /// Takes in the next piece.
+    /// Parses the next piece.
     pub(super) fn push(&mut self, mut bytes: &[u8], sink: &mut impl Sink) -> Result<()> {
         while !bytes.is_empty() {
             match self.state {
@@ -101,7 +101,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Adds to what is gathered; whether it is as long as wanted.
+    /// Adds to the gathered bytes; returns true if they have the wanted length.
     fn gather(&mut self, bytes: &mut &[u8], wanted: u64) -> bool {
         let left = usize::try_from(wanted).unwrap_or(usize::MAX) - self.gathered.len();
         let (now, rest) = bytes.split_at(left.min(bytes.len()));
@@ -156,7 +156,7 @@ impl Parser {
         let text = || body.strip_suffix(b"\0").unwrap_or(&body).to_vec();
         match flag {
             Flag::Records => return self.records.read(&body, &mut self.comment),
-            // Only its remark matters: names and sizes for all entries make no sense.
+            // Only its remark matters: names and sizes for all entries are meaningless.
             Flag::GlobalRecords => return Records::default().read(&body, &mut self.comment),
             Flag::LongName => self.records.path = Some(text()),
             Flag::LongLink => self.records.link = Some(text()),

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// The facts about an entry from the records before it.
+/// The facts about an entry from the records in front of it.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     pub(super) path: Option<Vec<u8>>,
@@ -11,7 +11,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Takes in pax records; `comment` is where the archive's own remark goes.
+    /// Parses pax records; the archive's own remark is stored in `comment`.
     pub(super) fn read(&mut self, body: &[u8], comment: &mut Option<String>) -> Result<()> {
         let mut rest = body;
         while !rest.is_empty() {
@@ -25,7 +25,7 @@ impl Records {
                     self.size_bytes = Some(size.ok_or(Error::Archive("an entry's size is not a number"))?);
                 }
                 b"comment" => *comment = Some(String::from_utf8_lossy(value).into_owned()),
-                // What says that the content is not what it seems must not be overlooked.
+                // A record that changes the meaning of the content must not be ignored.
                 key if key.starts_with(b"GNU.sparse.") => {
                     return Err(Error::Archive("sparse files in archives are not supported"));
                 }

@@ -1,7 +1,7 @@
 //! The directory that an archive is unpacked into: a stack of open handles, each opened as a name in the one below.
 //!
-//! No name is ever resolved through a link, whether it was there before, came with the archive or was swapped in
-//! meanwhile: what leads to an entry has to be real directories.
+//! No name is ever resolved through a link, whether it existed before, came with the archive or was swapped in meanwhile:
+//! every parent of an entry has to be a real directory.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
@@ -24,24 +24,24 @@ const OWNER_BITS: u32 = 0o700;
 /// A directory being filled.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// Knows what may not be changed.
+    /// The root, with the protected paths.
     root: Root,
     top: OwnedFd,
-    /// True if it was made for the archive, so that the archive decides on its mode.
+    /// True if it was created for the archive, so that the archive determines its mode.
     top_is_new: bool,
-    /// The directories on the way to the last entry.
+    /// The directories on the path to the last entry.
     stack: Vec<(OsString, OwnedFd)>,
-    /// Modes that would keep entries out, and are set at the end.
+    /// Modes that would block entries, and are set at the end.
     late_modes: Vec<(Vec<OsString>, u32)>,
     mirror: Option<Mirror>,
-    /// How many directories were made, those among them that the archive only implies.
+    /// How many directories were created, including those that the archive only implies.
     made: u64,
 }
 
 /// The entries that a mirror keeps.
 #[derive(Debug, Default)]
 struct Mirror {
-    /// The hash of each path of the archive, under a key that nobody knows. Two that collide keep something too much.
+    /// The hash of each path of the archive, under a secret key. A collision would only keep one entry too many.
     kept: std::collections::HashSet<u64>,
     hasher: RandomState,
 }
@@ -62,7 +62,7 @@ impl Target {
         Self { root, top, top_is_new, stack: Vec::new(), late_modes: Vec::new(), mirror, made: 0 }
     }
 
-    /// Makes a directory, or lets one be that is there.
+    /// Creates a directory, or keeps an existing one.
     pub(super) fn directory(&mut self, components: &[OsString], mode: u32) -> Result<()> {
         let Some((name, above)) = components.split_last() else {
             return if self.top_is_new { self.set_mode(&[], mode) } else { Ok(()) };
@@ -86,29 +86,29 @@ impl Target {
         Ok(pending)
     }
 
-    /// Makes a link, in place of a file or link that is there.
+    /// Creates a link, replacing an existing file or link.
     pub(super) fn symlink(&mut self, components: &[OsString], target: &[u8]) -> Result<()> {
         let Place { directory, name, .. } = self.place(components)?;
         let temporary = random_name();
         rustix::fs::symlinkat(OsStr::from_bytes(target), &directory, &temporary)?;
         if let Err(errno) = rustix::fs::renameat(&directory, &temporary, &directory, &name) {
-            // Nothing can be done about a failure here, and the name says whose it is.
+            // A failure here cannot be handled, and the name shows the origin of the file.
             let _ = rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty());
             return Err(errno.into());
         }
         Ok(())
     }
 
-    /// How many directories were made.
+    /// How many directories were created.
     pub(super) fn made(&self) -> u64 {
         self.made
     }
 
-    /// Sets the modes that had to wait; then removes what a mirror does not keep, and says how much that was.
+    /// Sets the postponed modes; then removes the entries that a mirror does not keep, and returns their number.
     pub(super) fn finish(&mut self) -> Result<u64> {
         self.stack.clear();
         let removed = self.remove_extra()?;
-        // The deepest first: a mode may close the way.
+        // The deepest first: a mode may block access to those below.
         let mut late_modes = std::mem::take(&mut self.late_modes);
         late_modes.sort_by_key(|(components, _)| std::cmp::Reverse(components.len()));
         for (components, mode) in late_modes {
@@ -135,7 +135,7 @@ impl Target {
         self.stack.last().map_or(self.top.as_fd(), |(_, handle)| handle.as_fd())
     }
 
-    /// Goes to the directory of these names, making what is missing.
+    /// Enters the directory of these names, creating missing ones.
     fn enter(&mut self, components: &[OsString]) -> Result<()> {
         let same = self.stack.iter().zip(components).take_while(|((open, _), name)| open == *name).count();
         self.stack.truncate(same);
@@ -145,7 +145,7 @@ impl Target {
         Ok(())
     }
 
-    /// Opens the directory `name` here, whose path is `components`, and goes into it; whether it had to be made.
+    /// Opens the directory `name` here, whose path is `components`, and enters it; returns true if it had to be created.
     fn open_or_make(&mut self, components: &[OsString], name: &OsStr, mode: Mode) -> Result<bool> {
         let is_new = match self.open_here(name) {
             Ok(handle) => {
@@ -176,7 +176,7 @@ impl Target {
         Ok(rustix::fs::openat(self.here(), name, flags, Mode::empty())?)
     }
 
-    /// Where a file or link goes: no directory is there.
+    /// The place for a file or link: not an existing directory.
     fn place(&mut self, components: &[OsString]) -> Result<Place> {
         let Some((name, above)) = components.split_last() else {
             return Err(Error::Archive("its root is not a directory"));
@@ -199,7 +199,7 @@ impl Target {
         Ok(Place { directory, name: name.to_owned(), must_be_directory: false })
     }
 
-    /// Removes what stands where something of another kind is to be, if this is a mirror and it is not the archive's own.
+    /// Removes an entry of another type from that place, if this is a mirror and the entry did not come from the archive.
     fn make_way(&self, components: &[OsString], name: &OsStr, otherwise: Error) -> Result<()> {
         match &self.mirror {
             Some(mirror) if !mirror.keeps(&joined(components)) => {
@@ -216,7 +216,7 @@ impl Target {
         }
     }
 
-    /// Sets the mode of the directory that was gone into last, now or at the end.
+    /// Sets the mode of the directory entered last, now or at the end.
     fn set_mode(&mut self, components: &[OsString], mode: u32) -> Result<()> {
         if components.is_empty() {
             self.stack.clear();
@@ -227,13 +227,13 @@ impl Target {
         if self.late_modes.len() >= TREE_LATE_MODES {
             return Err(Error::TooLarge("more than 10,000 directories lack their owner's permissions"));
         }
-        // One that is there already may be closed from an earlier time.
+        // An existing one may be closed from an earlier time.
         self.change_mode(mode | OWNER_BITS)?;
         self.late_modes.push((components.to_vec(), mode));
         Ok(())
     }
 
-    /// True if the directory that was gone into last may only be read, its mode included.
+    /// True if the directory entered last is read-only, including its mode.
     fn is_protected(&self) -> bool {
         self.root.may_change(self.here(), OsStr::new(".")) == Err(Error::Protected)
     }
@@ -243,7 +243,7 @@ impl Target {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::openat(self.here(), ".", flags, Mode::empty()) {
             Ok(handle) => Ok(rustix::fs::fchmod(handle, mode)?),
-            // One that is closed to its owner is reached by the descriptor's own link.
+            // One that is closed to its owner is reached through the descriptor's own link.
             Err(Errno::ACCESS) => {
                 let own = format!("/proc/thread-self/fd/{}", self.here().as_raw_fd());
                 Ok(rustix::fs::chmodat(CWD, own, mode, AtFlags::empty())?)

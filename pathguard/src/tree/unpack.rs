@@ -15,8 +15,8 @@ use crate::{Error, PendingFile, Result, Root};
 /// How an archive is unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnpackOptions {
-    /// Makes the directory a mirror: what the archive has not is removed at the end, and a directory that stands where
-    /// the archive has a file gives way, and the other way round. Modes of directories that are there change too.
+    /// Makes the directory a mirror: entries missing from the archive are removed at the end, and an existing directory is
+    /// replaced if the archive has a file there, and vice versa. Modes of existing directories change too.
     pub delete_extra: bool,
     /// True if [`Unpacker::finish`] returns only once everything is on disk.
     pub durable: bool,
@@ -24,9 +24,9 @@ pub struct UnpackOptions {
 
 /// Fills a directory from an archive that comes in pieces.
 ///
-/// Each file is whole or not there: dropped at any time, this leaves the entries before and nothing half-written. What
-/// is in the directory already stays, files and links of the same name are replaced. Permission bits are set exactly, less
-/// set-user-id, set-group-id and sticky; owners and times are not kept.
+/// Each file is complete or absent: dropping this at any time leaves the earlier entries and nothing half-written. Existing
+/// entries of the directory stay, except files and links of the same name, which are replaced. Permission bits are set
+/// exactly, less set-user-id, set-group-id and sticky; owners and times are not kept.
 #[derive(Debug)]
 pub struct Unpacker {
     parser: Parser,
@@ -38,14 +38,13 @@ pub struct Unpacker {
 struct Extraction {
     target: Target,
     file: Option<PendingFile>,
-    /// The entry that is worked on.
+    /// The current entry.
     entry: Vec<u8>,
     report: TreeReport,
 }
 
 impl Unpacker {
-    /// Starts with a directory, which is made with what is missing on the way; symbolic links to it are followed below
-    /// the root.
+    /// Starts with a directory, which is created with any missing parents; symbolic links to it are followed below the root.
     ///
     /// # Errors
     /// As [`Root::mkdir_all`] and [`Root::open_dir`].
@@ -59,11 +58,11 @@ impl Unpacker {
         Ok(Self { parser: Parser::new(), extraction, durable: options.durable })
     }
 
-    /// Takes in the next piece.
+    /// Processes the next piece.
     ///
     /// # Errors
-    /// `Archive` for what is malformed or not taken, `TooLarge` and `TooDeep` for what is too much, else what the file
-    /// system says of an entry. What came before stays; the archive cannot be gone on with.
+    /// `Archive` for malformed or unsupported content, `TooLarge` and `TooDeep` above the limits, else an entry's error from
+    /// the file system. Earlier entries stay; the archive cannot be continued.
     pub fn push(&mut self, bytes: &[u8]) -> std::result::Result<(), TreeError> {
         let pushed = self.parser.push(bytes, &mut self.extraction);
         pushed.map_err(|error| {
@@ -77,10 +76,10 @@ impl Unpacker {
         &self.extraction.report
     }
 
-    /// Ends the archive: sets modes that had to wait, and removes what a mirror does not keep.
+    /// Ends the archive: sets postponed modes, and removes the entries that a mirror does not keep.
     ///
     /// # Errors
-    /// `Archive` if it ended early, and then nothing is removed; what the file system says.
+    /// `Archive` if it ended early, and then nothing is removed; errors of the file system.
     pub fn finish(&mut self) -> std::result::Result<TreeReport, TreeError> {
         let extraction = &mut self.extraction;
         extraction.file = None;
@@ -130,7 +129,7 @@ impl Extraction {
 
 impl Sink for Extraction {
     fn entry(&mut self, header: &Header) -> Result<()> {
-        // Until it is known to be sound the name is shown as it came.
+        // Until its name is known to be valid it is shown as it came.
         self.entry.clone_from(&header.path);
         let path = components(&header.path)?;
         self.entry = joined(&path);

@@ -1,32 +1,32 @@
-//! Running a test again in another process: as another user, or where it may mount.
+//! Running a test again in another process: as another user, or with permission to mount.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
-/// Somebody who is nobody else.
+/// A user id that no other user has.
 const ORDINARY: u32 = 54_321;
 /// Set in the other process.
 const AGAIN: &str = "PATHGUARD_TEST_AGAIN";
 
-/// Whether this is the other process.
+/// True if this is the other process.
 pub(crate) fn is_again() -> bool {
     std::env::var_os(AGAIN).is_some()
 }
 
-/// Runs a test of this binary as a user without privileges, whom these tests are already unless they run as root.
+/// Runs a test of this binary as a user without privileges; the tests already run as one unless they are root.
 pub(crate) fn as_an_ordinary_user(test: &str) {
     let id = ORDINARY.to_string();
     run(test, &["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups"]);
 }
 
-/// Runs a test of this binary where its mounts are its own and end with it; takes the superuser.
+/// Runs a test of this binary with its own mounts, which end with it; requires the superuser.
 pub(crate) fn with_mounts_of_its_own(test: &str) {
     run(test, &["unshare", "--mount", "--propagation", "private"]);
 }
 
 fn run(test: &str, starter: &[&str]) {
     let home = tempfile::tempdir().unwrap();
-    // Where these tests were built others may not look.
+    // Other users may not have access to the build directory.
     let program = home.path().join("tests");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();

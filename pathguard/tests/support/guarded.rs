@@ -11,12 +11,12 @@ use super::corpus::members::{Member, archive};
 use super::corpus::{Attempt, Expected};
 use super::judge::{Answer, Refusal};
 
-/// How much of a file an attempt reads, in bytes: enough to know it by.
+/// How much of a file an attempt reads, in bytes: enough to identify it.
 const READ_SIZE_BYTES: u64 = 4096;
-/// How much of an archive an attempt looks at, in bytes.
+/// How much of an archive an attempt examines, in bytes.
 const PACKED_SIZE_BYTES: usize = 1 << 20;
 
-/// Makes the attempt and returns what came of it.
+/// Makes the attempt and returns its result.
 pub(crate) fn answer(root: &Root, arena: &Arena, attempt: Attempt, path: &Path) -> Answer {
     let refused = |error: TreeError| Refusal { kind: expected(error.error), message: error.to_string() };
     match attempt {
@@ -28,7 +28,7 @@ pub(crate) fn answer(root: &Root, arena: &Arena, attempt: Attempt, path: &Path) 
     }
 }
 
-/// The same for attempts that need no archive.
+/// The same for attempts without an archive.
 pub(crate) fn attempt(root: &Root, attempt: Attempt, path: &Path) -> Result<String> {
     match attempt {
         Attempt::Read => read(root, path),
@@ -79,7 +79,7 @@ fn work_in(root: &Root, path: &Path) -> Result<String> {
     Ok(rustix::fs::Dir::new(directory)?.map(|entry| format!("{:?}", entry.unwrap().file_name())).collect())
 }
 
-/// Everything beneath, by name or with its content.
+/// Everything below, by name or with its content.
 fn walk(root: &Root, path: &Path, contents: bool) -> Result<String> {
     let mut seen = String::new();
     let mut walk = root.walk(path)?;
@@ -133,7 +133,7 @@ fn whole(error: Error) -> TreeError {
     TreeError { error, entry: Vec::new() }
 }
 
-/// A size that only the secret has gives it away as its content would.
+/// A size that only the secret has reveals it as its content would.
 pub(crate) fn seen_size(size_bytes: u64) -> String {
     if size_bytes == SECRET_SIZE_BYTES { OUTSIDE_MARK.to_owned() } else { size_bytes.to_string() }
 }

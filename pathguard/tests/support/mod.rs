@@ -1,4 +1,4 @@
-//! What the test binaries of this crate share.
+//! Code shared by the test binaries of this crate.
 
 // Each binary uses its part of it.
 #![allow(dead_code)]
@@ -19,19 +19,19 @@ use corpus::oracles::{ASKED, ORACLES, Oracle};
 use corpus::{Attempt, Case, cases};
 use judge::{Answer, Refusal};
 
-/// No attempt may take longer: a read of a FIFO without a guard takes for ever.
+/// The timeout of an attempt: reading a FIFO without a guard takes forever.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After this long an attempt without a guard is taken to wait for a FIFO's other end, if there is a FIFO.
+/// After this long an attempt without a guard counts as waiting for a FIFO's other end, if there is a FIFO.
 const HUNG_AFTER: Duration = Duration::from_millis(200);
 
-/// The cases for whom these tests run as.
+/// The cases that are possible for the user of these tests.
 pub(crate) fn possible_cases() -> impl Iterator<Item = &'static Case> {
     let is_root = rustix::process::geteuid().is_root();
     cases().filter(move |case| is_root || !case.takes_root())
 }
 
-/// Runs every case, and every question about the outside, through the guard; panics with the list of what went wrong.
+/// Runs every case, and every question about the outside, through the guard; panics with a list of failures.
 pub(crate) fn run_corpus_guarded() {
     let failures: Vec<String> = possible_cases().filter_map(|case| run_guarded(case).err()).collect();
     assert!(failures.is_empty(), "{} cases:\n{}", failures.len(), failures.join("\n"));
@@ -53,14 +53,14 @@ fn run_guarded(case: &'static Case) -> Result<(), String> {
     judge::judge(case, &arena, &before, &arena.snapshot(), &answer)
 }
 
-/// Whether the case does harm where paths are joined and used.
+/// True if the case does harm where paths are joined and used.
 pub(crate) fn harms_unguarded(case: &'static Case) -> bool {
     let arena = Arc::new(Arena::new(case.plants));
     let before = arena.snapshot();
     let (sender, receiver) = mpsc::channel();
     let shared = Arc::clone(&arena);
     let path = arena.expand(case.path);
-    // One that hangs is left to the end of this process.
+    // One that hangs remains until this process ends.
     std::thread::spawn(move || sender.send(unguarded::attempt(&shared, case.attempt, &path)));
     let has_fifo = case.plants.iter().any(|plant| matches!(plant, Plant::Fifo(_)));
     let answer = receiver.recv_timeout(if has_fifo { HUNG_AFTER } else { ATTEMPT_TIMEOUT }).ok();
@@ -68,12 +68,12 @@ pub(crate) fn harms_unguarded(case: &'static Case) -> bool {
     judge::is_harm(case, &arena, &before, &arena.snapshot(), answer.as_ref())
 }
 
-/// Every question whether something exists outside.
+/// Every question about the existence of something outside.
 pub(crate) fn questions() -> impl Iterator<Item = (&'static Oracle, Attempt)> {
     ORACLES.iter().flat_map(|oracle| ASKED.iter().map(move |attempt| (oracle, *attempt)))
 }
 
-/// Whether the guard's answers, or what they leave, differ.
+/// True if the guard's answers, or what they leave, differ.
 fn tells_guarded(oracle: &Oracle, attempt: Attempt) -> bool {
     let ask = |path: &[u8]| {
         let arena = Arena::new(oracle.plants);
@@ -86,7 +86,7 @@ fn tells_guarded(oracle: &Oracle, attempt: Attempt) -> bool {
     ask(oracle.there) != ask(oracle.gone)
 }
 
-/// Whether a careless program's answers, or what they change, differ.
+/// True if a careless program's answers, or what they change, differ.
 pub(crate) fn tells_unguarded(oracle: &Oracle, attempt: Attempt) -> bool {
     let ask = |path: &[u8]| {
         let arena = Arena::new(oracle.plants);

@@ -1,4 +1,4 @@
-//! Two names that change places as fast as possible while an attempt leads through one of them.
+//! Two names that are swapped as fast as possible while an attempt leads through one of them.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use super::corpus::Attempt::{self, *};
 use super::corpus::members::Member;
 use super::{guarded, unguarded};
 
-/// How long each race lasts unless the environment says otherwise; then they run side by side.
+/// The default length of each race; they run side by side then.
 const RACE_DEFAULT_MS: u64 = 3_000;
-/// By when a program that checks and then acts must have been caught.
+/// The deadline for catching a program that checks and then acts.
 const CAUGHT_WITHIN: Duration = Duration::from_secs(60);
 
-/// What changes places.
+/// The swapped names.
 #[derive(Debug, Clone, Copy)]
 enum Swap {
     /// Two names in the root.
@@ -92,14 +92,14 @@ pub(crate) const RACES: &[Race] = &[
     },
 ];
 
-/// A race under way.
+/// A running race.
 struct Course<'a> {
     race: &'a Race,
     arena: Arena,
     base: File,
-    /// Whether the directory is outside; held while something is moved.
+    /// True if the directory is outside; held while something is moved.
     is_out: Mutex<bool>,
-    /// Whether somebody waits to bring everything back.
+    /// True if a caller waits to bring everything back.
     is_wanted: AtomicBool,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Course<'a> {
         Self { race, arena, base, is_out: Mutex::new(false), is_wanted: AtomicBool::new(false) }
     }
 
-    /// Moves once, if what is to be moved is there.
+    /// Moves once, if the entry to move exists.
     fn swap(&self) -> bool {
         let mut is_out = self.is_out.lock().unwrap();
         let inside = |name: &str| PathBuf::from("work").join(name);
@@ -137,7 +137,7 @@ impl<'a> Course<'a> {
         if let (Swap::Out(name), true) = (self.race.swap, *is_out) {
             let (there, here) =
                 (self.arena.expand(b"{base}/outside").join(name), self.arena.root().join(name));
-            // An attempt may have made one of that name meanwhile.
+            // An attempt may have created one of that name meanwhile.
             let _ = std::fs::remove_dir_all(&here);
             std::fs::rename(there, here).unwrap();
             *is_out = false;
@@ -146,7 +146,7 @@ impl<'a> Course<'a> {
         self.arena.plant_all(self.race.plants);
     }
 
-    /// Swaps until `work` returns; says how often, too.
+    /// Swaps until `work` returns; also returns the number of swaps.
     fn while_swapping<T>(&self, work: impl FnOnce() -> T) -> (T, u64) {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -160,7 +160,7 @@ impl<'a> Course<'a> {
                 }
                 swaps
             });
-            // A failed assertion must stop the swapper too, or the scope would wait for ever.
+            // A failed assertion must stop the swapper too, or the scope would wait forever.
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             done.store(true, Ordering::Relaxed);
             let swaps = swapper.join().unwrap();
@@ -169,7 +169,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Runs every race through the guard; `None` is for as long as they usually last.
+/// Runs every race through the guard; `None` is for their default length.
 pub(crate) fn run_races(duration_ms: Option<u64>) {
     let given = std::env::var("SANDBRIDGE_RACE_MS").ok().map(|text| text.parse().unwrap());
     let duration = Duration::from_millis(given.or(duration_ms).unwrap_or(RACE_DEFAULT_MS));
@@ -182,7 +182,7 @@ pub(crate) fn run_races(duration_ms: Option<u64>) {
     }
 }
 
-/// Makes the attempts again and again; both their outcomes must be seen, and the outside neither seen nor changed.
+/// Repeats the attempts; both of their outcomes must be seen, and the outside neither seen nor changed.
 fn run(race: &Race, duration: Duration) {
     let course = Course::new(race);
     let root = Root::open(course.arena.root()).unwrap().with_hard_links(HardLinks::Refuse);
@@ -210,7 +210,7 @@ fn run(race: &Race, duration: Duration) {
     println!("{happened}");
 }
 
-/// Whether a program that checks where a path leads, and then uses it, is caught.
+/// True if a program that checks where a path leads, and then uses it, is caught.
 pub(crate) fn catches_who_checks_first(race: &Race) -> bool {
     let course = Course::new(race);
     let before = course.arena.snapshot_outside();
@@ -234,7 +234,7 @@ pub(crate) fn catches_who_checks_first(race: &Race) -> bool {
     is_caught
 }
 
-/// What a program saw that asks first whether the path, or the folder that it is in, is beneath the root.
+/// The answer to a program that first checks if the path, or its folder, is below the root.
 fn checked(arena: &Arena, attempt: Attempt, path: &str) -> Option<String> {
     let joined = arena.root().join(path);
     let resolved = joined.canonicalize().or_else(|_| joined.parent().unwrap().canonicalize()).ok()?;

@@ -68,7 +68,7 @@ fn read(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&seen).into_owned())
 }
 
-/// Removes what is in a directory, wherever that is.
+/// Removes the content of a directory, wherever that is.
 fn remove_all(path: &Path) -> Result<()> {
     if !path.is_dir() {
         return std::fs::remove_file(path);
@@ -95,7 +95,7 @@ fn walk(path: &Path, contents: bool, depth: usize) -> Result<String> {
     Ok(seen)
 }
 
-/// Reads an archive as programs did that were tricked: sizes from the headers alone, names and links from wherever.
+/// Reads an archive as vulnerable programs did: sizes only from the headers, names and links from anywhere.
 fn unpack(top: &Path, mut archive: &[u8]) -> Result<()> {
     std::fs::create_dir_all(top)?;
     let (mut name, mut link, mut for_all) = (None, None, None);

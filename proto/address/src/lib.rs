@@ -1,20 +1,21 @@
-//! Which addresses are everybody's, and which belong to this machine or the network that it stands in.
+//! Classifies addresses as public, or as belonging to this machine or its network.
 //!
-//! Server and runner fetch URLs that others name. Both reach public addresses alone unless the one they work for allowed more,
-//! and both ask here, so that the rules are the same. An address has to be looked at after its name was looked up, and what
-//! was looked at is what has to be connected to.
+//! Server and runner fetch URLs from untrusted sources. Both only connect to public addresses unless their operator or user
+//! allowed more, and both use this crate, so that the rules are the same. An address has to be checked after its name was
+//! looked up, and the connection has to use the checked address.
 //!
-//! - [`is_public`]: all there is
+//! - [`is_public`]: the whole interface
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// Addresses that only documents name: nobody has them.
+/// Addresses reserved for documentation: no machine has them.
 const NOBODYS_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
 const NOBODYS_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
 
-/// Whether an address is one of the open internet: not this machine's, not its network's, and none that stands for either. The
-/// public addresses of its own interfaces are this machine's; one that a router before it translates cannot be known.
+/// True if an address belongs to the open internet: not this machine's, not its network's, and not one that is translated to
+/// either. The public addresses of its own interfaces are this machine's; one that a router in front of it translates cannot
+/// be known.
 ///
 /// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
 pub fn is_public(address: IpAddr) -> bool {
@@ -36,10 +37,10 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         0 | 240.. => true,
         // Shared with a provider's other customers.
         100 => second & 0xc0 == 64,
-        // Of protocols, and for measuring networks.
+        // For protocols, and for network benchmarks.
         192 => (second, third) == (0, 0),
         198 => second & 0xfe == 18,
-        // Azure's platform, which answers its own machines alone.
+        // Azure's platform, which only answers its own machines.
         168 => address == Ipv4Addr::new(168, 63, 129, 16),
         _ => false,
     };
@@ -55,17 +56,17 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     match segments {
         // NAT64, and 6to4.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => carried(high, low),
-        // Teredo, and what only documents name.
+        // Teredo, and addresses for documentation.
         [0x2001, 0, ..] | [0x2001, 0xdb8, ..] => false,
-        // Only these are given to anybody: no loopback, unique local, link-local, multicast.
+        // Only these are assigned to hosts: no loopback, unique local, link-local, multicast.
         [first, ..] => first & 0xe000 == 0x2000 && !is_own(IpAddr::V6(address)),
     }
 }
 
-/// Whether an address is this machine's: nothing else can be bound to. Nothing is sent.
+/// True if an address is this machine's: only those can be bound to. Nothing is sent.
 fn is_own(address: IpAddr) -> bool {
     let nobodys = if address.is_ipv4() { NOBODYS_V4 } else { NOBODYS_V6 };
-    // Where the system lets everything be bound to, this tells nothing.
+    // If the system allows binding to any address, this test is useless.
     can_bind(address) && !can_bind(nobodys)
 }
 
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn this_machines_own_addresses_are_known_by_asking_it() {
-        // Wherever this runs: what it reaches the internet from, and what it reaches itself by.
+        // The local address for connections to the internet, and for those to this machine.
         let outward =
             UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.connect("8.8.8.8:53").map(|()| socket));
         let outward = outward.and_then(|socket| socket.local_addr()).map(|address| address.ip());

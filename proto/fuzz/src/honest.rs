@@ -1,4 +1,4 @@
-//! Two sessions that both keep the rules: nothing may be lost, come twice or out of order, and no link may close.
+//! Two sessions that both follow the rules: nothing may be lost, duplicated or reordered, and no link may close.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
@@ -16,16 +16,16 @@ use super::request;
 const SERVER: usize = 0;
 const RUNNER: usize = 1;
 
-/// Where a resumed exec's standard input goes on, in bytes.
+/// The offset at which a resumed exec's standard input continues, in bytes.
 const INPUT_OFFSET: u64 = 5_000;
 
-/// How long a step of time may be: less than what kills a link, more than what asks for a ping.
+/// The longest step of time: less than the timeout of a link, more than the interval of pings.
 const STEP: Duration = Duration::from_secs(11);
 
-/// After how many bytes the content repeats: a prime, so that no frame or window is as long.
+/// The period of the content in bytes: a prime, so that no frame or window has the same length.
 const PERIOD_BYTES: u64 = 65_521;
 
-/// A sequence of operations: each is a byte for what is done, a byte for the stream, a byte for how much.
+/// A sequence of operations: each is a byte for the action, a byte for the stream, a byte for the amount.
 pub fn session(data: &[u8]) {
     let mut pair = Pair::new();
     for operation in data.chunks_exact(3) {
@@ -45,7 +45,7 @@ struct Flow {
     undrained: u64,
     /// Data, without gaps, that was queued and not drained: never more than the credit.
     under_way: u64,
-    /// Channels that the receiver was told are over.
+    /// Channels whose end the receiver has seen.
     ended: Vec<Channel>,
     ends_queued: usize,
 }
@@ -53,9 +53,9 @@ struct Flow {
 #[derive(Debug)]
 struct Stream {
     request: Request,
-    /// From each side.
+    /// One for each side.
     flows: [Flow; 2],
-    /// Whether the server's data may go: a resumed stream waits for its offset.
+    /// True if the server's data may be dropped: a resumed stream waits for its offset.
     input_is_placed: bool,
     cancelled: bool,
     answered: bool,
@@ -64,7 +64,7 @@ struct Stream {
 struct Pair {
     now: Instant,
     ends: [Session; 2],
-    /// Frames on their way to each side.
+    /// Frames in flight to each side.
     travelling: [VecDeque<Bytes>; 2],
     streams: BTreeMap<StreamId, Stream>,
     acks: [u64; 2],
@@ -154,7 +154,7 @@ impl Pair {
         }
     }
 
-    /// The consumer at `side` takes what arrived from the other side.
+    /// The consumer at `side` takes the data that arrived from the other side.
     fn drain(&mut self, side: usize, which: u8, amount: u64) {
         let Some(id) = self.nth(which) else { return };
         let flow = &mut self.streams.get_mut(&id).expect("nth names a stream").flows[1 - side];
@@ -185,7 +185,7 @@ impl Pair {
         }
     }
 
-    /// Time passes, and what is on its way arrives: nobody may be found dead.
+    /// Time passes, and frames in flight arrive: no side may be found dead.
     fn pass_time(&mut self) {
         self.now += STEP;
         for side in [SERVER, RUNNER] {
@@ -241,7 +241,7 @@ impl Pair {
         }
     }
 
-    /// All that was sent before the answer has arrived, unless the server gave the stream up.
+    /// Checks that everything sent before the answer has arrived, unless the server gave the stream up.
     fn is_answered(&mut self, id: StreamId) {
         let stream = self.streams.remove(&id).expect("a stream is answered once");
         assert!(stream.answered, "an answer that nobody gave");
@@ -254,7 +254,7 @@ impl Pair {
         &mut self.streams.get_mut(&id).expect("data of a stream that is open").flows[1 - side]
     }
 
-    /// Lets every frame travel.
+    /// Delivers every frame.
     fn settle(&mut self) {
         loop {
             (0..64).for_each(|_| [SERVER, RUNNER].into_iter().for_each(|side| self.transmit(side)));
@@ -269,7 +269,7 @@ impl Pair {
         }
     }
 
-    /// Everything arrives, everything is answered, and nothing is left.
+    /// Delivers and answers everything, and checks that nothing is left.
     fn finish(&mut self) {
         self.settle();
         assert_eq!(self.acks[SERVER], self.acks[RUNNER]);
@@ -287,7 +287,7 @@ impl Pair {
     }
 }
 
-/// What stands at an offset: a slice of one table, so that it costs no more than a copy.
+/// The content at an offset: a slice of one table, as cheap as a copy.
 fn content(offset: u64, length: usize) -> &'static [u8] {
     static TABLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let numbers = 0..PERIOD_BYTES + MAX_DATA_BYTES as u64;

@@ -1,10 +1,10 @@
-//! The bodies of the fuzz targets: what any bytes at all may do to the protocol's decoders and to its session.
+//! The bodies of the fuzz targets: arbitrary bytes for the protocol's decoders and its session.
 //!
-//! | target | what the input is |
+//! | target | input |
 //! |---|---|
 //! | [`handshake`] | a text frame |
 //! | [`frame`] | frames of a hostile peer, for both sides of a session |
-//! | [`session`] | what two honest sides do, and when each frame travels |
+//! | [`session`] | the actions of two honest sides, and the delivery of each frame |
 //! | [`stdio`] | bytes of a byte-stream link, in pieces |
 //!
 //! `tests/fuzz.rs` of the crate replays the corpus through the same functions, and mutates it for a while, on stable Rust.
@@ -23,14 +23,14 @@ use proto::{Channel, DataBuf, Event, ExecId, Request, Session, Side, StreamId, W
 
 pub use honest::session;
 
-/// A target's body: it panics where the protocol is broken.
+/// A target's body: it panics if the protocol is violated.
 pub type Target = fn(&[u8]);
 
-/// Every target by its name, which is its corpus directory's as well.
+/// Every target by its name, which is also that of its corpus directory.
 pub const TARGETS: [(&str, Target); 4] =
     [("handshake", handshake), ("frame", frame), ("session", session), ("stdio", stdio)];
 
-/// What is understood is said again in the same words.
+/// A message that decodes is encoded to the same bytes again.
 pub fn handshake(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(understood) = Handshake::from_text(text) else { return };
@@ -38,7 +38,7 @@ pub fn handshake(data: &[u8]) {
     assert_eq!(again.ok().as_ref(), Some(&understood));
 }
 
-/// Frames of any content: each is a little-endian u16 length and as many bytes; the first byte says what was opened.
+/// Frames of any content: each is a little-endian u16 length and as many bytes; the first byte selects the open requests.
 pub fn frame(data: &[u8]) {
     let now = Instant::now();
     let Some((&opened, mut rest)) = data.split_first() else { return };
@@ -63,7 +63,7 @@ pub fn frame(data: &[u8]) {
     }
 }
 
-/// A server that asked for up to seven things.
+/// A server with up to seven open requests.
 fn originator(opened: u8) -> Session {
     let now = Instant::now();
     let mut session = Session::new(Side::Originator, now);
@@ -74,7 +74,7 @@ fn originator(opened: u8) -> Session {
     session
 }
 
-/// Takes in one frame and answers like a peer; `false` when the link is to be closed.
+/// Processes one frame and answers like a peer; `false` when the link is to be closed.
 fn receive(session: &mut Session, piece: &Bytes, now: Instant) -> bool {
     match session.receive(piece, now) {
         Ok(Some(Event::Opened(id, request))) => answer(session, id, &request),
@@ -93,7 +93,7 @@ fn receive(session: &mut Session, piece: &Bytes, now: Instant) -> bool {
 }
 
 fn answer(session: &mut Session, id: StreamId, request: &Request) {
-    // Data behind an offset of the peer's choice is refused by the runner before any is sent.
+    // Data at an offset chosen by the peer is refused by the runner before any is sent.
     if request.carries_data() && request.first_offset() == 0 {
         let room = session.writable(id).min(1000);
         session.data(id, Channel::Stdout, DataBuf::zeroed(room));
@@ -104,7 +104,7 @@ fn answer(session: &mut Session, id: StreamId, request: &Request) {
     }
 }
 
-/// One of the requests, by number; an attach is with an offset of its own.
+/// One of the requests, by number; an attach uses `offset`.
 fn request(number: u8, offset: u64) -> Request {
     let (id, path) = (ExecId([number; 16]), WirePath::from("a"));
     match number % 5 {
@@ -116,7 +116,8 @@ fn request(number: u8, offset: u64) -> Request {
     }
 }
 
-/// Whatever came before, a reader that found its first envelope reads the next ones whole; pieces are of the first byte's size.
+/// Regardless of the bytes before, a reader that found its first envelope reads the next ones completely; the first byte
+/// sets the size of the pieces.
 pub fn stdio(data: &[u8]) {
     let Some((&size, rest)) = data.split_first() else { return };
     let mut reader = Reader::default();
@@ -140,7 +141,7 @@ pub fn stdio(data: &[u8]) {
     }
 }
 
-/// Reads what is whole; `false` when the link is to be closed.
+/// Reads complete payloads; `false` when the link is to be closed.
 fn drain(reader: &mut Reader) -> bool {
     loop {
         match reader.next_payload() {

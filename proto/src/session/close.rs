@@ -1,4 +1,4 @@
-//! The end of a link: why, as a code for programs and words for people, and when to come back.
+//! The end of a link: the reason, as a code for programs and a text for people, and when to come back.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ pub struct Close {
     pub code: CloseCode,
     /// For people.
     pub reason: String,
-    /// In a goodbye: how long a server asks its runner to stay away, so that many runners do not come back at once; within which
-    /// time a runner means to be back, which has begun nothing that it did not answer. Zero with any other code, and from a peer
-    /// that says no such thing.
+    /// In a goodbye: how long a server asks its runner to wait, so that many runners do not come back at once; or the time
+    /// within which a runner intends to be back, which has begun none of the requests it did not answer. Zero with any other
+    /// code, and if the peer does not send it.
     pub pause: Duration,
 }
 
@@ -85,8 +85,8 @@ impl Close {
         Self { pause: pause.min(MAX_RETURN_PAUSE), ..Self::new(CloseCode::GoingAway, reason) }
     }
 
-    /// The goodbye of a runner that means to be back within this time, at most [`MAX_RETURN_PROMISE`]: requests that it did not
-    /// answer were not begun, and may be sent to its next process.
+    /// The goodbye of a runner that intends to be back within this time, at most [`MAX_RETURN_PROMISE`]: it did not begin the
+    /// requests that it did not answer, so they may be sent to its next process.
     pub fn back_within(reason: impl Into<String>, time: Duration) -> Self {
         Self { pause: time.min(MAX_RETURN_PROMISE), ..Self::new(CloseCode::GoingAway, reason) }
     }
@@ -100,7 +100,7 @@ impl Close {
         }
     }
 
-    /// The frame that says so; the last one of a link.
+    /// The CLOSE frame; the last one of a link.
     pub fn to_frame(&self) -> Bytes {
         let end =
             (0..=self.reason.len().min(1024)).rev().find(|&at| self.reason.is_char_boundary(at)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Pings, pongs and the finding that a link is dead.
+//! Pings, pongs and the detection of a dead link.
 
 use std::time::Instant;
 
@@ -6,12 +6,12 @@ use crate::frame::Kind;
 use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT};
 use crate::session::{Close, CloseCode};
 
-/// Any received frame proves life; a ping goes out when nothing else did for an interval.
+/// Any received frame proves life; a ping is sent if nothing else was for an interval.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     last_received: Instant,
     last_sent: Instant,
-    /// At most one ping and one pong wait to be sent, however many were asked for.
+    /// At most one ping and one pong wait to be sent, however many are due.
     ping: bool,
     pong: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Heartbeat {
         }
         if now >= self.last_sent + HEARTBEAT_INTERVAL {
             self.ping = true;
-            // The ping may have to wait for a slow socket; do not ask for it again at once.
+            // The ping may have to wait for a slow socket; another one is not due at once.
             self.last_sent = now;
         }
         Ok(())

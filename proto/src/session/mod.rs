@@ -45,7 +45,7 @@ const CANCEL_STOP: u16 = 0;
 /// A CANCEL that ends the stream and stops nothing.
 const CANCEL_LEAVE: u16 = 1;
 
-/// Which end of the link this is.
+/// The end of the link that this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Opens streams with requests: the server.
@@ -78,7 +78,7 @@ pub enum Event {
     Gap(StreamId, Channel, u64),
     /// The originator wants the work stopped (executor only).
     Cancelled(StreamId),
-    /// The originator wants this stream ended, and nothing stopped (executor only).
+    /// The originator wants this stream ended, without stopping the work (executor only).
     Left(StreamId),
     /// The peer drained this many bytes: they need not be kept any more, and as many more may be written.
     Writable(StreamId, u64),
@@ -131,8 +131,8 @@ impl Session {
         self.open_with(request, STREAM_CREDIT_BYTES)
     }
 
-    /// The same, where the answering side may have `most` bytes under way, at most [`MAX_STREAM_CREDIT_BYTES`], as long as few
-    /// streams are open.
+    /// The same, with up to `most` bytes in flight from the answering side, at most [`MAX_STREAM_CREDIT_BYTES`], as long as
+    /// few streams are open.
     pub fn open_with(&mut self, request: &Request, most: u32) -> Result<StreamId, WireError> {
         debug_assert_eq!(self.side, Side::Originator);
         self.check_room(request)?;
@@ -158,8 +158,8 @@ impl Session {
         self.give_up(id, CANCEL_STOP);
     }
 
-    /// Asks the executor to end the stream while what it started goes on (originator only); for an exec that another
-    /// stream may attach to. The stream lives until it is failed with `detached`, or its answer crosses this.
+    /// Asks the executor to end the stream without stopping its work (originator only); for an exec that another stream may
+    /// attach to. The stream lives until it is failed with `detached`, or its answer crosses this.
     pub fn leave(&mut self, id: StreamId) {
         self.give_up(id, CANCEL_LEAVE);
     }
@@ -171,7 +171,7 @@ impl Session {
             stream.cancel_sent = true;
             stream.drop_unsent_data();
             if stream.has_outgoing() {
-                // The request itself still waits: a cancel that overtook it would be for a stream nobody knows.
+                // The request itself still waits: a cancel that overtook it would name an unknown stream.
                 stream.push(Outgoing::Control(cancel_frame(id, how)));
             } else {
                 self.cancels.push_back((id, how));
@@ -184,7 +184,7 @@ impl Session {
         self.acks.push_back(exec_id);
     }
 
-    /// Sends a message on a stream; `fin` ends it (executor only). On a stream that is gone it is dropped.
+    /// Sends a message on a stream; `fin` ends it (executor only). If the stream is gone it is dropped.
     ///
     /// Fails when the message does not fit a frame.
     pub fn message(&mut self, id: StreamId, message: &Message, fin: bool) -> Result<(), WireError> {
@@ -204,12 +204,12 @@ impl Session {
         self.push(id, Outgoing::Last(Header::new(Kind::Fail, id).frame(&error.encode())));
     }
 
-    /// How many bytes [`Session::data`] takes now: the credit that is left, 0 on a stream that is gone.
+    /// How many bytes [`Session::data`] accepts now: the remaining credit, 0 on a stream that is gone.
     pub fn writable(&self, id: StreamId) -> usize {
         self.streams.get(&id).map_or(0, Stream::writable)
     }
 
-    /// How much the peer may have under way on the stream before it was drained; 0 on a stream that is gone.
+    /// How much undrained data the peer may have in flight on the stream; 0 on a stream that is gone.
     pub fn window(&self, id: StreamId) -> usize {
         let window = self.streams.get(&id).map_or(0, Stream::window);
         usize::try_from(window).unwrap_or(usize::MAX)
@@ -221,7 +221,7 @@ impl Session {
     }
 
     /// Queues data; at most [`Session::writable`] and [`MAX_DATA_BYTES`] bytes. On a stream that is gone it is dropped.
-    /// Returns the bytes as they lie in their frame, for who has to keep them, at no copy.
+    /// Returns the bytes as a part of their frame, for a caller that has to keep them, without a copy.
     ///
     /// # Panics
     /// When more is given than that: the caller did not ask first.
@@ -243,7 +243,7 @@ impl Session {
         }
     }
 
-    /// Says that `bytes` of the channel's output were dropped here.
+    /// Reports that `bytes` of the channel's output were dropped here.
     pub fn gap(&mut self, id: StreamId, channel: Channel, bytes: u64) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.push_gap(id, channel, bytes);
@@ -251,8 +251,8 @@ impl Session {
         }
     }
 
-    /// Lets the originator's data on a stream go on at an offset, as [`crate::message::Attached`] says. To be called on
-    /// both sides before any of it is sent or received.
+    /// Resumes the originator's data on a stream at an offset, as in [`crate::message::Attached`]. Call this on both sides
+    /// before any of it is sent or received.
     pub fn set_input_offset(&mut self, id: StreamId, offset: u64) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.set_input_offset(offset, self.side == Side::Executor);
@@ -277,17 +277,17 @@ impl Session {
         frame
     }
 
-    /// When [`Session::handle_timeout`] wants to be called at the latest.
+    /// The latest time for the next call of [`Session::handle_timeout`].
     pub fn next_timeout(&self) -> Instant {
         self.heartbeat.next_timeout()
     }
 
-    /// Acts on time that passed: queues a ping, or finds the link dead.
+    /// Acts on the passage of time: queues a ping, or finds the link dead.
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), Close> {
         self.heartbeat.handle_timeout(now)
     }
 
-    /// Ends the session and names every stream that was open, lowest first: none of them gets an answer any more.
+    /// Ends the session and returns every stream that was open, lowest first: none of them gets an answer any more.
     pub fn drain(&mut self) -> Vec<StreamId> {
         let mut open: Vec<_> = self.streams.drain().map(|(id, _)| id).collect();
         open.sort_unstable();
@@ -340,7 +340,7 @@ impl Session {
         }
     }
 
-    /// Puts the stream in line if it has something to send and does not wait already.
+    /// Queues the stream if it has something to send and is not queued yet.
     fn wake(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(&id)
             && stream.has_outgoing()

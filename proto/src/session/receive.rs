@@ -1,4 +1,4 @@
-//! The receiving half of the session: the meaning of each frame that arrives, and the rules it must keep.
+//! The receiving half of the session: the meaning of each arriving frame, and its rules.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::message::Message;
 use crate::request::Request;
 
 impl Session {
-    /// Takes in one frame. An error means that the link must be closed with it.
+    /// Processes one frame. An error means that the link must be closed with it.
     pub fn receive(&mut self, bytes: &Bytes, now: Instant) -> Result<Option<Event>, Close> {
         let (header, body) =
             frame::decode(bytes).map_err(|error| Close::new(CloseCode::Protocol, error.to_string()))?;
@@ -142,7 +142,7 @@ impl Session {
         Ok(Some(Event::Writable(id, header.sequence)))
     }
 
-    /// True if a message or failure on this stream is one to act on; an error when it can be none.
+    /// True if a message or failure on this stream is to be acted on; an error if it cannot be valid.
     fn answer_is_expected(&self, id: StreamId) -> Result<bool, Close> {
         if self.side == Side::Executor {
             return Err(broken("only the runner answers"));

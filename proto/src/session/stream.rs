@@ -1,4 +1,4 @@
-//! One stream's bookkeeping: what waits to be sent, what may be sent, what may arrive.
+//! One stream's bookkeeping: the queued frames, and the limits for sending and receiving.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::frame::{Channel, DataBuf, HEADER_BYTES, Header, Kind};
 use crate::ids::StreamId;
 use crate::limits::MAX_QUEUED_FRAMES;
 
-/// Something that waits to be sent, in the stream's order.
+/// A queued item, in the stream's order.
 #[derive(Debug)]
 pub(super) enum Outgoing {
     Control(Bytes),
@@ -23,13 +23,13 @@ pub(super) enum Outgoing {
 pub(super) struct Stream {
     pub(super) carries_data: bool,
     pub(super) cancel_sent: bool,
-    /// True if the stream stands in the session's line of ready streams.
+    /// True if the stream is in the session's queue of ready streams.
     pub(super) in_line: bool,
     outgoing: VecDeque<Outgoing>,
     ended: bool,
-    /// Bytes that may still be queued. Credit is taken when data is queued, so whatever is queued may be sent.
+    /// Bytes that may still be queued. Credit is taken when data is queued, so anything queued may be sent.
     send_credit: u64,
-    /// Where the next queued byte stands.
+    /// The offset of the next queued byte.
     queued_offset: u64,
     /// The size of the receive window that this side keeps granted.
     window: u64,
@@ -41,7 +41,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// `first` is the offset at which the answering side's data begins; `answers` says whether this is that side.
+    /// `first` is the offset at which the answering side's data begins; `answers` is true if this is that side.
     pub(super) fn new(carries_data: bool, send_credit: u32, window: u32, first: u64, answers: bool) -> Self {
         let (queued_offset, received_offset) = if answers { (first, 0) } else { (0, first) };
         Self {
@@ -73,7 +73,7 @@ impl Stream {
         self.outgoing.push_back(outgoing);
     }
 
-    /// Queues data, for which there is credit; returns it as it lies in its frame.
+    /// Queues data, for which there is credit; returns it as a part of its frame.
     pub(super) fn push_data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) -> Bytes {
         let length = bytes.len() as u64;
         let frame = bytes.into_frame(self.header(Kind::Data, id, channel));
@@ -96,7 +96,7 @@ impl Stream {
         }
     }
 
-    /// Queues what has an offset. A cancel may have dropped what came before it: nothing may follow then.
+    /// Queues a frame with an offset. A cancel may have dropped earlier ones: nothing may follow then.
     fn push_flow(&mut self, frame: Bytes) -> bool {
         let takes = !self.ended && !self.cancel_sent;
         if takes {
@@ -120,12 +120,12 @@ impl Stream {
         !self.outgoing.is_empty()
     }
 
-    /// Forgets queued data, which a cancel made pointless; control frames stay.
+    /// Drops queued data, which a cancel made pointless; control frames stay.
     pub(super) fn drop_unsent_data(&mut self) {
         self.outgoing.retain(|outgoing| !matches!(outgoing, Outgoing::Flow(_)));
     }
 
-    /// The next frame, and whether it is the stream's last.
+    /// The next frame, and true if it is the stream's last.
     pub(super) fn next_frame(&mut self) -> Option<(Bytes, bool)> {
         Some(match self.outgoing.pop_front()? {
             Outgoing::Control(frame) | Outgoing::Flow(frame) => (frame, false),
@@ -133,7 +133,7 @@ impl Stream {
         })
     }
 
-    /// Lets the requester's data go on at an offset, seen from either side.
+    /// Resumes the requester's data at an offset, as seen from either side.
     pub(super) fn set_input_offset(&mut self, offset: u64, answers: bool) {
         if answers {
             self.received_offset = offset;
@@ -146,7 +146,7 @@ impl Stream {
         self.received_offset
     }
 
-    /// Counts data that arrived; `false` when it is more than was granted, or than can be counted after a gap.
+    /// Counts data that arrived; `false` if it is more than was granted, or than can be counted after a gap.
     pub(super) fn received(&mut self, bytes: u64) -> bool {
         let left = self.receive_credit.checked_sub(bytes);
         let (Some(left), Some(offset)) = (left, self.received_offset.checked_add(bytes)) else {
@@ -170,7 +170,7 @@ impl Stream {
         due
     }
 
-    /// All that was drained, granted again.
+    /// Everything that was drained, granted again.
     pub(super) fn take_grant(&mut self) -> u64 {
         self.grant_queued = false;
         self.receive_credit += self.drained;

@@ -366,7 +366,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Credit is never exceeded, nothing is lost, nothing comes twice, order is kept: `receive` checks every offset.
+    /// Credit is never exceeded, nothing is lost, duplicated or reordered: `receive` checks every offset.
     #[test]
     fn random_conversations_keep_every_byte_in_order(steps in prop::collection::vec(step(), 1..300)) {
         let mut pair = Pair::new();

@@ -1,16 +1,16 @@
 //! Server-sent events out of bytes, as the HTML standard has them; only the data of each event.
 //!
-//! The server reads models' answers with it, and `sandbridge mcp` the answers of the server's MCP endpoint. Our own, since
-//! the libraries at hand look at an unfinished line again with every piece of it: a call with 10 MB of arguments would
-//! take minutes.
+//! The server reads models' answers with it, and `sandbridge mcp` the answers of the server's MCP endpoint. Written here,
+//! since existing libraries scan an unfinished line again with every piece of it: a call with 10 MB of arguments would take
+//! minutes.
 //!
-//! - [`Events`]: all there is
+//! - [`Events`]: the whole interface
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-/// Puts events together.
+/// Assembles events.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The line that has no end yet, without what was looked at.
+    /// The line that has no end yet, without the scanned part.
     line: Vec<u8>,
     data: String,
     has_data: bool,
@@ -19,7 +19,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Adds bytes; calls `each` with the data of every event that is whole now, until it says that it wants no more.
+    /// Adds bytes; calls `each` with the data of every event that is complete now, until it returns that it wants no more.
     pub fn push<E>(
         &mut self,
         mut bytes: &[u8],
@@ -35,7 +35,7 @@ impl Events {
                 break;
             };
             self.line.extend_from_slice(&bytes[..end]);
-            // The two of them are one end, also when they come apart.
+            // The two of them are one line end, even in separate pieces.
             self.skips_newline = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             let line = std::mem::take(&mut self.line);
@@ -49,7 +49,7 @@ impl Events {
         Ok(false)
     }
 
-    /// Whether an event is whole with this line.
+    /// True if this line completes an event.
     fn take_line(&mut self, line: &[u8]) -> bool {
         let line = if std::mem::replace(&mut self.is_begun, true) {
             line

@@ -7,22 +7,22 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Deserialize;
 
-/// The longest reason that is told of a refusal, in characters.
+/// The longest reason of a refusal that is shown, in characters.
 const REASON_CHARS: usize = 300;
 
 /// Why no WebSocket was opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request cannot be written: the host, the path or a header has characters that have no place there.
+    /// The request cannot be written: the host, the path or a header has invalid characters.
     #[error("the WebSocket request cannot be written: {0}")]
     Request(String),
     /// The connection broke.
     #[error(transparent)]
     Io(io::Error),
-    /// What the other end sent is not HTTP, or its head is longer than [`crate::HEAD_BYTES`].
+    /// The other end's answer is not HTTP, or its head is longer than [`crate::HEAD_BYTES`].
     #[error("the answer cannot be read: {0}")]
     Http(String),
-    /// The other end switched protocols, but not to the WebSocket that was asked for.
+    /// The other end switched protocols, but not to the requested WebSocket.
     #[error("the answer does not open a WebSocket: {0}")]
     NotAWebSocket(&'static str),
     /// The other end answered with another status.
@@ -34,7 +34,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Makes an error of hyper's, with the innermost reason, which says most.
+    /// Converts an error of hyper, with its innermost cause, which is the most specific.
     pub(crate) fn from_hyper(error: hyper::Error) -> Self {
         if error.is_incomplete_message() {
             let closed = "the connection was closed before there was an answer";
@@ -59,7 +59,7 @@ pub struct Refusal {
     pub status: StatusCode,
     /// The value of `Retry-After`, if it has one.
     pub retry_after: Option<String>,
-    /// What was read of the body: all of it, unless it is long or late.
+    /// The part of the body that was read: all of it, unless it is long or late.
     pub body: Bytes,
 }
 

@@ -1,4 +1,4 @@
-//! The request for a WebSocket and its answer, as RFC 6455 has them (section 4.1).
+//! The request for a WebSocket and its answer, as RFC 6455 defines them (section 4.1).
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -33,23 +33,23 @@ const BODY_BYTES: usize = 16 * 1024;
 /// How long a refusal's body is waited for, once its status is known.
 const BODY_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What RFC 6455 puts after the key before it is hashed.
+/// The suffix that RFC 6455 adds to the key before it is hashed.
 const KEY_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// What is asked for.
+/// The parts of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
-    /// The host, with its port where the URL has one.
+    /// The host, with its port if the URL has one.
     pub authority: &'a str,
     /// The path, with its query.
     pub path: &'a str,
-    /// A token that is shown as `Authorization: Bearer`.
+    /// A token that is sent as `Authorization: Bearer`.
     pub bearer: Option<&'a str>,
     /// How long the answer may take, its last header line included.
     pub patience: Duration,
 }
 
-/// Asks for a WebSocket on a connection that was just made, and hands the connection back once it is one.
+/// Requests a WebSocket on a new connection, and returns the connection once it is one.
 ///
 /// # Errors
 /// Every [`Error`]; the connection is closed then.
@@ -86,7 +86,7 @@ fn request(ask: &Ask<'_>, key: &str) -> Result<Request<String>, Error> {
     request.body(String::new()).map_err(|error| Error::Request(error.to_string()))
 }
 
-/// Checks that an answer with status 101 opens the WebSocket that was asked for with this key.
+/// Checks that an answer with status 101 opens the WebSocket requested with this key.
 fn check(headers: &HeaderMap, key: &str) -> Result<(), Error> {
     let names = |header, wanted: &str| {
         let values = headers.get_all(header).iter().filter_map(|value| value.to_str().ok());
@@ -137,7 +137,7 @@ impl Connection {
         beside(&mut self.moving, wanted).await
     }
 
-    /// Reads why the other end refused, as far as it says so soon and shortly.
+    /// Reads the reason of a refusal, if it is short and arrives soon.
     async fn refusal(&mut self, answer: Response<Incoming>) -> Refusal {
         let (head, mut body) = answer.into_parts();
         let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -150,20 +150,20 @@ impl Connection {
                 read.extend_from_slice(&piece[..piece.len().min(BODY_BYTES - read.len())]);
             }
         });
-        // The status is known; what there is of the reason is enough.
+        // The status is known; any part of the reason is enough.
         let _ = tokio::time::timeout(BODY_PATIENCE, reading).await;
         Refusal { status: head.status, retry_after: retry_after.map(str::to_owned), body: read.freeze() }
     }
 }
 
-/// Waits for something that the connection brings, while it moves the bytes.
+/// Waits for an event of the connection while moving its bytes.
 async fn beside<T>(
     moving: &mut Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>,
     wanted: impl Future<Output = T>,
 ) -> T {
     let mut wanted = std::pin::pin!(wanted);
     poll_fn(|cx| {
-        // How it ended is told by what is waited for.
+        // How it ended shows in the awaited result.
         if moving.as_mut().is_some_and(|moving| moving.as_mut().poll(cx).is_ready()) {
             *moving = None;
         }

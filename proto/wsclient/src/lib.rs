@@ -1,13 +1,13 @@
 //! The client's side of opening a WebSocket: the HTTP request that asks for it, and its answer.
 //!
-//! Runner and command line share it, as they share `proto`: both reach a server over networks whose proxies add header lines,
-//! break connections and answer in the server's place. hyper reads the answer, so any number of header lines passes that fits into
-//! [`HEAD_BYTES`]. What carries the frames afterwards is the caller's own: it takes over a [`Resumed`] stream, which begins with the
-//! bytes that arrived together with the answer.
+//! Runner and command line share it, as they share `proto`: both reach a server over networks whose proxies add header lines, break
+//! connections and answer instead of the server. hyper reads the answer, so any number of header lines passes that fits into
+//! [`HEAD_BYTES`]. The caller handles the frames afterwards: it takes over a [`Resumed`] stream, which begins with the bytes that
+//! arrived together with the answer.
 //!
-//! - [`open`]: the request, the answer, and what must be true of it (`handshake`)
+//! - [`open`]: the request, the answer, and its checks (`handshake`)
 //! - [`Error`], [`Refusal`]: why no WebSocket was opened; a refusal has its status and its reason (`error`)
-//! - [`Resumed`]: a connection with what was read of it too early (`resumed`)
+//! - [`Resumed`]: a connection with the bytes that were read from it too early (`resumed`)
 
 mod error;
 mod handshake;

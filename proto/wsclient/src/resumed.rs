@@ -1,4 +1,4 @@
-//! A connection with what was read of it too early.
+//! A connection with the bytes that were read from it too early.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A connection that begins with bytes which were read before: a server's first frames may arrive in one piece with its answer.
+/// A connection that begins with bytes that were read earlier: a server's first frames may arrive in one piece with its
+/// answer.
 #[derive(Debug)]
 pub struct Resumed<S> {
     ahead: Bytes,
@@ -15,7 +16,7 @@ pub struct Resumed<S> {
 }
 
 impl<S> Resumed<S> {
-    /// Puts `ahead` before what `stream` brings.
+    /// Puts `ahead` in front of the content of `stream`.
     pub fn new(ahead: Bytes, stream: S) -> Self {
         Self { ahead, stream }
     }
@@ -39,7 +40,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Resumed<S> {
         into.put_slice(&self.ahead[..count]);
         self.ahead.advance(count);
         if self.ahead.is_empty() {
-            // Lets go of hyper's buffer.
+            // Frees hyper's buffer.
             self.ahead = Bytes::new();
         }
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! Opening WebSockets against a server that is played here, byte by byte.
+//! Opening WebSockets with a simulated server, byte by byte.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use wsclient::{Ask, Error, HEAD_BYTES, Resumed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Reads a request; returns it with the accept that belongs to its key.
+/// Reads a request; returns it with the accept value for its key.
 async fn asked(server: &mut DuplexStream) -> (String, String) {
     let mut request = Vec::new();
     while !request.ends_with(b"\r\n\r\n") {
@@ -30,7 +30,7 @@ fn switching(accept: &str) -> String {
     )
 }
 
-/// Opens a WebSocket at a server that answers so; it stays open until the client is done.
+/// Opens a WebSocket with a server that answers this; it stays open until the client is done.
 async fn open_at(answer: impl FnOnce(&str) -> Vec<u8>) -> Result<Resumed<DuplexStream>, Error> {
     let (client, mut server) = tokio::io::duplex(1 << 20);
     let ask = Ask { authority: "host:1", path: "/path?a=b", bearer: Some("token"), patience: PATIENCE };

@@ -2,8 +2,8 @@
 //!
 //! A runner of root can run commands as an ordinary user ([`RunAs::default`]), and to let requests name a second
 //! one ([`RunAs::privileged`]). The change itself is made by the child between its birth and its program (`sys::spawn`); file
-//! operations act as the default user too (`Account::acting`), so that what they make is that user's and what they may not
-//! touch stays untouched.
+//! operations act as the default user too (`Account::acting`), so that their files belong to that user, and files that the
+//! user may not touch stay untouched.
 
 use std::fmt;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::sys::{self, UserIds};
 /// The user database in its file form.
 const USERS: &str = "/etc/passwd";
 
-/// The groups' in theirs.
+/// The group database in its file form.
 const GROUPS: &str = "/etc/group";
 
 /// The capabilities needed to start commands as other users, to give them their terminals and pipes, and to end them.
@@ -38,9 +38,9 @@ pub(crate) fn own_home() -> Option<PathBuf> {
 /// A user of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// As people call it.
+    /// Its name.
     pub name: String,
-    /// As the kernel does.
+    /// Its number.
     pub user_id: u32,
     /// The group its files get.
     pub group_id: u32,
@@ -67,17 +67,17 @@ impl Account {
         find(&users, &groups, |_, found| found == user_id)
     }
 
-    /// True if commands of this process are this user's without any change.
+    /// True if commands of this process run as this user without any change.
     pub(crate) fn is_own(&self) -> bool {
         self.user_id == rustix::process::geteuid().as_raw()
     }
 
-    /// The user as the kernel knows it.
+    /// The user's numbers for the kernel.
     pub(crate) fn ids(&self) -> UserIds {
         UserIds { user_id: self.user_id, group_id: self.group_id, groups: self.groups.clone() }
     }
 
-    /// Why this process cannot start commands as this user; `None` where it can.
+    /// The reason why this process cannot start commands as this user; `None` if it can.
     pub(crate) fn obstacle(&self) -> Option<String> {
         let own = rustix::thread::capabilities(None).map(|sets| sets.effective);
         if !own.is_ok_and(|own| own.contains(NEEDED)) {
@@ -93,7 +93,7 @@ impl Account {
     /// Does `work` with this user's rights to files, on the calling thread alone.
     ///
     /// # Errors
-    /// The thread could not take them; nothing was done.
+    /// The thread could not take them; `work` did not run.
     pub(crate) fn acting<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
         let acting = sys::act_on_files_as(self.user_id, self.group_id, &self.groups)?;
         let done = work();
@@ -115,17 +115,17 @@ impl fmt::Display for Account {
     }
 }
 
-/// As whom commands run; from the runner's configuration, never from a request.
+/// The users that commands run as; from the runner's configuration, never from a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunAs {
-    /// As whom they run unless a request says otherwise; the runner's own user when absent.
+    /// The user they run as unless a request names another; the runner's own user when absent.
     pub default: Option<Account>,
-    /// As whom they run where a request asks for it by name.
+    /// The user they run as if a request asks for it by name.
     pub privileged: Option<Account>,
 }
 
 impl RunAs {
-    /// Warnings for the person who starts the runner; to be called from a thread that is not confined.
+    /// Warnings for the person who starts the runner; call this from an unconfined thread.
     pub fn warnings(&self, workspace: &Path) -> Vec<String> {
         let cannot = self.default.iter().filter(|user| !user.is_own() && !user.may_use(workspace));
         let mut warnings: Vec<String> = cannot
@@ -186,7 +186,7 @@ impl RunAsOptions {
         }
     }
 
-    /// The options again, for a unit.
+    /// The options in text form, for a unit file.
     pub(crate) fn words(&self) -> Vec<&str> {
         let options =
             [("--run-as-default", &self.run_as_default), ("--run-as-privileged", &self.run_as_privileged)];
@@ -223,7 +223,7 @@ fn groups_of(user: &str, own: u32, groups: &str) -> Vec<u32> {
     all
 }
 
-/// True if a map of a user namespace has a number.
+/// True if the map of a user namespace contains a number.
 fn maps(map: &str, number: u32) -> bool {
     map.lines().any(|line| {
         let mut fields = line.split_ascii_whitespace().map(str::parse::<u64>);
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(root.uid(), rustix::process::geteuid().as_raw(), "it has its own rights back");
     }
 
-    /// A thread begins with the rights of the one that starts it; those of the process stay what they were.
+    /// A thread begins with the rights of the thread that starts it; the process's rights stay the same.
     fn nobody_else(path: PathBuf) {
         assert!(rustix::process::geteuid().is_root());
         fs::write(path, "x").unwrap();

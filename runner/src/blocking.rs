@@ -1,9 +1,9 @@
 //! Work that blocks, on threads that are not confined.
 //!
 //! The runner's own thread is confined like the commands it starts, and a thread inherits the confinement of the one that
-//! starts it. So these are started before, and last as long as the runner: no command may signal them, and a filter can only
-//! refuse numbers that are known when it is made. They do what a confined thread cannot: guarded file operations, looking up
-//! names, walking `/proc`, killing.
+//! starts it. So these threads are started before, and live as long as the runner: no command may signal them, and a filter
+//! can only refuse numbers that are known when it is created. They do what a confined thread cannot: guarded file
+//! operations, looking up names, walking `/proc`, killing.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,8 +18,8 @@ use crate::limits::BLOCKING_THREADS;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The jobs of this process. Every job but the rare [`post`] has a request that waits for it, and those are bounded by the
-/// link.
+/// The jobs of this process. Every job except the rare [`post`] has a request that waits for it, and those are bounded by
+/// the link.
 struct Pool {
     state: Mutex<State>,
     /// There is a job.
@@ -34,7 +34,7 @@ struct State {
 static POOL: Pool =
     Pool { state: Mutex::new(State { has_threads: false, jobs: VecDeque::new() }), work: Condvar::new() };
 
-/// Starts the threads, once in the life of a process; to be called from a thread that is not confined.
+/// Starts the threads, once per process; call this from an unconfined thread.
 ///
 /// # Errors
 /// The system starts no more threads.
@@ -54,14 +54,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WireError> {
     let (reply, answer) = oneshot::channel();
-    // The one that asked may have gone; the work is done all the same.
+    // The caller may have gone; the work is done all the same.
     post(move || drop(reply.send(work())));
     answer.await.map_err(|_| {
         WireError::new(ErrorKind::Internal, "the runner gave up on this request; its log says why")
     })
 }
 
-/// Like [`blocking`] for work whose outcome nobody waits for.
+/// Like [`blocking`], without waiting for the result.
 pub(crate) fn post(work: impl FnOnce() + Send + 'static) {
     POOL.lock().jobs.push_back(Box::new(work));
     POOL.work.notify_one();
@@ -69,7 +69,7 @@ pub(crate) fn post(work: impl FnOnce() + Send + 'static) {
 
 impl Pool {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Jobs run without the lock, and nothing that holds it panics half way.
+        // Jobs run without the lock, and code that holds it does not panic half-way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,7 @@ impl Pool {
                 }
             };
             drop(state);
-            // The panic was reported when it happened; the one that waits learns it from the reply that never comes.
+            // The panic was reported when it happened; the caller notices it because the reply never comes.
             let _ = catch_unwind(AssertUnwindSafe(job));
             state = self.lock();
         }

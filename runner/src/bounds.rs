@@ -1,4 +1,5 @@
-//! Bounds of commands: networks they may reach and resources they may take, as plain data from the command line or a policy file.
+//! The bounds of commands: the networks they may reach and the resources they may use, as plain data from the command line
+//! or a policy file.
 
 #[cfg(test)]
 mod tests;
@@ -14,16 +15,17 @@ use crate::limits::{CPU_THOUSANDTHS_LEAST, MEMORY_BYTES_LEAST, PIDS_LEAST};
 /// Where name servers listen.
 pub(crate) const NAME_SERVER_PORT: u16 = 53;
 
-/// The network and the resources of a runner's commands. The default leaves the network open and limits what commands take to
-/// a share of the machine.
+/// The network and the resources of a runner's commands. The default leaves the network open and limits resources to a share
+/// of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounds {
     /// The networks that commands may reach.
     pub network: Network,
-    /// How much they may take.
+    /// The resources they may use.
     pub limits: Limits,
-    /// Hosts, as they stand in a URL, that the runner downloads from although their addresses are this machine's or its network's.
+    /// Hosts, in the form of a URL's host, that the runner downloads from even if their addresses belong to this machine or
+    /// its network.
     pub download_allow: Vec<String>,
 }
 
@@ -31,34 +33,36 @@ pub struct Bounds {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// Which networks there are for them.
+    /// The kind of network they have.
     pub reach: Reach,
-    /// The TCP ports they may connect to; empty is all. Then UDP is refused, unless 53 is among them: name servers need it.
+    /// The TCP ports they may connect to; empty means all. With a list, UDP is refused unless it contains 53: name servers
+    /// need it.
     pub ports: Vec<u16>,
 }
 
-/// Which networks there are for commands.
+/// The kind of network for commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
     /// The machine's.
     #[default]
     All,
-    /// One of their own, in which they reach each other and nothing else.
+    /// A separate one, in which they reach each other and nothing else.
     Loopback,
-    /// None: the only sockets are those of the file system.
+    /// None: only sockets of the file system are possible.
     None,
 }
 
-/// How much commands may take. Without a number memory and processes get a share of the machine, and the rest is unlimited.
+/// The resources that commands may use. If not set, memory and processes get a share of the machine, and the rest is
+/// unlimited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Memory of all commands of the runner together, their temporary files included; 0 is as much as there is.
+    /// Memory of all commands of the runner together, including their temporary files; 0 means no limit.
     pub memory: Option<Bytes>,
-    /// Processes and threads of all commands of the runner together; 0 is as many as there may be.
+    /// Processes and threads of all commands of the runner together; 0 means no limit.
     pub pids: Option<u32>,
-    /// The only means that may limit processes; the first that works unless one is named.
+    /// The only means that may limit processes; if not set, the first that works.
     pub by: Option<LimitsBy>,
     /// Processor time of all commands of the runner together.
     pub cpus: Option<Cpus>,
@@ -76,13 +80,13 @@ pub enum LimitsBy {
     Cgroup2,
     /// A control group of version 1.
     Cgroup1,
-    /// The largest process number of the runner's own PID namespace, which is each namespace's own since Linux 6.14.
+    /// The largest process number of the runner's own PID namespace; since Linux 6.14 each namespace has its own.
     Namespace,
-    /// `RLIMIT_NPROC`, which counts all that a user runs, and does not hold for root.
+    /// `RLIMIT_NPROC`, which counts all processes of a user, and does not apply to root.
     Rlimit,
-    /// The runner counts and ends what is too much, and nothing stops what grows faster than that.
+    /// The runner counts, and ends commands above the limit; a faster growth is not stopped.
     None,
-    /// The control group of the container that the runner is the init process of.
+    /// The control group of the container whose init process is the runner.
     #[serde(skip)]
     Container,
 }
@@ -100,7 +104,7 @@ pub struct Cpus {
     pub thousandths: u32,
 }
 
-/// A number in a file, with quotation marks or without.
+/// A number in a file, with or without quotation marks.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -109,19 +113,19 @@ enum Written {
     Text(String),
 }
 
-/// Text that is not understood, or asks for what cannot work; the text says what to write.
+/// The text is not understood, or asks for something impossible; the message says what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidBound(String);
 
 impl Bounds {
-    /// True if the runner downloads from this host wherever it is: its name, or its address with or without brackets.
+    /// True if the runner downloads from this host at any address: given by name, or by address with or without brackets.
     pub(crate) fn downloads_within(&self, host: &str) -> bool {
         let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
         self.download_allow.iter().any(|allowed| bare(allowed) == bare(host))
     }
 
-    /// Checks what no machine could do.
+    /// Checks for impossible combinations.
     ///
     /// # Errors
     /// Parts contradict each other or the profile, or nothing could run within a limit.
@@ -163,7 +167,7 @@ impl Bounds {
     }
 }
 
-/// True if a text is a host as it stands in a URL, with no port.
+/// True if a text is a host in the form of a URL's host, without a port.
 fn is_host(text: &str) -> bool {
     let bare = text.trim_matches(['[', ']']);
     let is_address = bare.parse::<std::net::IpAddr>().is_ok();
@@ -174,7 +178,7 @@ fn is_host(text: &str) -> bool {
 }
 
 impl Network {
-    /// True if commands may reach less than the machine.
+    /// True if commands may reach less than the machine does.
     pub fn restricts(&self) -> bool {
         self.reach != Reach::All || !self.ports.is_empty()
     }
@@ -184,14 +188,14 @@ impl Network {
         self.reach == Reach::All && (self.ports.is_empty() || self.ports.contains(&port))
     }
 
-    /// True if what is not TCP may leave: see [`Self::ports`].
+    /// True if traffic other than TCP may leave: see [`Self::ports`].
     pub(crate) fn has_datagrams(&self) -> bool {
         self.ports.is_empty() || self.ports.contains(&NAME_SERVER_PORT)
     }
 }
 
 impl Limits {
-    /// True if somebody asked for a limit of all commands together, which then has to hold.
+    /// True if a limit of all commands together was explicitly requested, which then has to hold.
     pub fn are_asked_for(&self) -> bool {
         self.memory.is_some_and(|memory| memory.0 != 0)
             || self.pids.is_some_and(|pids| pids != 0)
@@ -215,7 +219,7 @@ impl LimitsBy {
         }
     }
 
-    /// In words, for reports.
+    /// A description, for reports.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Cgroup2 => "cgroup v2",
@@ -303,7 +307,7 @@ impl FromStr for Cpus {
         let number: Option<f64> = text.trim().parse().ok();
         let thousandths = number.map(|number| (number * 1_000.0).round());
         match thousandths.filter(|number| *number >= 0.0 && *number <= f64::from(u32::MAX)) {
-            // In range, and whole.
+            // In range, and an integer.
             Some(number) => Ok(Self { thousandths: number as u32 }),
             None => Err(InvalidBound("give a number of processors like 2 or 0.5".to_owned())),
         }

@@ -1,4 +1,4 @@
-//! Changes to files, each made once however often it is asked for.
+//! Changes to files, each made once even if the request is repeated.
 //!
 //! A request whose link was lost comes again with the same id: its answer is remembered and sent again.
 
@@ -14,7 +14,7 @@ use crate::limits::KEPT_ANSWERS;
 /// The answer of a change.
 pub(crate) type Answer = Result<Message, WireError>;
 
-/// The changes that are under way, and the answers of the last [`KEPT_ANSWERS`].
+/// The changes in progress, and the answers of the last [`KEPT_ANSWERS`].
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     known: RefCell<HashMap<ExecId, Rc<Change>>>,
@@ -29,19 +29,19 @@ pub(crate) struct Change {
     settled: Notify,
 }
 
-/// The decision about a change: make it, or wait for its answer.
+/// The decision about a change: carry it out, or wait for its answer.
 pub(crate) enum Begin {
-    /// Make it, and settle it.
+    /// Carry it out, and settle it.
     New(Rc<Change>),
-    /// It was asked for before; wait for its answer.
+    /// It was requested before; wait for its answer.
     Known(Rc<Change>),
 }
 
 impl Changes {
-    /// Takes in a request to change something.
+    /// Accepts a request for a change.
     ///
     /// # Errors
-    /// `conflict` when the id was used for another request.
+    /// `conflict` if the id was used for another request.
     pub(crate) fn begin(&self, id: ExecId, request: &Request) -> Result<Begin, WireError> {
         if let Some(known) = self.get(id) {
             if known.request == *request {
@@ -63,19 +63,19 @@ impl Changes {
         Ok(Begin::New(change))
     }
 
-    /// A change that was asked for.
+    /// A requested change.
     pub(crate) fn get(&self, id: ExecId) -> Option<Rc<Change>> {
         self.known.borrow().get(&id).cloned()
     }
 
-    /// Forgets a change that was not made, for want of its data.
+    /// Removes a change that was not made because its data did not arrive.
     pub(crate) fn forget(&self, id: ExecId) {
         self.known.borrow_mut().remove(&id);
     }
 }
 
 impl Change {
-    /// Tells everyone who waits.
+    /// Gives the answer to all waiting requests.
     pub(crate) fn settle(&self, answer: Answer) {
         self.answer.replace(Some(answer));
         self.settled.notify_waiters();

@@ -1,4 +1,4 @@
-//! Noticing that the machine slept: connections that looked alive may be long dead.
+//! Detecting that the machine slept: connections that looked alive may be long dead.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::limits::{SLEEP_GAP_MS, SLEEP_LOOK_MS};
 
-/// Compares the clock that stops while the machine sleeps with the one that goes on, and both with what was expected.
+/// Compares the clock that stops during sleep with the one that continues, and both with the expected time.
 #[derive(Debug)]
 pub(crate) struct SleepDetector {
     asleep: Duration,
@@ -19,7 +19,7 @@ impl SleepDetector {
         Self { asleep: time_asleep(), looked: Instant::now() }
     }
 
-    /// True if the machine (or this process) slept since the last call; to be asked every [`SLEEP_LOOK_MS`] or sooner.
+    /// True if the machine (or this process) slept since the last call; call it every [`SLEEP_LOOK_MS`] or more often.
     pub(crate) fn slept(&mut self) -> bool {
         let gap = Duration::from_millis(SLEEP_GAP_MS);
         let (asleep, now) = (time_asleep(), Instant::now());
@@ -30,7 +30,7 @@ impl SleepDetector {
     }
 }
 
-/// How long the machine slept since it was started.
+/// How long the machine has slept since it was started.
 fn time_asleep() -> Duration {
     let read = |clock| {
         let time = clock_gettime(clock);
@@ -52,7 +52,7 @@ pub(crate) mod tests {
         pub(super) static PRETENDED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     }
 
-    /// Lets this thread believe that the machine slept.
+    /// Makes this thread see a sleep of the machine.
     pub(crate) fn pretend_sleep(time: Duration) {
         PRETENDED.set(PRETENDED.get() + time);
     }

@@ -41,30 +41,30 @@ const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, p
 const NEW_LINE: &str =
     "Paste a new install line: `sandbridge runner add NAME` and the page's settings show one";
 
-/// How long connecting is tried.
+/// The limits of retrying.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// The longest pause between two attempts.
     pub longest_pause: Duration,
-    /// True if a runner ends that was refused before it was ever connected.
+    /// True if a runner ends when it is refused before it was ever connected.
     pub exits_if_refused: bool,
 }
 
-/// Where frames come from.
+/// The source of frames.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// A server that is dialled.
     Server {
-        /// Where it is.
+        /// Its address.
         endpoint: Endpoint,
-        /// How it knows this runner.
+        /// The token that identifies this runner to it.
         token: Token,
-        /// How often it is tried, and until when.
+        /// The limits of retrying.
         patience: Patience,
     },
     /// The process that holds the standard streams.
     Stdio {
-        /// True if their end is the runner's, also where it is a container's first process.
+        /// True if their end also ends the runner, even if it is a container's first process.
         ends_with_input: bool,
     },
 }
@@ -77,7 +77,8 @@ enum Failure {
 }
 
 impl Failure {
-    /// The message for a person, and whether that person must act before another attempt can help; `is_last` where there is none.
+    /// The message for a person; it depends on whether that person must act before another attempt can help. `is_last` is
+    /// true if there is no further attempt.
     fn advice(&self, url: &str, is_last: bool) -> (String, bool) {
         match self {
             Self::Token(error) => (format!("the token cannot be read: {error}"), true),
@@ -146,8 +147,8 @@ pub async fn run(
     stay(attempt, patience, endpoint.url(), &told, shutdown).await
 }
 
-/// Registers once and closes the link, on trial: nothing is served. Where the server cannot be reached it is tried again, for as long as
-/// the one who waits for this has patience; returns the exit code.
+/// Registers once and closes the link, as a trial: nothing is served. If the server cannot be reached this retries, for as long as its
+/// starter waits; returns the exit code.
 pub async fn on_trial(
     endpoint: &Endpoint,
     token: &Token,
@@ -183,7 +184,7 @@ pub async fn on_trial(
 
 /// The outcome of an attempt.
 enum Attempt {
-    /// A link was registered, and lived so long.
+    /// A link was registered, and lasted this long.
     Served {
         ended: Ended,
         lived: Duration,
@@ -197,7 +198,7 @@ impl Attempt {
     }
 }
 
-/// Tells a person on standard error what happens, the same trouble once and not at each attempt.
+/// Prints events for a person on standard error, the same problem once and not at each attempt.
 #[derive(Default)]
 struct Told(RefCell<String>);
 
@@ -211,7 +212,7 @@ impl Told {
     }
 }
 
-/// Makes one attempt after the other until the server or a person says stop; returns the exit code.
+/// Makes one attempt after the other until the server or a person ends it; returns the exit code.
 async fn stay(
     mut attempt: impl AsyncFnMut() -> Attempt,
     patience: Patience,
@@ -261,7 +262,7 @@ pub async fn run_stdio(
                 link.attached().await?;
             }
             link.forget_unsent();
-            // Without a token there is none to be exchanged.
+            // Without a token there is nothing to exchange.
             register(&mut link, &identity.register(""), async |_| Ok(())).await
         };
         let attempt = tokio::select! {
@@ -297,7 +298,7 @@ pub async fn run_stdio(
     }
 }
 
-/// The exit code when the server does not want this runner back.
+/// The exit code if the server does not want this runner back.
 fn last_word(ended: &Ended) -> Option<i32> {
     let (code, text) = match ended {
         Ended::Shutdown => return Some(EXIT_STOPPED),
@@ -319,7 +320,7 @@ fn last_word(ended: &Ended) -> Option<i32> {
     Some(code)
 }
 
-/// How long the server asked this runner to stay away.
+/// How long the server asked this runner to wait.
 fn asked_pause(ended: &Ended) -> Duration {
     match ended {
         Ended::Closed(close) => close.pause,
@@ -352,7 +353,8 @@ mod tests {
     use crate::limits::BRIEF_LINKS;
     use proto::handshake::{Refusal, RefusalReason};
 
-    /// Stays connected over attempts that come to this; when each began, in milliseconds, and the pauses between them.
+    /// Stays connected over attempts with these outcomes; returns the start of each, in milliseconds, and the pauses between
+    /// them.
     async fn attempts(script: Vec<Attempt>) -> Vec<Duration> {
         let shutdown = CancellationToken::new();
         let mut script = script.into_iter();
@@ -436,7 +438,7 @@ mod tests {
             pretend_sleep(Duration::from_secs(60 * 60));
         };
         tokio::join!(wait, sleep);
-        // It looks every five seconds.
+        // It checks every five seconds.
         assert_eq!(start.elapsed(), Duration::from_secs(15));
     }
 

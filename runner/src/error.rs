@@ -10,13 +10,13 @@ pub use spawn::SpawnError;
 /// Why the runner cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A request of the person that cannot work; the text says what to do instead.
+    /// The person's request cannot work; the text says what to do instead.
     #[error("{0}")]
     Usage(String),
     /// The workspace cannot be opened.
     #[error("the workspace {path} cannot be opened: {reason}")]
     Workspace {
-        /// As it was given.
+        /// The path as it was given.
         path: PathBuf,
         /// The system's error.
         reason: pathguard::Error,

@@ -1,6 +1,6 @@
-//! The executor: what a runner can do, independent of the link that asks for it.
+//! The executor: a runner's operations, independent of the link.
 //!
-//! Above everything that carries out requests: it starts them all, hands each request to what it is for, and stops them.
+//! It is above all modules that carry out requests: it starts them, hands each request to the right one, and stops them.
 
 mod config;
 mod start;
@@ -52,25 +52,25 @@ pub struct Executor {
     notes: Vec<String>,
     /// The executor's own tasks.
     tasks: TaskTracker,
-    /// Those of requests, and of what requests started.
+    /// The tasks of requests, and those that they started.
     requests: TaskTracker,
-    /// How this runner replaces its own program, where it dials a server.
+    /// Replaces this runner's own program, if it dials a server.
     pub(crate) updates: OnceCell<Rc<Updates>>,
-    /// Set once no request is taken any more: when what runs must have ended.
+    /// Set once no more requests are accepted: when everything must have ended.
     stop_due: Cell<Option<Instant>>,
     /// Every command is dead.
     stopped: CancellationToken,
 }
 
 impl Executor {
-    /// Opens the workspace and confines the calling thread for good, as commands come from it; blocks for some milliseconds.
+    /// Opens the workspace and confines the calling thread permanently, as it starts commands; blocks for some milliseconds.
     ///
     /// From then on the thread sees what commands see, and so does every thread it starts. To be called where one may start
     /// threads that are not confined.
     ///
     /// # Errors
-    /// The workspace cannot be opened or holds the state directory, or the thread cannot be confined. A layer of
-    /// confinement that the machine lacks is no error: see [`Executor::report`].
+    /// The workspace cannot be opened or holds the state directory, or the thread cannot be confined. A layer of confinement
+    /// that the machine lacks is not an error: see [`Executor::report`].
     pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
         let root = Root::open(&config.workspace).map_err(workspace)?;
@@ -97,7 +97,7 @@ impl Executor {
         let policy = policy(default.as_ref())?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         let notes = notes(config, &policy);
-        // By the rules of the usual machine: only what is open for sure matters.
+        // By the rules of an ordinary machine: only paths that are certainly open matter.
         let open_places = OpenPlaces::new(explain::entries(&policy, config.profile, true));
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
@@ -120,7 +120,7 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Which layers of confinement hold for commands.
+    /// The layers of confinement that hold for commands.
     pub fn report(&self) -> &LayerReport {
         self.host.report()
     }
@@ -146,7 +146,7 @@ impl Executor {
             Request::Exec(request) => self.begin(async move {
                 tokio::select! {
                     () = exec::run(Rc::clone(&executor.execs), stream, request) => {}
-                    // Nobody comes for results any more.
+                    // Results will not be requested any more.
                     () = executor.stopped.cancelled() => {}
                 }
             }),
@@ -186,7 +186,7 @@ impl Executor {
         }
     }
 
-    /// Makes a change once, however often it is asked for.
+    /// Makes a change once, even if the request is repeated.
     fn change(self: &Rc<Self>, stream: StreamHandle, id: ExecId, request: Request) {
         let executor = Rc::clone(self);
         match self.changes.begin(id, &request) {
@@ -205,7 +205,7 @@ impl Executor {
         }
     }
 
-    /// Goes on with an exec, or a change, that an earlier stream started.
+    /// Attaches to an exec, or a change, that an earlier stream started.
     fn attach(&self, stream: StreamHandle, request: &Attach) {
         let Some(stream) = self.execs.attach(request, stream) else { return };
         let Some(change) = self.changes.get(request.id) else {
@@ -219,27 +219,27 @@ impl Executor {
         self.requests.spawn_local(work);
     }
 
-    /// True if nothing that was asked for is under way or to be kept, nor lives on.
+    /// True if no request is in progress, no result is kept, and no process lives on.
     pub(crate) fn is_quiet(&self) -> bool {
         self.requests.is_empty() && self.execs.have_no_remains()
     }
 
-    /// Takes no more requests, and ends every command in the orderly way: TERM, some grace, KILL. Returns when all are
+    /// Accepts no more requests, and ends every command in an orderly way: TERM, some grace, KILL. Returns when all are
     /// complete, or [`SHUTDOWN_MS`] after it was first called.
     pub async fn stop(&self) {
-        // Running out of time is fine here: this only waits for results.
+        // A timeout is fine here: this only waits for results.
         let _ = tokio::time::timeout_at(self.stop_due(), self.execs.end_all()).await;
     }
 
-    /// When what runs must have ended, from the first call on.
+    /// When everything must have ended, from the first call on.
     pub(crate) fn stop_due(&self) -> Instant {
         let due = self.stop_due.get().unwrap_or_else(|| Instant::now() + Duration::from_millis(SHUTDOWN_MS));
         self.stop_due.set(Some(due));
         due
     }
 
-    /// Ends every command as [`Executor::stop`] does, kills whatever is left, and waits until all work has ended, at most
-    /// [`SHUTDOWN_MS`] longer.
+    /// Ends every command as [`Executor::stop`] does, kills the remaining processes, and waits until all work has ended, at
+    /// most [`SHUTDOWN_MS`] longer.
     pub async fn shutdown(&self) {
         self.stop().await;
         self.host.stopping.cancel();
@@ -269,7 +269,7 @@ impl Executor {
         self.requests.spawn_local(async move { stream.finish(work.await) });
     }
 
-    /// Reaps orphans and announces which trees are gone, some time after processes ended.
+    /// Reaps orphans and reports the trees that are gone, some time after processes ended.
     async fn reap(self: Rc<Self>, mut signals: Signal) {
         let mut forget = tokio::time::interval(Duration::from_millis(FORGET_LOOK_MS));
         loop {

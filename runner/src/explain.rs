@@ -27,24 +27,24 @@ pub enum Rule {
     System,
     /// It is one of the files of `/etc` that programs need.
     Etc,
-    /// It is a device that everybody may use.
+    /// It is a device that all users may use.
     Device,
-    /// It is what the kernel tells of processes and hardware.
+    /// It is the kernel's information about processes and hardware.
     Kernel,
     /// It is a temporary directory.
     Temporary,
-    /// It is in the home that commands have to themselves.
+    /// It is in the commands' private home.
     Home,
     /// It belongs to the runner itself.
     RunnerState,
-    /// Nothing lets commands touch it.
+    /// No rule opens it to commands.
     Hidden,
 }
 
-/// A tree, or a single file, that one rule is about.
+/// A tree, or a single file, with one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Where it begins.
+    /// Its top.
     pub path: PathBuf,
     /// The rule.
     pub rule: Rule,
@@ -61,13 +61,13 @@ pub struct Entry {
 /// The rights of commands to a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// As it was asked for, made absolute.
+    /// The requested path, made absolute.
     pub path: PathBuf,
     /// Without symbolic links, as far as it exists.
     pub resolved: PathBuf,
     /// True if it exists outside of the sandbox.
     pub exists: bool,
-    /// True if commands may read it; like the next two, as far as the file's own mode lets their user.
+    /// True if commands may read it; like the next two, subject to the file's own mode.
     pub read: bool,
     /// True if they may change it.
     pub write: bool,
@@ -79,13 +79,13 @@ pub struct Explanation {
     pub why: String,
 }
 
-/// Says what commands may do with a path; `own_root` is whether they have a mount namespace.
+/// Explains what commands may do with a path; `own_root` is true if they have a mount namespace.
 pub fn explain(policy: &ConfinePolicy, profile: Profile, own_root: bool, path: &Path) -> Explanation {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let resolved = resolve(&path);
     let entries = entries(policy, profile, own_root);
     let nearest = entries.iter().filter(|entry| resolved.starts_with(&entry.path));
-    // Of two about the same place the later one counts.
+    // Of two about the same place the later one applies.
     let nearest = nearest.max_by_key(|entry| entry.path.components().count());
     let (rule, [read, write, run], why) = match nearest {
         Some(entry) => (entry.rule, [entry.read, entry.write, entry.run], entry.why.clone()),
@@ -98,7 +98,7 @@ pub fn explain(policy: &ConfinePolicy, profile: Profile, own_root: bool, path: &
     Explanation { path, resolved, exists, read, write, run, rule, why }
 }
 
-/// Every rule of a policy: those about the same place, or one in another, in the order in which the later one counts.
+/// Every rule of a policy: those about the same place, or one inside another, are ordered so that the later one applies.
 pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut add = |paths: Vec<PathBuf>, rule: Rule, access: &str, why: &str| {
@@ -183,7 +183,7 @@ fn real(paths: &[&str]) -> Vec<PathBuf> {
     paths
 }
 
-/// Follows symbolic links as far as there is something.
+/// Follows symbolic links as far as the path exists.
 pub(crate) fn resolve(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut known = path;

@@ -1,4 +1,5 @@
-//! The guardian: a small process that starts the runner, restarts it, and makes sure nothing outlives either of them.
+//! The guardian: a small process that starts the runner, restarts it, and makes sure that no process outlives either of
+//! them.
 //!
 //! ```text
 //!   guardian (one thread, no runtime; waits for signals)
@@ -6,7 +7,7 @@
 //!      ▼
 //!   runner ── confined threads ── commands
 //!
-//!   tier                  who kills what is left when the runner or the guardian is killed
+//!   tier                  who kills the rest when the runner or the guardian is killed
 //!   pid-namespace         the kernel, at once: the runner is the namespace's init, and PDEATHSIG ties it to the guardian
 //!   user-pid-namespace    the same, for a runner that is not root
 //!   subreaper             the guardian (orphans are handed to it), or the runner when the guardian's pipe closes
@@ -14,7 +15,7 @@
 //! ```
 //!
 //! The child is forked without an exec, so that the token stays in memory: it is never in an argument or environment of a
-//! process that lives on (see [`take_token_from_argv`] for the one that arrives there).
+//! long-lived process (see [`take_token_from_argv`] for the one that arrives there).
 
 mod namespaces;
 mod token;
@@ -42,29 +43,29 @@ use crate::limits::{
 use crate::spawn::memory_points;
 use crate::sys;
 
-/// The exit code of a panic, which is worth another try; other codes are the runner's own decision.
+/// The exit code of a panic, after which a restart is tried; other codes are the runner's own decision.
 const PANIC_EXIT_CODE: i32 = 101;
 
-/// How a guardian treats a runner that dies.
+/// The guardian's handling of a runner that dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardConfig {
     /// True if a runner that was killed or panicked is started again, after a growing pause.
     pub restart: bool,
-    /// Layers not to set up: of those that are the guardian's, `pid-namespace` and `non-dumpable`.
+    /// Layers not to set up: among the guardian's, `pid-namespace` and `non-dumpable`.
     pub left_out: LeftOut,
 }
 
 /// The guardian's facts for the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerContext {
-    /// How everything it starts is found when it goes away.
+    /// How everything it starts is found when it ends.
     pub tier: KillTier,
 }
 
-/// Has the kernel send SIGTERM to this process when the one that started it ends, however that ends.
+/// Makes the kernel send SIGTERM to this process when its parent ends in any way.
 ///
 /// # Errors
-/// That one has ended already, or the system refuses.
+/// The parent has ended already, or the system refuses.
 pub fn end_with(parent: i32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
     // A parent that ended before does not cause the signal.
@@ -92,7 +93,7 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
     if process::id() == 1 {
         memory_points::prepare();
         harden(left_out)?;
-        // An earlier program of this process may have held them.
+        // An earlier program of this process may have blocked them.
         sys::hold_signals(false)?;
         kill::set_tier(KillTier::ContainerInit);
         return Ok(runner_main(&RunnerContext { tier: KillTier::ContainerInit }));
@@ -105,11 +106,11 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
         let started = Instant::now();
         let runner = start(left_out, &runner_main)?;
         harden(left_out)?;
-        // From here on it sleeps: what it took to get this far need not stay mapped.
+        // From here on it sleeps: the memory used to get here need not stay mapped.
         sys::forget_program();
         let (status, stopping) = watch(&runner)?;
         kill::forget_child(runner.pid.as_raw_nonzero().get().cast_unsigned());
-        // Namespaces are empty by now. Without one, this is where everything the runner left behind ends.
+        // Namespaces are empty by now. Without one, all remaining processes of the runner end here.
         kill::kill_everything();
         kill::reap_orphans();
         let code = exit_code(&status);
@@ -131,7 +132,7 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
     }
 }
 
-/// A runner that runs. Closing `alive` is what it notices when the guardian is gone.
+/// A running runner. It notices the guardian's end when `alive` closes.
 struct Runner {
     pid: Pid,
     pidfd: OwnedFd,
@@ -172,7 +173,7 @@ fn start_in(
     kill::await_child(pid);
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-    // One byte says that the child is set up; the end of the pipe, that it gave up.
+    // One byte means that the child is set up; the end of the pipe, that it gave up.
     if rustix::io::retry_on_intr(|| rustix::io::read(&ready, &mut [0_u8; 1]))? == 0 {
         rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED)?;
         return Ok(None);
@@ -186,7 +187,7 @@ fn start_in(
     Ok(Some(Runner { pid, pidfd, _alive: alive }))
 }
 
-/// The child's side: sets up its tier, says so, and becomes the runner for good.
+/// The child's side: sets up its tier, reports that, and becomes the runner.
 fn become_runner(
     tier: KillTier,
     left_out: LeftOut,
@@ -213,7 +214,7 @@ fn become_runner(
     process::exit(code)
 }
 
-/// Nobody may read this process's memory, through a debugger or a core file.
+/// Prevents reading this process's memory through a debugger or a core file.
 fn harden(left_out: LeftOut) -> io::Result<()> {
     let behavior = match left_out.contains(layer_name::NON_DUMPABLE) {
         true => DumpableBehavior::Dumpable,
@@ -223,7 +224,7 @@ fn harden(left_out: LeftOut) -> io::Result<()> {
     Ok(rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?)
 }
 
-/// Waits for the runner to end, passing requests to stop on; also says whether there was one.
+/// Waits for the runner to end, passing on stop requests; also returns true if there was one.
 fn watch(runner: &Runner) -> io::Result<(WaitIdStatus, bool)> {
     let mut stop_by: Option<Instant> = None;
     loop {
@@ -238,7 +239,7 @@ fn watch(runner: &Runner) -> io::Result<(WaitIdStatus, bool)> {
             }
             Some(_) => {
                 let signal = if stop_by.is_some() { Signal::KILL } else { Signal::TERM };
-                // It can only have ended meanwhile, which the next round sees.
+                // It can only have ended meanwhile, which the next round notices.
                 let _ = rustix::process::pidfd_send_signal(&runner.pidfd, signal);
                 stop_by = stop_by.or(Some(Instant::now() + Duration::from_millis(RUNNER_STOP_MS)));
             }
@@ -250,7 +251,7 @@ fn watch(runner: &Runner) -> io::Result<(WaitIdStatus, bool)> {
     }
 }
 
-/// Waits out a pause; true when a request to stop came in it.
+/// Waits out a pause; true if a stop request came during it.
 fn stopped_during(pause: Duration) -> io::Result<bool> {
     let until = Instant::now() + pause;
     loop {

@@ -13,10 +13,10 @@ use crate::layers::{LayerReport, Profile, layer_name};
 /// Capabilities that the server can count on beyond the requests themselves.
 const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY];
 
-/// Likewise, where the runner was given an LLM endpoint.
+/// Likewise, if the runner has an LLM endpoint.
 const LLM: &str = "llm";
 
-/// Who this runner is, for as long as its process lives.
+/// This runner's identity, for as long as its process lives.
 #[derive(Debug, Clone)]
 pub struct Identity {
     workspace: String,
@@ -69,7 +69,7 @@ impl Identity {
         }
     }
 
-    /// The registration with a token; without one where the link itself proves who this is.
+    /// The registration with a token; without one if the link itself proves the identity.
     pub fn register(&self, token: &str) -> Register {
         Register {
             user_id: String::new(),
@@ -83,7 +83,7 @@ impl Identity {
     }
 }
 
-/// One line about how commands are confined.
+/// One line about the confinement of commands.
 pub fn summary(profile: Profile, report: &LayerReport) -> String {
     let holding = report.layers.iter().filter(|layer| layer.holds).map(|layer| match layer.name {
         layer_name::LANDLOCK => format!("landlock ABI {}", report.landlock_abi()),

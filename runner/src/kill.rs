@@ -4,8 +4,8 @@
 //! here never binds, so it can carry a number: before each spawn the runner sets its own limit to a value nobody else has,
 //! and the child with all its descendants has it for life, through double forks, `setsid` and changes of user. A soft limit
 //! cannot exceed the hard one, and raising the hard one takes CAP_SYS_RESOURCE, which commands do not keep; the seccomp filter
-//! refuses every change without a key that only the runner knows. So a process cannot leave its exec, whatever it does.
-//! The numbers start at a random place and go down, as an unprivileged runner can only lower its limit.
+//! refuses every change without a key that only the runner knows. So a process cannot leave its exec in any way. The numbers
+//! start at a random place and go down, as an unprivileged runner can only lower its limit.
 //!
 //! **Killing** never uses a bare pid: a handle is opened first, the mark is read again, then the signal goes to the handle.
 
@@ -38,7 +38,7 @@ const MARKS_TO: u64 = 1 << 62;
 /// Names one exec's whole tree of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
-    /// The inherited number; `None` where the limit cannot be set, and the session is all there is.
+    /// The inherited number; `None` if the limit cannot be set, and only the session identifies the tree.
     number: Option<u64>,
     /// The session the exec's first process leads.
     session: u32,
@@ -46,7 +46,7 @@ pub struct Mark {
 
 #[cfg(test)]
 impl Mark {
-    /// A tree that is known by its session.
+    /// A tree that is identified by its session.
     pub(crate) fn of_session(session: u32) -> Self {
         Self { number: None, session }
     }
@@ -61,21 +61,21 @@ pub struct KillOutcome {
     pub survivors: usize,
 }
 
-/// The marks not given out yet.
+/// The marks not used yet.
 struct Marks {
     key: MarkKey,
     next: u64,
     enforced: bool,
-    /// Nothing is started any more.
+    /// Nothing new may be started.
     is_closed: bool,
 }
 
 static MARKS: OnceLock<Mutex<Marks>> = OnceLock::new();
 static TIER: OnceLock<KillTier> = OnceLock::new();
-/// The children of this process that somebody waits for, so that nobody else may reap them.
+/// The children of this process that are awaited, so that no other code may reap them.
 static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Locks what no panic can leave half written: every change is a single assignment, insertion or removal.
+/// Locks a value that no panic can leave inconsistent: every change is a single assignment, insertion or removal.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -90,18 +90,18 @@ fn marks() -> MutexGuard<'static, Marks> {
     }))
 }
 
-/// The key that changes marks under the filter.
+/// The key for changing marks under the filter.
 pub(crate) fn mark_key() -> MarkKey {
     marks().key
 }
 
-/// True if execs are marked; otherwise a tree is known by its session alone.
+/// True if execs are marked; otherwise a tree is only identified by its session.
 pub(crate) fn marks_enforced() -> bool {
     marks().enforced
 }
 
 pub(crate) fn set_tier(tier: KillTier) {
-    // A process has one guardian for its whole life: the first value is the only one.
+    // A process has one guardian for its whole life: only the first value counts.
     let _ = TIER.set(tier);
 }
 
@@ -115,7 +115,7 @@ pub fn describe() -> String {
     format!("{}, trees by {marks}", tier().as_str())
 }
 
-/// Runs `spawn` while the process carries a fresh mark, and records the child before anyone can reap it.
+/// Runs `spawn` while the process carries a fresh mark, and records the child before it can be reaped.
 pub(crate) fn spawn_marked<T>(spawn: impl FnOnce() -> io::Result<(u32, T)>) -> io::Result<(u32, T, Mark)> {
     let mut awaited = lock(&AWAITED);
     let mut marks = marks();
@@ -132,22 +132,22 @@ pub(crate) fn spawn_marked<T>(spawn: impl FnOnce() -> io::Result<(u32, T)>) -> i
     Ok((pid, child, Mark { number, session: pid }))
 }
 
-/// Somebody will wait for this child.
+/// Marks this child as awaited.
 pub(crate) fn await_child(pid: u32) {
     lock(&AWAITED).insert(pid);
 }
 
-/// The child was reaped, or nobody waits for it any more: from now on it is an orphan like any other.
+/// The child was reaped, or is not awaited any more: from now on it is an orphan like any other.
 pub(crate) fn forget_child(pid: u32) {
     lock(&AWAITED).remove(&pid);
 }
 
-/// Living members of an exec's tree, its first process included; in no order.
+/// Living members of an exec's tree, including its first process; in no order.
 pub fn members(mark: Mark) -> Vec<u32> {
     processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
 }
 
-/// Those of `marks` whose trees have a living member, by one look at every process.
+/// Those of `marks` whose trees have a living member, found in one pass over all processes.
 pub(crate) fn living(marks: &[Mark]) -> HashSet<Mark> {
     let numbers: HashMap<u64, Mark> = marks.iter().filter_map(|mark| Some((mark.number?, *mark))).collect();
     let unmarked = marks.iter().filter(|mark| mark.number.is_none());
@@ -165,7 +165,7 @@ pub(crate) fn living(marks: &[Mark]) -> HashSet<Mark> {
     living
 }
 
-/// How many processes can be seen, the dead ones included; none of them is looked at.
+/// The number of visible processes, including dead ones; none of them is examined.
 pub(crate) fn visible_processes() -> u64 {
     processes::all().count() as u64
 }
@@ -185,14 +185,14 @@ pub fn kill_tree(mark: Mark) -> KillOutcome {
     kill_until_gone(&|| members(mark), &|pid| is_member(pid, mark))
 }
 
-/// While this lives everything that commands started stands still, so that a crowd takes no processor from those who look at
-/// it and end it. Jobs that their shell had stopped go on afterwards too.
+/// While this lives all processes of commands are stopped, so that a crowd takes no processor time from the code that
+/// examines and ends it. Jobs that their shell had stopped also continue afterwards.
 #[derive(Debug)]
 pub(crate) struct Paused {
     holds: bool,
 }
 
-/// Lets everything stand still, at once, where this process is the init process of a PID namespace.
+/// Stops all processes at once, if this process is the init process of a PID namespace.
 pub(crate) fn pause() -> Paused {
     Paused {
         holds: tier().is_init() && sys::signal_whole_namespace(nix::sys::signal::Signal::SIGSTOP).is_ok(),
@@ -202,13 +202,13 @@ pub(crate) fn pause() -> Paused {
 impl Drop for Paused {
     fn drop(&mut self) {
         if self.holds {
-            // Without anybody left there is nobody to go on.
+            // Without any process left there is nothing to continue.
             let _ = sys::signal_whole_namespace(nix::sys::signal::Signal::SIGCONT);
         }
     }
 }
 
-/// Kills a tree that may be a crowd which goes on forking: first it is stopped, so that nothing is born while it dies. Blocks
+/// Kills a tree that may be a crowd which keeps forking: first it is stopped, so that nothing is born while it dies. Blocks
 /// for at most twice `KILL_DEADLINE_MS`.
 pub(crate) fn end_crowd(mark: Mark, paused: &Paused) -> KillOutcome {
     let _urgent = Urgent::begin();
@@ -232,13 +232,13 @@ fn stop_crowd(mark: Mark) {
             return;
         }
         for pid in found {
-            // Those that ended meanwhile are looked for again by what follows.
+            // Processes that ended meanwhile are found by the following passes.
             hit(pid, Signal::STOP, &|pid| is_member(pid, mark));
         }
     }
 }
 
-/// While this lives the calling thread goes before a crowd that wants every processor, where it may.
+/// While this lives the calling thread has priority over a crowd that wants every processor, if permitted.
 pub(crate) struct Urgent {
     usual: Option<i32>,
 }
@@ -254,7 +254,7 @@ impl Urgent {
 impl Drop for Urgent {
     fn drop(&mut self) {
         if let Some(usual) = self.usual {
-            // Back to what it was is always allowed.
+            // Restoring the old value is always allowed.
             let _ = rustix::process::setpriority_process(None, usual);
         }
     }
@@ -263,23 +263,23 @@ impl Drop for Urgent {
 /// Kills every process this one started, directly or not. Blocks, at most `KILL_DEADLINE_MS`.
 pub fn kill_everything() -> KillOutcome {
     if tier().is_init() {
-        // The first pass takes all at once; the ones below catch what was being born and reap.
+        // The first pass takes all at once; later ones catch newborn processes and reap.
         let _ = sys::signal_whole_namespace(nix::sys::signal::Signal::SIGKILL);
     }
     kill_until_gone(&descendants, &is_descendant)
 }
 
-/// The same, for a process that ends: what is being started is killed too, and from now on nothing is started any more.
+/// The same, for a process that ends: processes being started are killed too, and nothing more can be started.
 pub(crate) fn kill_everything_for_good() -> KillOutcome {
-    // Held while a command is born: it is found below, or there is none.
+    // Held while a command is born: either it is found below, or there is none.
     marks().is_closed = true;
     kill_everything()
 }
 
 /// Reaps dead processes that were handed to this one by their dying parents; returns how many.
 ///
-/// Children that somebody waits for are left alone, so their status is never lost. Cheap enough to run after `SIGCHLD`, but
-/// every exec's end raises one too: once per some tens of milliseconds is plenty.
+/// Awaited children are left alone, so their status is never lost. Cheap enough to run after `SIGCHLD`, but every exec's end
+/// raises one too: once per some tens of milliseconds is plenty.
 pub fn reap_orphans() -> usize {
     let own = children();
     let awaited = lock(&AWAITED);
@@ -313,7 +313,7 @@ fn kill_until_gone(find: &dyn Fn() -> Vec<u32>, belongs: &dyn Fn(u32) -> bool) -
     }
 }
 
-/// Signals one process through a handle, after making sure that the handle is of the process that was meant.
+/// Signals one process through a handle, after making sure that the handle refers to the intended process.
 fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedFd> {
     let handle = rustix::process::pidfd_open(as_pid(pid)?, PidfdFlags::empty()).ok()?;
     belongs(pid).then_some(())?;
@@ -348,7 +348,7 @@ fn is_alive(pid: u32) -> bool {
     status(pid).is_some_and(|status| status.alive)
 }
 
-/// Living descendants of this process, found by walking from it down.
+/// Living descendants of this process, found by walking down from it.
 fn descendants() -> Vec<u32> {
     let mut by_parent: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
     for pid in processes::all() {
@@ -369,7 +369,7 @@ fn descendants() -> Vec<u32> {
     living
 }
 
-/// True if the line of parents of a process leads to this one.
+/// True if the chain of parents of a process leads to this one.
 fn is_descendant(pid: u32) -> bool {
     let own = std::process::id();
     let parents = std::iter::successors(status(pid), |status| processes::status(status.parent));

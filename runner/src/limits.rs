@@ -4,7 +4,7 @@ mod update;
 
 pub use update::*;
 
-/// Spawn requests that may wait for one spawner thread before senders have to wait themselves.
+/// The most spawn requests that wait for one spawner thread before senders have to wait themselves.
 pub const SPAWN_QUEUE_REQUESTS: usize = 64;
 
 /// Stack of a spawner thread, in bytes: it only prepares system calls.
@@ -13,7 +13,7 @@ pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
 /// Stack of a child between its birth and its program, in bytes: it only makes system calls.
 pub const CHILD_STACK_BYTES: usize = 16 * 1024;
 
-/// How often a start is looked after, and how long it may take until then, in milliseconds.
+/// How often a start is checked, and how long it may take until then, in milliseconds.
 pub const START_LOOK_MS: u64 = 250;
 
 /// How long a command may take from its birth until its program runs before it is killed, in milliseconds.
@@ -31,10 +31,11 @@ pub const KILL_DEADLINE_MS: u64 = 5_000;
 /// How long one killing pass waits for the processes it hit to die before the next pass, in milliseconds.
 pub const KILL_PASS_MS: u64 = 100;
 
-/// How long the DNS servers have to answer for a name, in milliseconds; then `getent` is asked, within [`CONNECT_TIMEOUT_MS`].
+/// How long the DNS servers may take to answer for a name, in milliseconds; then `getent` is asked, within
+/// [`CONNECT_TIMEOUT_MS`].
 pub const NAME_ANSWER_MS: u64 = 4_000;
 
-/// The most that a proxy may answer before its tunnel begins, in bytes.
+/// The longest answer of a proxy before its tunnel begins, in bytes.
 pub const PROXY_ANSWER_BYTES: usize = 64 * 1024;
 
 /// How many processes one killing pass holds a handle to at the same time.
@@ -49,14 +50,14 @@ pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// How much of a `HEAD` is read, in bytes; git reads as much.
 pub const GIT_HEAD_BYTES: u64 = 255;
 
-/// How often repositories are looked after while a command runs, in milliseconds.
+/// How often repositories are checked while a command runs, in milliseconds.
 pub const GIT_LOOK_MS: u64 = 2_000;
 
-/// How many directories of the workspace are looked through for repositories of git, the nearest first; and as many again of
+/// The most directories of the workspace that are searched for git repositories, the nearest first; and as many again of
 /// those that tools rebuild, such as `node_modules`.
 pub const GIT_SCAN_DIRECTORIES: usize = 8_192;
 
-/// How many directories of a tree that commands see are looked through for sockets and FIFOs of services.
+/// The most directories of a visible tree that are searched for sockets and FIFOs of services.
 pub const SOCKET_SCAN_DIRECTORIES: usize = 4_096;
 
 /// The most sockets and FIFOs that are closed to commands.
@@ -65,22 +66,22 @@ pub const SOCKET_FILES: usize = 256;
 /// How many gaps a layer's detail names; the others are counted.
 pub const GAPS_NAMED: usize = 4;
 
-/// The most repositories, submodules included, that are kept from commands.
+/// The most repositories, submodules included, that are closed to commands.
 pub const GIT_REPOSITORIES: usize = 256;
 
-/// How deep submodules may lie in one another, and their names have slashes.
+/// The deepest nesting of submodules, and the most slashes in their names.
 pub const GIT_MODULE_DEPTH: usize = 6;
 
 /// The largest `.git` file that is read, in bytes.
 pub const GIT_LINK_BYTES: u64 = 8 * 1024;
 
-/// The most that commands may keep in their `/tmp`, in bytes; less on a machine with little memory.
+/// The most that commands may store in their `/tmp`, in bytes; less on a machine with little memory.
 pub const TEMPORARY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The most that commands may keep in their `/dev/shm`, in bytes; less on a machine with little memory.
+/// The most that commands may store in their `/dev/shm`, in bytes; less on a machine with little memory.
 pub const SHARED_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Neither of the two may take more than one part in this many of the machine's memory.
+/// Each of the two may use at most the machine's memory divided by this.
 pub const TEMPORARY_MEMORY_PART: u64 = 4;
 
 /// A temporary file system may hold one file or directory per this many bytes of its size.
@@ -89,16 +90,17 @@ pub const TEMPORARY_BYTES_PER_INODE: u64 = 4 * 1024;
 /// How many terminals the programs of one command with a terminal may have open together.
 pub const TERMINALS_PER_COMMAND: u32 = 256;
 
-/// How long the name of a terminal's kind may be, in bytes.
+/// The longest name of a terminal's type, in bytes.
 pub const TERMINAL_NAME_BYTES: usize = 64;
 
-/// How often it is tried to write to a terminal that took nothing, in milliseconds: it does not always tell when it does again.
+/// The interval of retries to write to a terminal that accepted nothing, in milliseconds: it does not always report when it
+/// does again.
 pub const TERMINAL_RETRY_MS: u64 = 50;
 
-/// How much sooner than the runner a command is killed when memory runs out, in the kernel's points of 1,000.
+/// How much earlier than the runner a command is killed when memory runs out, in the kernel's points of 1,000.
 pub const OUT_OF_MEMORY_POINTS: i32 = 500;
 
-/// How much a token passed on the command line may measure, in bytes.
+/// The longest token passed on the command line, in bytes.
 pub const TOKEN_BYTES: usize = 4_096;
 
 /// The first pause before a dead runner is started again, in milliseconds; it doubles each time.
@@ -124,47 +126,47 @@ pub const GUARDIAN_IDLE_MS: u64 = 3_600_000;
 /// How long a command may take to end by itself after TERM before its tree is killed, in milliseconds.
 pub const STOP_GRACE_MS: u64 = 2_000;
 
-/// The first pause between two looks whether a stopped tree is gone, in milliseconds; it doubles.
+/// The first pause between two checks if a stopped tree is gone, in milliseconds; it doubles.
 pub const STOP_LOOK_MS: u64 = 5;
 
-/// The longest pause between two such looks, in milliseconds.
+/// The longest pause between two such checks, in milliseconds.
 pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 
-/// A container that ran this long is started again without the pause of one that does not start, in milliseconds.
+/// A container that ran this long is restarted without the pause for one that does not start, in milliseconds.
 pub const CONTAINER_HEALTHY_MS: u64 = 60_000;
 
-/// How long the news of a command's start may wait for its first output or its exit, in milliseconds, for each command that is as
-/// young.
+/// How long the report of a command's start may wait for its first output or its exit, in milliseconds, multiplied by the number
+/// of equally young commands.
 pub const STARTED_DELAY_MS: u64 = 2;
 
-/// An exec whose command ended is complete when no new output came for this long, in milliseconds.
+/// An exec whose command ended is complete after this long without new output, in milliseconds.
 pub const DRAIN_IDLE_MS: u64 = 100;
 
 /// Descendants that never fall silent keep an exec open this long after its command ended, in milliseconds.
 pub const DRAIN_LIMIT_MS: u64 = 5_000;
 
-/// A cancelled exec whose output nobody takes gives up the rest after this long, in milliseconds.
+/// A cancelled exec whose output is not taken gives up the rest after this long, in milliseconds.
 pub const CANCELLED_OUTPUT_MS: u64 = 2_000;
 
-/// How often one pipe is read in a row before others get their turn.
+/// How often one pipe is read in a row before others get a turn.
 pub const READS_PER_TURN: usize = 8;
 
-/// The size of the pipe of a command that writes a lot, in bytes: it goes on writing while what it wrote is sent.
+/// The size of the pipe of a command that writes a lot, in bytes: it can keep writing while earlier output is sent.
 pub const BULK_PIPE_BYTES: usize = 1024 * 1024;
 
-/// Output read in one go from this size on is handed over in its buffer; less is copied to one of its size, in bytes.
+/// Output read at once of at least this size is handed over in its buffer; less is copied to a smaller one, in bytes.
 pub const HAND_OVER_BYTES: usize = 32 * 1024;
 
 /// How much output an exec that drops the oldest keeps while it has no credit, in bytes.
 pub const BACKLOG_BYTES: usize = 256 * 1024;
 
-/// How much of the end of standard error is kept to tell a denial from a failure, in bytes.
+/// How much of the end of standard error is kept to distinguish a denial from a failure, in bytes.
 pub const STDERR_TAIL_BYTES: usize = 4 * 1024;
 
 /// How long dead orphans may wait to be reaped, in milliseconds: each exec's end raises SIGCHLD too.
 pub const REAP_PAUSE_MS: u64 = 50;
 
-/// How long to wait between two looks for trees that outlived their exec, in milliseconds.
+/// How long to wait between two checks for trees that outlived their exec, in milliseconds.
 pub const TREE_LOOK_MS: u64 = 200;
 
 /// How much of a file is read at once, while as much is sent, in bytes.
@@ -173,7 +175,7 @@ pub const FILE_PIECE_BYTES: usize = 256 * 1024;
 /// How much of a file after such a piece the disk is asked to fetch meanwhile, in bytes.
 pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
 
-/// A read of a buffer's worth that took this long did more than to copy what was in memory, in microseconds.
+/// A read of one buffer that took this long did more than copy from memory, in microseconds.
 pub const SLOW_READ_US: u64 = 150;
 
 /// How much of a file after such a read is left to other threads, in bytes.
@@ -185,23 +187,24 @@ pub const FILE_BUFFER_BYTES: usize = 4 * 1024;
 /// How much is written to a file at once, in bytes.
 pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
-/// How much of a file is compared with the condition of a write, in bytes: seconds of hashing, where a sparse file could take hours.
+/// The most of a file that is compared with the condition of a write, in bytes: seconds of hashing, where a sparse file
+/// could take hours.
 pub const CONDITION_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// How much of a file is written before the disk is asked to begin with it, in bytes: it works while more arrives, so that little
-/// is left to wait for at the end.
+/// How much of a file is written before the disk is asked to begin with it, in bytes: it works while more arrives, so that there
+/// is little to wait for at the end.
 pub const WRITEBACK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The largest batch of a directory listing or of search results, in bytes: half the smallest credit, so that one always fits.
 pub const DIRECTORY_BATCH_BYTES: usize = 16 * 1024;
 
-/// How many files and directories one search looks at.
+/// The most files and directories that one search visits.
 pub const SEARCH_ENTRIES: u64 = 500_000;
 
-/// How long one search works, the time that it waits for its reader not counted, in milliseconds.
+/// How long one search works, excluding the time that it waits for its reader, in milliseconds.
 pub const SEARCH_TIME_MS: u64 = 30_000;
 
-/// How long a search works before it looks whether anybody still wants it, in milliseconds.
+/// How long a search works before it checks for a cancel, in milliseconds.
 pub const SEARCH_SLICE_MS: u64 = 20;
 
 /// The longest pattern of a search, in bytes.
@@ -222,10 +225,11 @@ pub const GREP_RESULT_BYTES: u64 = 16 * 1024 * 1024;
 /// How much of a line is sent, in bytes.
 pub const GREP_LINE_BYTES: usize = 2_000;
 
-/// How much stands before a match where only a part of its line is sent, in bytes.
+/// How much precedes a match if only a part of its line is sent, in bytes.
 pub const GREP_LEAD_BYTES: usize = 200;
 
-/// How much of a line is searched, in bytes: the largest pattern on the longest line is all that cannot be interrupted.
+/// How much of a line is searched, in bytes: only matching the largest pattern against the longest line cannot be
+/// interrupted.
 pub const GREP_LONGEST_LINE_BYTES: usize = 256 * 1024;
 
 /// The most lines sent before, and the most sent after, a matching one.
@@ -246,10 +250,10 @@ pub const DOWNLOAD_URL_BYTES: usize = 8 * 1024;
 /// How many redirects a download follows, within its host.
 pub const DOWNLOAD_REDIRECTS: usize = 10;
 
-/// How long a download waits for more, in milliseconds.
+/// How long a download waits for more data, in milliseconds.
 pub const DOWNLOAD_IDLE_MS: u64 = 60_000;
 
-/// How many requests to the LLM endpoint may be under way; the body of each is held in memory.
+/// The most requests to the LLM endpoint in progress; the body of each is held in memory.
 pub const LLM_REQUESTS: usize = 16;
 
 /// The largest body of a request to the LLM endpoint, in bytes.
@@ -264,7 +268,7 @@ pub const LLM_PATH_BYTES: usize = 2 * 1024;
 /// The longest value of a header that is sent to it, in bytes.
 pub const LLM_HEADER_BYTES: usize = 1024;
 
-/// How large the status and the headers of its answer may be together, in bytes.
+/// The most that the status and the headers of its answer may have together, in bytes.
 pub const LLM_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
 
 /// How many headers its answer may have.
@@ -273,10 +277,10 @@ pub const LLM_ANSWER_HEADERS: usize = 100;
 /// How long it may be silent, in milliseconds: a model may think for minutes before its first word.
 pub const LLM_IDLE_MS: u64 = 600_000;
 
-/// Threads for file operations and killing, beside the one that runs everything else.
+/// Threads for file operations and killing, in addition to the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;
 
-/// Frames taken from the link in one turn before what they caused is sent.
+/// The most frames taken from the link in one turn before their responses are sent.
 pub const FRAMES_PER_TURN: usize = 64;
 
 /// The largest file of a user's settings that is copied for commands, in bytes.
@@ -285,148 +289,148 @@ pub const SETTINGS_FILE_BYTES: u64 = 1024 * 1024;
 /// The largest policy file that is read, in bytes.
 pub const POLICY_FILE_BYTES: u64 = 256 * 1024;
 
-/// How much freed memory is kept for what is needed next, in bytes: what is under way of one stream that moves a lot.
+/// How much freed memory is kept for reuse, in bytes: the data in flight of one busy stream.
 pub const KEPT_MEMORY_BYTES: i32 = 2 * 1024 * 1024;
 
 // The link and the connection.
 
-/// Data gathered before it is written to a WebSocket, in bytes, unless nothing more is to be sent: a turn's frames of data
-/// cost one system call, and wake the other end once.
+/// Data gathered before it is written to a WebSocket, in bytes, unless there is nothing more to send: a turn's data frames
+/// cost one system call, and wake the peer once.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 448 * 1024;
 
-/// How much a standard stream is asked for at once, in bytes.
+/// The most that is read from a standard stream at once, in bytes.
 pub const STDIO_READ_BYTES: usize = 64 * 1024;
 
-/// Envelopes that wait for a slow standard output before the session waits too.
+/// The most envelopes that wait for a slow standard output before the session waits too.
 pub const STDIO_QUEUED_ENVELOPES: usize = 16;
 
 /// How long connecting may take, in milliseconds, name lookup and TLS included.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
 
-/// The longest pause before connecting again after a link that was registered, in milliseconds; a random part of it is taken, so
-/// that runners whose server was lost do not come back as one.
+/// The longest pause before reconnecting after a registered link, in milliseconds; a random part of it is used, so that runners
+/// that lost their server do not all come back at once.
 pub const RETURN_PAUSE_MS: u64 = 800;
 
-/// A link that ended sooner than this was a brief one, in milliseconds.
+/// A link that ended sooner than this counts as brief, in milliseconds.
 pub const BRIEF_LINK_MS: u64 = 1_000;
 
-/// How many brief links one after another are followed by an attempt at once; each further one counts as a failure, so that a
-/// server that accepts and breaks at once is not hammered.
+/// After this many successive brief links there still is an immediate attempt; each further one counts as a failure, so that
+/// a server that accepts and breaks at once is not hammered.
 pub const BRIEF_LINKS: u32 = 20;
 
-/// The first pause after an attempt that failed, in milliseconds; every second failure doubles it, and a random part of it is
-/// taken.
+/// The first pause after a failed attempt, in milliseconds; every second failure doubles it, and a random part of it is used.
 pub const RECONNECT_PAUSE_MS: u64 = 1_000;
 
-/// So many failures double the pause.
+/// The number of failures that double the pause.
 pub const FAILURES_A_DOUBLING: u32 = 2;
 
-/// The longest pause after an attempt that failed, in milliseconds; also after a refusal that needs a person.
+/// The longest pause after a failed attempt, in milliseconds; also after a refusal that needs a person.
 pub const RECONNECT_PAUSE_LIMIT_MS: u64 = 60_000;
 
 /// The longest that this pause may be set to, in seconds.
 pub const RECONNECT_PAUSE_MAX_S: f64 = 24.0 * 3600.0;
 
-/// How often the clocks are compared to notice that the machine slept, in milliseconds.
+/// How often the clocks are compared to detect that the machine slept, in milliseconds.
 pub const SLEEP_LOOK_MS: u64 = 5_000;
 
-/// Time that passed without this process by which a sleep is recognised, in milliseconds.
+/// Time without this process running that counts as a sleep, in milliseconds.
 pub const SLEEP_GAP_MS: u64 = 15_000;
 
-/// How long the server has to answer after a sleep, in milliseconds.
+/// How long the server may take to answer after a sleep, in milliseconds.
 pub const AWAKE_ANSWER_MS: u64 = 5_000;
 
 /// How long a link that is being closed may take to send its last frame, in milliseconds.
 pub const CLOSE_TIMEOUT_MS: u64 = 1_000;
 
-/// How long commands, and requests under way, may take to end when the runner stops, and then whatever is left once it is
-/// killed, in milliseconds. More than [`STOP_GRACE_MS`], and twice this less than [`RUNNER_STOP_MS`].
+/// How long commands, and requests in progress, may take to end when the runner stops, and then any remaining processes once
+/// they are killed, in milliseconds. More than [`STOP_GRACE_MS`], and twice this less than [`RUNNER_STOP_MS`].
 pub const SHUTDOWN_MS: u64 = 4_000;
 
-/// How long a container of one's own may take until the runner in it answers, in milliseconds.
+/// How long the user's own container may take until the runner in it answers, in milliseconds.
 pub const CONTAINER_START_MS: u64 = 60_000;
 
-/// How often the standard input of a container's init process is tried again after its end, in milliseconds.
+/// How often reading the standard input of a container's init process is retried after its end, in milliseconds.
 pub const STDIN_RETRY_MS: u64 = 250;
 
 /// The largest certificate or token file that is read, in bytes.
 pub const SECRET_FILE_BYTES: u64 = 64 * 1024;
 
-// What an exec wrote, and who remembers it.
+// The output of execs, and how long results are kept.
 
-/// How much of an exec's output is kept in memory before it is put away, in bytes. More than one stream's credit, so
-/// that output that is read at once is never put away.
+/// How much of an exec's output is kept in memory before it is moved to disk, in bytes. More than one stream's credit, so
+/// that output that is read at once is never moved.
 pub const LOG_MEMORY_BYTES: usize = 5 * 256 * 1024;
 
-/// Most pieces of output in memory, whatever their size.
+/// The most pieces of output in memory, of any size.
 pub const LOG_PIECES: usize = 4_096;
 
 /// Small writes of one channel are gathered into pieces of this size, in bytes.
 pub const LOG_GATHERED_BYTES: usize = 4 * 1024;
 
-/// Output put away at once, in bytes.
+/// Output moved to disk at once, in bytes.
 pub const SPOOL_SLOT_BYTES: usize = 64 * 1024;
 
-/// How much output of one exec may be put away, in bytes; beyond it the oldest is dropped.
+/// The most output of one exec on disk, in bytes; beyond it the oldest is dropped.
 pub const SPOOL_EXEC_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long making the file for it may take before the output is dropped instead, in milliseconds.
+/// How long creating the file for it may take before the output is dropped instead, in milliseconds.
 pub const SPOOL_OPEN_MS: u64 = 1_000;
 
-/// How much output of all execs together may be put away, in bytes.
+/// The most output of all execs together on disk, in bytes.
 pub const SPOOL_RUNNER_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// How much of the beginning of a retained exec's output is kept for reports, in bytes.
 pub const REPORT_HEAD_BYTES: usize = 16 * 1024;
 
-/// The most a report gives of an output's beginning, and of its end, in bytes.
+/// The most of an output's beginning, and of its end, in a report, in bytes.
 pub const REPORT_BYTES: usize = 128 * 1024;
 
 /// The most execs a list names.
 pub const LISTED_EXECS: usize = 4_096;
 
-/// How long the result of an exec is kept that nobody acknowledges, in milliseconds.
+/// How long an unacknowledged result of an exec is kept, in milliseconds.
 pub const RESULT_KEPT_MS: u64 = 10 * 60 * 1_000;
 
 /// How long a retained exec's result and output are kept, in milliseconds.
 pub const RETAINED_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// How long an id is remembered whose result was forgotten, in milliseconds.
+/// How long the id of a removed result is remembered, in milliseconds.
 pub const TOMBSTONE_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// The most ids that are remembered like that.
+/// The most ids that are remembered this way.
 pub const TOMBSTONES: usize = 100_000;
 
-/// The most answers of changes that are kept for who asks again.
+/// The most answers of changes that are kept for repeated requests.
 pub const KEPT_ANSWERS: usize = 4_096;
 
-/// How often what is kept is looked through for what may go, in milliseconds.
+/// How often expired results are looked for, in milliseconds.
 pub const FORGET_LOOK_MS: u64 = 60_000;
 
-// How much commands may take.
+// The resources of commands.
 
-/// The least memory that may be given to the commands of a runner, in bytes.
+/// The least memory that may be set for the commands of a runner, in bytes.
 pub const MEMORY_BYTES_LEAST: u64 = 16 * 1024 * 1024;
 
-/// The fewest processes that may be given to the commands of a runner.
+/// The fewest processes that may be set for the commands of a runner.
 pub const PIDS_LEAST: u32 = 8;
 
-/// How often it is looked, while commands run, whether they met a limit, in milliseconds.
+/// How often running commands are checked for a limit, in milliseconds.
 pub const LIMITS_LOOK_MS: u64 = 200;
 
-/// The longest pause between two looks, in milliseconds.
+/// The longest pause between two checks, in milliseconds.
 pub const LIMITS_LOOK_LIMIT_MS: u64 = 1_000;
 
-/// A pause is so many times as long as the look before it took, within these.
+/// A pause is this many times as long as the check before it took, within these bounds.
 pub const LIMITS_LOOK_PART: u32 = 20;
 
-/// Where the runner counts, it does as soon as one part in this many is missing from the limit of processes.
+/// If the runner counts processes, it does so once less than one part in this many of the limit is left.
 pub const CROWD_PART: u64 = 16;
 
-/// Where the runner counts memory, it does once the whole machine has less than before by one part in this many of the limit.
+/// If the runner counts memory, it does so once the whole machine has less than before by one part in this many of the
+/// limit.
 pub const COUNTED_MEMORY_PART: u64 = 2;
 
-/// It does so once it has looked this often without counting,
+/// It does so after this many checks without counting,
 pub const COUNTED_MEMORY_LOOKS: u32 = 10;
 
 /// unless the machine has more processes by one part in this many of their limit.
@@ -441,10 +445,10 @@ pub const MACHINE_FILES_PART: u64 = 8;
 /// And no more than this many: closing them takes seconds.
 pub const COMMANDS_FILES: u32 = 262_144;
 
-/// So many files are held in reserve, to count and to end commands with where the machine has no more.
+/// This many files are held in reserve, to count and end commands when the machine has no more.
 pub const COUNTING_FILES: usize = 16;
 
-/// The runner warns of a disk of which less than one part in this many is left,
+/// The runner warns of a disk with less than one part in this many free,
 pub const LOW_DISK_PART: u64 = 20;
 
 /// and less than this, in bytes.
@@ -453,41 +457,41 @@ pub const LOW_DISK_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// A file system is full if less than this is left, in bytes.
 pub const FULL_BYTES: u64 = 64 * 1024;
 
-/// The part of the machine's memory that commands may take together unless another number is asked for: 3 in 4.
+/// The share of the machine's memory that commands may use together by default: 3 in 4.
 pub const DEFAULT_MEMORY_PART: (u64, u64) = (3, 4);
 
-/// That is rounded down to a multiple of this, in bytes.
+/// The result is rounded down to a multiple of this, in bytes.
 pub const DEFAULT_MEMORY_STEP_BYTES: u64 = 64 * 1024 * 1024;
 
-/// One in this many of the machine's processes is what commands may have together unless another number is asked for.
+/// By default commands may have together one in this many of the machine's processes.
 pub const DEFAULT_PIDS_PART: u32 = 16;
 
-/// The fewest that gives, in processes.
+/// The minimum of that default, in processes.
 pub const DEFAULT_PIDS_LEAST: u32 = 256;
 
-/// The most that gives, in processes.
+/// The maximum of that default, in processes.
 pub const DEFAULT_PIDS_MOST: u32 = 4_096;
 
-/// The process numbers that the kernel gives out only once in a namespace's life, at its beginning.
+/// The process numbers that the kernel uses only once per namespace, at its beginning.
 pub const NAMESPACE_PIDS_RESERVED: u32 = 300;
 
-/// How many more process numbers a namespace has than commands may take: for the runner itself, and until it acts.
+/// How many more process numbers a namespace has than commands may use: for the runner itself, and until it acts.
 pub const NAMESPACE_PIDS_SPARE: u32 = 128;
 
-/// How many more processes than commands may have a user's own limit lets be: until the runner acts.
+/// How many more processes than the commands' limit a user's own limit allows: until the runner acts.
 pub const USER_PROCESSES_SPARE: u32 = 64;
 
-/// The least processor time that may be given to the commands of a runner, in thousandths of a processor.
+/// The least processor time that may be set for the commands of a runner, in thousandths of a processor.
 pub const CPU_THOUSANDTHS_LEAST: u32 = 50;
 
-/// The period of processor time, in microseconds: no command stands still for longer.
+/// The period of processor time, in microseconds: no command is paused for longer.
 pub const CPU_PERIOD_US: u64 = 20_000;
 
-/// How many files one process of a command may have open unless more, or less, is asked for.
+/// How many files one process of a command may have open by default.
 pub const OPEN_FILES: u32 = 65_536;
 
-/// How long the control groups of a runner that ended are tried to be removed, in milliseconds.
+/// How long removing the control groups of an ended runner is retried, in milliseconds.
 pub const GROUP_REMOVAL_MS: u64 = 500;
 
-/// How often that is tried, in milliseconds.
+/// The interval of these retries, in milliseconds.
 pub const GROUP_LOOK_MS: u64 = 10;

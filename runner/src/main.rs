@@ -1,4 +1,4 @@
-//! `sandbridge-runner`: reads its command line, starts its guardian, and runs until it is stopped.
+//! `sandbridge-runner`: parses its command line, starts its guardian, and runs until it is stopped.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error with its causes; one that its error's text names already is not said twice.
+/// An error with its causes; a cause that its error's text contains already is not repeated.
 fn in_words(error: &anyhow::Error) -> String {
     let mut words = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -70,9 +70,10 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
     }
 }
 
-/// Runs until it is stopped, or another program takes this one's place.
+/// Runs until it is stopped, or another program replaces this one.
 fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
-    // On trial the one that tries it: where that is killed, nothing else would end it while the server cannot be reached.
+    // In a trial, the parent process: if that is killed, nothing else would end the trial while the server cannot be
+    // reached.
     let parent = match options.update.on_trial {
         true => i32::try_from(std::os::unix::process::parent_id()).ok(),
         false => options.ends_with_parent,
@@ -87,7 +88,7 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
     }
     let config = options.executor_config()?;
     let updates = UpdateConfig::new(&options.update)?;
-    // Before any thread, and outside of the namespaces that the guardian makes.
+    // Before any thread starts, and outside of the guardian's namespaces.
     let limits = group::establish(&config.bounds.limits);
     let group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
     let restart = matches!(source, Source::Server { .. }) && !options.update.on_trial;
@@ -98,7 +99,7 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
             1
         })
     });
-    // Another program makes a group of its own.
+    // Another program makes its own group.
     drop(group);
     match (code.context("the guardian could not be started")?, &source) {
         (EXIT_UPDATE, Source::Server { token, .. }) => Ok(update::replace(&updates.handover, token.given())?),
@@ -120,7 +121,7 @@ fn in_container(source: &Source, container: &Container, name: Option<&str>) -> a
     code.context("the guardian could not be started")
 }
 
-/// Works out a policy, looks at it in the guarded process, where it would hold, and prints what came of it.
+/// Works out a policy, applies it in the guarded process, and prints the result.
 fn look(
     options: &SandboxOptions,
     print: impl Fn(&ConfinePolicy, Profile) -> Result<i32, SpawnError>,

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The first program of this name in PATH that commands cannot have left there: neither it nor what it leads to lies in the
+/// The first program of this name in PATH that commands cannot have put there: neither the program nor its target is in the
 /// workspace. An activated environment puts a directory of the workspace into PATH.
 pub(crate) fn outside(workspace: &Path, name: &str) -> Option<PathBuf> {
     outside_in(&std::env::var_os("PATH").unwrap_or_default(), workspace, name)

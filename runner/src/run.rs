@@ -1,4 +1,4 @@
-//! One life of the runner process: its runtime, its signals, its executor and its link.
+//! The runner process: its runtime, its signals, its executor and its link.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -21,11 +21,11 @@ use crate::spawn::raise_own_limits;
 use crate::sys;
 use crate::update::{self, UpdateConfig, Updates};
 
-/// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
+/// Runs until SIGTERM, SIGINT, or the server's final refusal; returns the exit code.
 ///
 /// A signal lets commands end and their results be sent; a second one ends at once.
 ///
-/// `name` is only for messages; `updates` tells how the program may be replaced. To be called in the guarded process, without a runtime around it.
+/// `name` is only for messages; `updates` configures how the program is replaced. Call this in the guarded process, outside of a runtime.
 ///
 /// # Errors
 /// The workspace or the standard streams cannot be used, or the runner's thread cannot be confined.
@@ -44,16 +44,16 @@ pub fn run(
             .enable_all()
             .build_local(LocalOptions::default())
             .map_err(Error::system("start the runtime"))?;
-        // A task of its own: unlike what is blocked on, it is woken without a system call.
+        // A task: unlike a future passed to `block_on`, it is woken without a system call.
         let life =
             runtime.spawn_local(async move { live(&source, &config, name.as_deref(), tier, updates).await });
         runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
     };
     raise_own_limits();
-    // The executor hears it when it has time for it; this thread and its others never do.
+    // The executor waits for it when it is ready; this thread and its others never do.
     sys::hold_child_signal(true);
-    // Confined for good before it talks to anybody. The process's first thread is not: signals for the process as a whole
-    // are judged by it.
+    // Confined permanently before it talks to any peer. The process's first thread is not: the kernel judges signals to the
+    // whole process by it.
     let thread = Builder::new().name("runner".to_owned()).spawn(life);
     let thread = thread.map_err(Error::system("start the runner's thread"))?;
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
@@ -68,7 +68,7 @@ async fn live(
 ) -> Result<i32, Error> {
     let listen = |kind| signal(kind).map_err(Error::system("listen for signals"));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    // Taken before anything could print where frames go. As a container's init process it outlives who attached.
+    // Taken before anything could print to the frames' streams. As a container's init process it outlives its clients.
     let stdio = match source {
         Source::Stdio { ends_with_input } => {
             let reopens = tier == KillTier::ContainerInit && !ends_with_input;
@@ -76,13 +76,13 @@ async fn live(
         }
         Source::Server { .. } => None,
     };
-    // On trial it says nothing that the program before it said, and the one that is started after it will.
+    // A trial does not repeat the warnings of the program before it, and of the one started after it.
     let warn = |warnings: Vec<String>| {
         for warning in warnings.iter().filter(|_| !updates.on_trial) {
             eprintln!("sandbridge-runner: warning: {warning}");
         }
     };
-    // Said before this thread is confined: afterwards it sees what commands see.
+    // Printed before this thread is confined: afterwards it only sees what commands see.
     warn(config.run_as.warnings(&config.workspace));
     warn(space::warnings(&config.workspace));
     let executor = Executor::start(config)?;
@@ -125,7 +125,7 @@ async fn live(
     let life = async {
         let code = serve.await;
         executor.shutdown().await;
-        // Asked to stop just then: that comes first.
+        // A stop request at the same time takes precedence.
         if code == EXIT_UPDATE && shutdown.is_cancelled() { EXIT_STOPPED } else { code }
     };
     let mut stop_signal = async || {
@@ -141,7 +141,7 @@ async fn live(
     };
     Ok(tokio::select! {
         code = life => code,
-        // The caller kills what is left.
+        // The caller kills the remaining processes.
         () = insisted => EXIT_KILLED,
     })
 }

@@ -1,4 +1,4 @@
-//! Reading a token from where it is kept, and keeping the one that a one-use token is exchanged for.
+//! Reading a token from its source, and storing the one that replaces a one-time token.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,15 +11,15 @@ use crate::blocking::blocking;
 use crate::error::Error;
 use crate::limits::{SECRET_FILE_BYTES, TOKEN_BYTES};
 
-/// How much of a one-use token's SHA-256 names the file for what it was exchanged for, in bytes.
+/// How much of a one-time token's SHA-256 names the file of its replacement, in bytes.
 const KEPT_NAME_BYTES: usize = 8;
 
-/// Where the token comes from.
+/// The source of the token.
 #[derive(Clone)]
 pub enum Token {
     /// It was given once and is kept in memory.
     Given(String),
-    /// It is read at each attempt, so that a rotated one is taken up.
+    /// It is read at each attempt, so that a rotated one is used.
     File(PathBuf),
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token where it is kept in memory alone.
+    /// The token if it is only kept in memory.
     pub fn given(&self) -> Option<&str> {
         match self {
             Self::Given(token) => Some(token),
@@ -41,10 +41,10 @@ impl Token {
         }
     }
 
-    /// The token as it is now: what was given, or what a one-use one was exchanged for.
+    /// The current token: the given one, or the replacement of a one-time token.
     ///
     /// # Errors
-    /// The file cannot be read, or holds no token.
+    /// The file cannot be read, or contains no token.
     pub(crate) async fn read(&self, state_dir: &Path) -> Result<String, Error> {
         let (token, state_dir) = (self.clone(), state_dir.to_owned());
         off_thread(move || {
@@ -58,8 +58,8 @@ impl Token {
         .await
     }
 
-    /// Keeps the token that `shown`, a one-use one, was exchanged for: in the file that one came from, or else in the
-    /// state directory. Once this has returned it is on disk, whole, and for this user alone.
+    /// Stores the token that replaces `shown`, a one-time token: in the file that that one came from, or else in the state
+    /// directory. When this returns it is completely on disk, and readable only by this user.
     ///
     /// # Errors
     /// It can be written nowhere.
@@ -90,15 +90,15 @@ async fn off_thread<T: Send + 'static>(
     blocking(work).await.map_err(io::Error::other).map_err(Error::system("reach the token's file")).flatten()
 }
 
-/// Where the token is kept that this one was exchanged for, when that came in no file. Each has a place of its own: runners
-/// with the same state directory do not take each other's, and the same command line finds its own again.
+/// The file for the replacement of this token, if that came in no file. Each token has its own file: runners with the same
+/// state directory do not share them, and the same command line finds its own again.
 fn kept_file(state_dir: &Path, shown: &str) -> PathBuf {
     let digest = Sha256::digest(shown);
     let name: String = digest.iter().take(KEPT_NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
     state_dir.join(format!("token-{name}"))
 }
 
-/// Replaces a file, or makes it, in one step; only this user can read it.
+/// Replaces or creates a file in one step; only this user can read it.
 ///
 /// # Errors
 /// The system's error.
@@ -110,11 +110,11 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         std::fs::rename(&new, path)?;
-        // The name too must outlive a loss of power.
+        // The name must also survive a loss of power.
         File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
     };
     write().map_err(|error| {
-        // Nothing of it is left where it could not be put in place.
+        // It is removed if it could not be put in place.
         let _ = std::fs::remove_file(&new);
         Error::file(path)(error)
     })
@@ -123,7 +123,7 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
 /// Reads a token from a file.
 ///
 /// # Errors
-/// The file cannot be read, or holds no token.
+/// The file cannot be read, or contains no token.
 pub fn read_secret(path: &Path) -> Result<String, Error> {
     let file = File::open(path).map_err(Error::file(path))?;
     token(file).map_err(Error::file(path))
@@ -132,7 +132,7 @@ pub fn read_secret(path: &Path) -> Result<String, Error> {
 /// Reads a token from standard input, up to its end.
 ///
 /// # Errors
-/// It cannot be read, or holds no token.
+/// It cannot be read, or contains no token.
 pub fn read_secret_from_stdin() -> Result<String, Error> {
     token(io::stdin().lock()).map_err(Error::file("standard input"))
 }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn where_the_file_cannot_be_replaced_the_state_directory_keeps_the_token() {
         let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        // Files cannot be made there by any user.
+        // No user can create files there.
         let file = PathBuf::from("/proc/self/comm");
         let token = Token::File(file.clone());
         let shown = wait(token.read(state.path())).unwrap();

@@ -35,16 +35,16 @@ pub enum Ended {
     Broken(Close),
     /// The link itself ended or failed.
     Lost(LinkError),
-    /// We were asked to stop.
+    /// The runner was asked to stop.
     Shutdown,
-    /// Nothing runs, and another program is to take this one's place.
+    /// Nothing runs, and another program is to replace this one.
     Replaced,
 }
 
 /// Serves one registered link until it ends or `shutdown` is cancelled.
 ///
-/// Work that was started on it goes on when the link ends. At a shutdown the commands are ended, and attached clients learn
-/// what they came to before the link is closed; see [`Executor::stop`].
+/// Work that was started on it goes on when the link ends. At a shutdown the commands are ended, and attached clients get
+/// their results before the link is closed; see [`Executor::stop`].
 ///
 /// Must run where tasks may be spawned with `tokio::task::spawn_local`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
@@ -99,7 +99,7 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
         let _ = tokio::time::timeout(Duration::from_millis(CLOSE_TIMEOUT_MS), send).await;
     }
     if matches!(ended, Ended::Replaced) {
-        // A connection that is closed with something unread is reset, and the goodbye with it.
+        // A connection that is closed with unread data is reset, and the goodbye is lost.
         let closed = async { while let Some(Ok(_)) = driver.link.next().await {} };
         let _ = tokio::time::timeout(Duration::from_millis(UPDATE_LINGER_MS), closed).await;
     }
@@ -118,20 +118,20 @@ struct Driver<'a, L> {
     connection: Rc<Connection>,
     timer: Pin<Box<Sleep>>,
     sleep: SleepDetector,
-    /// A ping of our own, after the machine slept.
+    /// A ping of the runner, after the machine slept.
     probe: Option<Bytes>,
     /// When something must have arrived, after the machine slept.
     answer_due: Option<Instant>,
-    /// True if something was given to the link that is not flushed.
+    /// True if the link was given something that is not flushed.
     dirty: bool,
     /// True if the session had nothing more to send, and all of it was flushed.
     has_sent_all: bool,
-    /// True if another program waits to take this one's place.
+    /// True if another program waits to replace this one.
     is_to_be_replaced: bool,
 }
 
 impl<L: Link> Driver<'_, L> {
-    /// Goes on until every command has ended and every answer has left, or the time for that is over.
+    /// Continues until every command has ended and every answer was sent, or the time for that is over.
     async fn drain(&mut self) -> Ended {
         let executor = Rc::clone(self.executor);
         let mut stopped = pin!(executor.stop());
@@ -147,7 +147,7 @@ impl<L: Link> Driver<'_, L> {
             Poll::Pending
         });
         match tokio::time::timeout_at(executor.stop_due(), ended).await {
-            // There is no other link to come.
+            // There will be no other link.
             Ok(Some(Ended::Lost(_)) | None) => Ended::Shutdown,
             Ok(Some(ended)) => ended,
             Err(_) => {
@@ -161,7 +161,7 @@ impl<L: Link> Driver<'_, L> {
         }
     }
 
-    /// True if another program may take this one's place: it is there, nothing runs, and every answer has left.
+    /// True if another program may replace this one: it is ready, nothing runs, and every answer was sent.
     fn may_be_replaced(&self) -> bool {
         self.is_to_be_replaced && self.executor.is_quiet() && self.connection.is_idle() && self.has_sent_all
     }
@@ -199,7 +199,7 @@ impl<L: Link> Driver<'_, L> {
                 Err(close) => return Poll::Ready(Ended::Broken(close)),
             }
         }
-        // There may be more; what has come so far is answered first.
+        // There may be more; the requests so far are answered first.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -217,7 +217,7 @@ impl<L: Link> Driver<'_, L> {
             if now >= self.connection.next_timeout() {
                 self.connection.handle_timeout(now)?;
             }
-            // No frame tells that the last task has ended.
+            // There is no frame for the end of the last task.
             let pause = if self.is_to_be_replaced { UPDATE_LOOK_MS } else { SLEEP_LOOK_MS };
             let look = now + Duration::from_millis(pause);
             let next = self.connection.next_timeout().min(look).min(self.answer_due.unwrap_or(look));

@@ -17,7 +17,7 @@ use crate::secret::{read_secret, write_private};
 /// The unit's file name.
 const UNIT: &str = "sandbridge-runner.service";
 
-/// Where a unit goes and how systemd is asked about it.
+/// The place of a unit and the way to call systemd.
 struct Manager {
     units: PathBuf,
     is_user: bool,
@@ -50,7 +50,7 @@ impl Manager {
     }
 }
 
-/// Installs and starts the service, and says what was done; with `print` only prints the unit.
+/// Installs and starts the service, and reports what was done; with `print` only prints the unit.
 ///
 /// # Errors
 /// Options are missing, files cannot be written, or systemd refuses.
@@ -69,7 +69,7 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
     }
     // Mistakes are reported now, and not by a service that ends.
     options.container()?;
-    // One of the state directory stays where it is: it may hold already what a token for one use was exchanged for.
+    // A token file in the state directory stays in place: it may already contain the replacement of a one-time token.
     let token_file = match token {
         Token::File(file) if file.starts_with(&config.state_dir) => file.clone(),
         Token::File(_) | Token::Given(_) => config.state_dir.join("token"),
@@ -102,7 +102,7 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
     Ok(())
 }
 
-/// Stops and removes the service; the token's file too. Where none is installed there is nothing to do, and that is said.
+/// Stops and removes the service, and the token's file. Reports if none is installed.
 ///
 /// # Errors
 /// Systemd refuses, or a file cannot be removed.

@@ -1,23 +1,23 @@
-//! How much room a file system has, and whether that is little.
+//! The free space of a file system, and whether it is low.
 
 use std::path::Path;
 
 use crate::bounds::Bytes;
 use crate::limits::{FULL_BYTES, LOW_DISK_BYTES, LOW_DISK_PART};
 
-/// The room of a file system.
+/// The space of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// All of it.
+    /// Its total size.
     pub(crate) size: Bytes,
     /// Free space for an ordinary user.
     pub(crate) left: Bytes,
-    /// True if no more files can be made.
+    /// True if no more files can be created.
     has_no_files: bool,
 }
 
 impl Space {
-    /// Of the file system that `place` is on; `None` where it does not tell.
+    /// The space of the file system of `place`; `None` if it cannot be determined.
     pub(crate) fn of(place: &Path) -> Option<Self> {
         let found = rustix::fs::statvfs(place).ok()?;
         let bytes = |blocks: u64| Bytes(blocks.saturating_mul(found.f_frsize));
@@ -25,12 +25,12 @@ impl Space {
         Some(Self { size: bytes(found.f_blocks), left: bytes(found.f_bavail), has_no_files })
     }
 
-    /// True if next to nothing is left.
+    /// True if next to nothing is free.
     pub(crate) fn is_full(&self) -> bool {
         self.has_no_files || self.left.0 < FULL_BYTES
     }
 
-    /// True if so little is left that somebody should know.
+    /// True if so little is free that a person should know.
     fn is_low(&self) -> bool {
         self.is_full() || self.left.0 < (self.size.0 / LOW_DISK_PART).min(LOW_DISK_BYTES)
     }

@@ -16,7 +16,7 @@ use proto::{
 };
 use tokio::sync::Notify;
 
-/// The session of one link and who waits for what on it.
+/// The session of one link and the tasks that wait on it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     session: RefCell<Session>,
@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     driver: RefCell<Option<Waker>>,
 }
 
-/// Data that arrived for one stream and was not taken yet; bounded by the credit that was granted.
+/// Data that arrived for one stream and was not taken yet; bounded by the granted credit.
 #[derive(Debug, Default)]
 struct Inbox {
     data: RefCell<VecDeque<Bytes>>,
@@ -43,7 +43,7 @@ struct Inbox {
 /// The consequence of a received frame for the loop.
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// Nothing to do: it was put where it belongs.
+    /// Nothing to do: it was delivered.
     Handled,
     /// A request arrived.
     Opened(StreamHandle, Request),
@@ -63,7 +63,7 @@ impl Connection {
         })
     }
 
-    /// Takes in one frame; an error is what the link must be closed with.
+    /// Processes one frame; an error is the close message for the link.
     pub(crate) fn receive(self: &Rc<Self>, frame: &Bytes, now: Instant) -> Result<Received, Close> {
         let event = self.session.borrow_mut().receive(frame, now)?;
         match event {
@@ -77,7 +77,7 @@ impl Connection {
             }
             Some(Event::Data(id, _, bytes)) => match self.inbox(id) {
                 Some(inbox) => inbox.update(|inbox| inbox.data.borrow_mut().push_back(bytes)),
-                // Its task has ended and the answer is on its way.
+                // Its task has ended and the answer is being sent.
                 None => self.session.borrow_mut().consumed(id, bytes.len()),
             },
             Some(Event::End(id, _)) => self.update(id, |inbox| inbox.ended.set(true)),
@@ -107,7 +107,7 @@ impl Connection {
         self.session.borrow_mut().handle_timeout(now)
     }
 
-    /// Remembers whom to wake when there is something to send.
+    /// Remembers the task to wake when there is something to send.
     pub(crate) fn set_driver(&self, waker: &Waker) {
         let mut driver = self.driver.borrow_mut();
         if !driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Tells streams whose queue was full that frames have left it.
+    /// Wakes streams whose queue was full once frames have left it.
     pub(crate) fn wake_stalled(&self) {
         let session = self.session.borrow();
         let inboxes = self.inboxes.borrow();
@@ -129,7 +129,7 @@ impl Connection {
         });
     }
 
-    /// The link is gone: nobody gets an answer any more.
+    /// The link is gone: there will be no more answers.
     pub(crate) fn lose(&self) {
         self.session.borrow_mut().drain();
         for inbox in self.inboxes.borrow().values() {
@@ -142,7 +142,7 @@ impl Connection {
         self.inboxes.borrow().is_empty()
     }
 
-    /// Answers whatever has no answer yet with this error.
+    /// Answers every unanswered request with this error.
     pub(crate) fn fail_all(&self, error: &WireError) {
         let mut session = self.session.borrow_mut();
         for id in self.inboxes.borrow().keys() {
@@ -211,12 +211,12 @@ impl StreamHandle {
         self.inbox.changed.replace(Rc::clone(changed));
     }
 
-    /// Lets the peer's data go on at this offset.
+    /// Resumes the peer's data at this offset.
     pub(crate) fn set_input_offset(&self, offset: u64) {
         self.connection.session.borrow_mut().set_input_offset(self.id, offset);
     }
 
-    /// How much of what was sent the peer drained since this was last asked.
+    /// How much of the sent data the peer has drained since the last call.
     pub(crate) fn take_drained(&self) -> u64 {
         self.inbox.drained.take()
     }
@@ -276,13 +276,13 @@ impl StreamHandle {
         }
     }
 
-    /// Says that bytes of a channel were dropped here.
+    /// Reports that bytes of a channel were dropped here.
     pub(crate) fn gap(&self, channel: Channel, bytes: u64) {
         self.connection.session.borrow_mut().gap(self.id, channel, bytes);
         self.connection.wake();
     }
 
-    /// Ends a channel. Travels with whatever is sent next.
+    /// Ends a channel. Sent together with the next frame.
     pub(crate) fn end(&self, channel: Channel) {
         self.connection.session.borrow_mut().end(self.id, channel);
     }
@@ -297,13 +297,13 @@ impl StreamHandle {
         self.inbox.ended.get()
     }
 
-    /// Grants the sender credit for bytes that were dealt with.
+    /// Grants the sender credit for processed bytes.
     pub(crate) fn consumed(&self, bytes: usize) {
         self.connection.session.borrow_mut().consumed(self.id, bytes);
         self.connection.wake();
     }
 
-    /// True if nobody wants the answer any more.
+    /// True if the answer is not wanted any more.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_cancelled() || self.is_lost()
     }
@@ -313,7 +313,7 @@ impl StreamHandle {
         self.inbox.cancelled.get()
     }
 
-    /// True if the peer wants no more of this stream, and nothing stopped.
+    /// True if the peer wants no more of this stream, without stopping the work.
     pub(crate) fn has_left(&self) -> bool {
         self.inbox.left.get()
     }
@@ -333,7 +333,7 @@ impl StreamHandle {
 impl Drop for StreamHandle {
     fn drop(&mut self) {
         self.connection.inboxes.borrow_mut().remove(&self.id);
-        // Does nothing after an answer; without one (a panic) the peer must not wait for ever.
+        // Does nothing after an answer; without one (a panic) the peer must not wait forever.
         let error =
             WireError::new(ErrorKind::Internal, "the runner gave up on this request; its log says why");
         self.connection.session.borrow_mut().fail(self.id, &error);

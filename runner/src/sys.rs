@@ -1,8 +1,8 @@
-//! System calls: the only unsafe code of this crate, and as little of it as there can be.
+//! System calls: the only unsafe code of this crate, and as little of it as possible.
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
-//! Where `nix` or `rustix` has a safe form of a call, that is used. What is unsafe here has none: calls that show a key to the
-//! filter, a clone of this process, a child between its birth and its program, and a few that no crate wraps.
+//! Where `nix` or `rustix` has a safe form of a call, that is used. The unsafe code here has none: calls that pass a key to
+//! the filter, a clone of this process, a child between its birth and its program, and a few that no crate wraps.
 
 mod birth;
 mod clone;
@@ -35,7 +35,7 @@ fn check(result: i64) -> io::Result<i64> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Sets the calling process's own mark (both limits of `RLIMIT_RTTIME`), showing `key` to the filter.
+/// Sets the calling process's own mark (both limits of `RLIMIT_RTTIME`), passing `key` to the filter.
 pub(crate) fn set_own_mark(limit: u64, key: MarkKey) -> io::Result<()> {
     let new = libc::rlimit64 { rlim_cur: limit, rlim_max: limit };
     exchange_mark(0, Some(&new), key).map(drop)
@@ -46,7 +46,7 @@ pub(crate) fn mark_of(pid: u32) -> io::Result<u64> {
     Ok(exchange_mark(pid, None, [0, 0])?.rlim_max)
 }
 
-/// Reads the limits that carry the mark, and replaces them by `new` where that is given.
+/// Reads the limits that carry the mark, and replaces them by `new` if given.
 fn exchange_mark(pid: u32, new: Option<&libc::rlimit64>, key: MarkKey) -> io::Result<libc::rlimit64> {
     let mut old = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     let new = new.map_or(ptr::null(), ptr::from_ref);
@@ -68,7 +68,7 @@ pub(crate) fn unshare_ipc() -> io::Result<()> {
     Ok(unshare(CloneFlags::CLONE_NEWIPC)?)
 }
 
-/// Gives the calling thread its own network, in which everything is down.
+/// Gives the calling thread its own network, in which every interface is down.
 pub(crate) fn unshare_network() -> io::Result<()> {
     Ok(unshare(CloneFlags::CLONE_NEWNET)?)
 }
@@ -87,7 +87,7 @@ pub(crate) fn raise_loopback() -> io::Result<()> {
         .map(drop)
 }
 
-/// Signals a process through its handle, showing `key` to the filter.
+/// Signals a process through its handle, passing `key` to the filter.
 pub(crate) fn signal_process(process: impl AsRawFd, signal: i32, key: MarkKey) -> io::Result<()> {
     let none = ptr::null::<libc::siginfo_t>();
     // SAFETY: a number and no memory is passed. The two extra words are ignored by the kernel.
@@ -97,7 +97,7 @@ pub(crate) fn signal_process(process: impl AsRawFd, signal: i32, key: MarkKey) -
     check(result).map(drop)
 }
 
-/// Keeps this much freed memory for what is needed next, instead of giving it back and getting it again page by page.
+/// Keeps this much freed memory for reuse, instead of returning it and getting it again page by page.
 pub(crate) fn keep_freed_memory(bytes: i32) {
     #[cfg(target_env = "gnu")]
     // SAFETY: numbers and no memory are passed; the allocator takes its own lock. A refusal changes nothing.
@@ -120,7 +120,7 @@ pub(crate) fn forget_program() {
     }
 }
 
-/// Where a line of `/proc/PID/maps` says that there is the code of a file.
+/// The addresses of a file's code in a line of `/proc/PID/maps`.
 fn code_mapping(line: &str) -> Option<std::ops::Range<usize>> {
     let mut fields = line.split_ascii_whitespace();
     let (start, end) = fields.next()?.split_once('-')?;
@@ -129,7 +129,7 @@ fn code_mapping(line: &str) -> Option<std::ops::Range<usize>> {
     is_code.then_some(address(start)?..address(end)?)
 }
 
-/// Lets the system begin to write this part of a file to its disk, without waiting for it.
+/// Asks the system to begin to write this part of a file to its disk, without waiting.
 pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<()> {
     let (offset, bytes) = (offset.cast_signed(), bytes.cast_signed());
     // SAFETY: numbers and no memory are passed.
@@ -138,13 +138,13 @@ pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> 
     check(i64::from(result)).map(drop)
 }
 
-/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all below it. How times of
-/// access are kept is one of several, and replaces what it was.
+/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all below it. The mode of
+/// recording access times is one of several, and replaces the earlier one.
 pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
     change_mount(mount, set, 0, recursive)
 }
 
-/// The same, and takes attributes away; those that another user namespace set stay, and are an error.
+/// The same, and removes attributes; those that another user namespace set stay, and are an error.
 pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursive: bool) -> io::Result<()> {
     let replaced = if set & libc::MOUNT_ATTR__ATIME == 0 { 0 } else { libc::MOUNT_ATTR__ATIME };
     let attributes =
@@ -168,17 +168,17 @@ pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursiv
 pub(crate) const FORK_PLAIN: i32 = 0;
 /// A new PID namespace with a mount namespace for its `/proc`.
 pub(crate) const FORK_PID_NAMESPACE: i32 = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
-/// The same inside a new user namespace, for those who are not root.
+/// The same inside a new user namespace, for users other than root.
 pub(crate) const FORK_USER_NAMESPACE: i32 = FORK_PID_NAMESPACE | libc::CLONE_NEWUSER;
 
 /// Forks the calling process into new namespaces; `None` in the child.
 ///
-/// Refuses when the process has more than one thread: only then may the child go on as if nothing had happened.
+/// Refuses if the process has more than one thread: with one thread the child may go on as if nothing had happened.
 pub(crate) fn fork(namespaces: i32) -> io::Result<Option<u32>> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other("the guardian must be started before any thread"));
     }
-    // The C library keeps the thread id at this address. Its own fork lets the kernel refresh it there; so do we.
+    // The C library keeps the thread id at this address. Its own fork lets the kernel refresh it there; so does this.
     let thread_id = rustix::thread::get_clear_child_tid_address().ok().flatten();
     let address = thread_id.map_or(ptr::null_mut(), ptr::NonNull::as_ptr);
     let refresh = if address.is_null() { 0 } else { libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID };
@@ -204,8 +204,8 @@ pub(crate) fn hold_signals(hold: bool) -> io::Result<()> {
     Ok(if hold { set.thread_block() } else { set.thread_unblock() }?)
 }
 
-/// While it lives, the thread that made it hears of children that end. Otherwise the news waits, where every thread of the
-/// process holds it ([`hold_child_signal`]).
+/// While it lives, the thread that made it is notified of children that end. Otherwise the signal stays pending, if every
+/// thread of the process blocks it ([`hold_child_signal`]).
 #[derive(Debug)]
 pub(crate) struct ChildSignal {
     _stays: PhantomData<*const ()>,
@@ -224,14 +224,14 @@ impl Drop for ChildSignal {
     }
 }
 
-/// Holds SIGCHLD for the calling thread and those it starts, or lets it come.
+/// Blocks SIGCHLD for the calling thread and those it starts, or unblocks it.
 pub(crate) fn hold_child_signal(hold: bool) {
     let set = SigSet::from(Signal::SIGCHLD);
-    // Cannot fail with a signal that exists.
+    // Cannot fail with a valid signal.
     let _ = if hold { set.thread_block() } else { set.thread_unblock() };
 }
 
-/// Waits for one held signal; `None` when `timeout` passed without one.
+/// Waits for one blocked signal; `None` when `timeout` passed without one.
 pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
     let set = guardian_signals();
     let time =
@@ -247,8 +247,8 @@ pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
     }
 }
 
-/// The process group of a process, where it has a number in this PID namespace: the group of a namespace's first process may lie
-/// outside, and is 0 here (which rustix's `getpgid` takes for impossible).
+/// The process group of a process, if it has a number in this PID namespace: the group of a namespace's first process may be
+/// outside, and is 0 here (which rustix's `getpgid` considers impossible).
 pub(crate) fn process_group(process: Pid) -> Option<i32> {
     let process = unistd::Pid::from_raw(process.as_raw_pid());
     let group = unistd::getpgid(Some(process)).ok()?.as_raw();
@@ -265,8 +265,8 @@ pub(crate) fn adopt_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     if number < 0 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: by the caller's contract with itself before the exec, the descriptor belongs to nobody else. If it is not open after
-    // all, the call below tells, and it is never closed.
+    // SAFETY: by the agreement of this program with itself before the exec, the descriptor has no other owner. If it is not open
+    // after all, the call below reports it, and it is never closed.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
     match rustix::io::fcntl_getfd(&descriptor) {
         Ok(_) => Ok(descriptor),

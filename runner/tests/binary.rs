@@ -1,4 +1,4 @@
-//! The binary from outside: what bad usage gets, and a whole session over its standard streams.
+//! The binary from outside: its answer to bad usage, and a whole session over its standard streams.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
@@ -212,7 +212,7 @@ fn terminate(child: &Child) {
 fn standard_streams_carry_a_session_a_second_one_and_end_the_runner() {
     let (mut child, mut server, _directories) = attached();
     assert_eq!(server.run("echo first; echo second >&2"), "first\nsecond\n");
-    // Another server takes over; what the first one left under way does not matter.
+    // Another server takes over; the first one's unfinished work does not matter.
     server.send_text(&Handshake::Attach {});
     server.register(2);
     assert_eq!(server.run("echo again"), "again\n");
@@ -237,7 +237,7 @@ fn a_runner_that_is_told_to_stop_tells_results_says_goodbye_and_ends_with_0() {
     };
     let exited = exited.unwrap();
     assert_eq!((exited.status, exited.cancelled), (ExitStatus::Code(3), true));
-    // The shell says on standard error what became of its sleep.
+    // The shell reports the end of its sleep on standard error.
     assert!(output.ends_with(b"bye\n"), "{}", String::from_utf8_lossy(&output));
     assert_eq!(close.code, CloseCode::GoingAway);
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -1,4 +1,4 @@
-//! Staying connected, against a server of this test's own.
+//! Staying connected, with a simulated server.
 #![allow(clippy::unwrap_used)]
 
 use futures_util::{SinkExt, StreamExt};
@@ -28,7 +28,7 @@ fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 
     exit_code_with(Token::Given("the-token".to_owned()), None, server)
 }
 
-/// The same with a token of the test's own, or an LLM endpoint.
+/// The same with a given token, or an LLM endpoint.
 fn exit_code_with(
     token: Token,
     llm: Option<LlmConfig>,
@@ -72,7 +72,7 @@ async fn accept(listener: &TcpListener) -> Socket {
     socket
 }
 
-/// The same; gives the token that is shown.
+/// The same; returns the token shown.
 async fn accept_any(listener: &TcpListener) -> (Socket, String) {
     let (stream, _) = listener.accept().await.unwrap();
     let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
@@ -116,7 +116,7 @@ async fn ready(socket: &mut Socket) {
 
 async fn close(mut socket: Socket, code: CloseCode) {
     socket.send(Message::binary(Close::new(code, "test").to_frame())).await.unwrap();
-    // Until the runner has read it and gone.
+    // Until the runner has read it and disconnected.
     while let Some(Ok(_)) = socket.next().await {}
 }
 
@@ -213,7 +213,7 @@ fn a_token_in_exchange_is_on_disk_before_the_runner_is_ready() {
     let code = exit_code_with(Token::File(file.clone()), None, async |listener, _| {
         let (mut socket, token) = accept_any(listener).await;
         assert_eq!(token, "sbe_once");
-        // The answer is lost on its way: the token still works.
+        // The answer is lost on the way: the token still works.
         drop(socket);
         (socket, _) = accept_any(listener).await;
         answer(&mut socket, Some("sbr_own")).await;

@@ -1,4 +1,4 @@
-//! Bounds as people write them, in words and in files.
+//! Bounds in text form, in words and in files.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The command line's part about what commands may reach and take.
+//! The command-line options for the networks and resources of commands.
 
 use clap::Args;
 
@@ -43,7 +43,7 @@ impl BoundsOptions {
     /// The bounds given here, and `otherwise` for the rest.
     ///
     /// # Errors
-    /// It cannot work; the text says what to write instead.
+    /// They are impossible; the text says what to write instead.
     pub fn bounds(&self, otherwise: Bounds, profile: Profile) -> Result<Bounds, Error> {
         let mut bounds = otherwise;
         let network = &mut bounds.network;
@@ -65,7 +65,7 @@ impl BoundsOptions {
         Ok(bounds)
     }
 
-    /// The words that ask for the same again.
+    /// The arguments that request the same bounds.
     pub(crate) fn words(&self) -> Vec<String> {
         let ports: Vec<_> = self.allow_net.iter().map(u16::to_string).collect();
         let given = [
@@ -83,7 +83,7 @@ impl BoundsOptions {
     }
 }
 
-/// The word for a limit that is not wanted.
+/// The word for no limit.
 const NO_LIMIT: &str = "none";
 
 fn memory(text: &str) -> Result<Bytes, String> {

@@ -1,11 +1,11 @@
-//! The command line: what can be asked for, and what it comes to on this machine.
+//! The command line: its options, and their effect on this machine.
 //!
-//! | module | what |
+//! | module | holds |
 //! |---|---|
 //! | `place` | the workspace and the state directory |
-//! | [`bounds`] | what commands may reach and take |
+//! | [`bounds`] | the networks and resources of commands |
 //! | `sandbox` | how tightly commands are confined: flags and variables, then the policy file |
-//! | `policy_file` | that file: its keys, and who may have written it |
+//! | `policy_file` | that file: its keys, and the check of its writers |
 
 pub mod bounds;
 mod place;
@@ -45,16 +45,16 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Reads the command line; on bad usage says so and ends the process with code 2.
+    /// Parses the command line; on wrong usage prints an error and ends the process with code 2.
     pub fn from_command_line() -> Self {
-        // Where the guardian put the token and the like: it is taken from there, and stands before any subcommand.
+        // The guardian put the token and the like at this position: it is taken from there, before any subcommand.
         let words = std::env::args_os().filter(|argument| !is_hidden(argument));
         let matches = without_empty_variables(Self::command()).get_matches_from(words);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
 
-/// An empty variable of the environment counts as none, as it does for the server.
+/// An empty environment variable counts as unset, as it does for the server.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let is_empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command
@@ -178,15 +178,15 @@ impl Options {
         Ok(config)
     }
 
-    /// The container that commands are to run in, if they are.
+    /// The container for the commands, if one is configured.
     ///
     /// # Errors
-    /// Something is missing or makes no sense; the text says what to write instead.
+    /// Something is missing or wrong; the text says what to write instead.
     pub fn container(&self) -> Result<Option<Container>, Error> {
         if self.container.docker.is_none() {
             return Ok(None);
         }
-        // Where the token that a one-use one is exchanged for is kept stays out of the container too.
+        // The file for the token that replaces a one-time token also stays out of the container.
         let config = self.executor_config()?;
         if config.llm.is_some() {
             let text =
@@ -206,10 +206,10 @@ impl Options {
         self.container.container(&config.workspace, config.state_dir, config.profile)
     }
 
-    /// Checks what was asked for; `token` is the one that was taken out of the command line.
+    /// Checks the source of requests; `token` was taken out of the command line.
     ///
     /// # Errors
-    /// Something is missing or makes no sense; the text says what to write instead.
+    /// Something is missing or wrong; the text says what to write instead.
     pub fn source(&self, token: Option<String>) -> Result<Source, Error> {
         if self.stdio {
             return Ok(Source::Stdio { ends_with_input: self.ends_with_input });
@@ -242,7 +242,7 @@ impl Options {
     }
 }
 
-/// Reads a pause in seconds.
+/// Parses a pause in seconds.
 fn pause(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= RECONNECT_PAUSE_MAX_S => {

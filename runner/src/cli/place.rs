@@ -1,4 +1,4 @@
-//! Where to work: the workspace, and the directory for the runner's own files.
+//! The workspace, and the directory for the runner's own files.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl WhereOptions {
     /// The workspace is missing or holds the state directory, or the default one is a place to be careful with.
     pub(super) fn directories(&self, profile: Profile) -> Result<(PathBuf, PathBuf), Error> {
         let (workspace, state_dir) = (self.workspace()?, self.state_dir());
-        // Before anything is made in it. A link on its way is found when the executor starts.
+        // Checked before anything is created in it. A link on its path is found when the executor starts.
         check_state_dir(&workspace, &canonical(&state_dir)?, profile)?;
         Ok((workspace, state_dir))
     }
@@ -51,7 +51,7 @@ impl WhereOptions {
         Ok(workspace)
     }
 
-    /// Where the runner keeps its own files.
+    /// The directory of the runner's own files.
     pub fn state_dir(&self) -> PathBuf {
         let under =
             |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());

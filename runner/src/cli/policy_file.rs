@@ -1,4 +1,4 @@
-//! The policy file: what the runner's user lets commands do, in TOML with comments.
+//! The policy file: the runner user's rules for commands, in TOML with comments.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,10 +12,10 @@ use crate::error::Error;
 use crate::layers::Profile;
 use crate::limits::POLICY_FILE_BYTES;
 
-/// Where the file is when nobody says so, below the user's configuration.
+/// The default path of the file, below the user's configuration directory.
 const DEFAULT_PATH: &str = "sandbridge/runner.toml";
 
-/// Its keys; each may be missing.
+/// Its keys; all are optional.
 #[derive(Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PolicyFile {
@@ -39,7 +39,7 @@ pub(super) struct PolicyFile {
     file_size: Option<Bytes>,
     #[serde(default)]
     download_allow: Vec<String>,
-    // A key more: one line here, and one where `SandboxOptions::executor_config` lets its flag win.
+    // For a new key: a line here, and one where `SandboxOptions::executor_config` gives its flag precedence.
 }
 
 impl PolicyFile {
@@ -53,10 +53,10 @@ impl PolicyFile {
         }
     }
 
-    /// The file that was named, or the user's own if that counts and there is one, with its canonical path.
+    /// The named file, or the user's own if that applies and exists, with its canonical path.
     ///
     /// # Errors
-    /// It is missing though named, others may write it, or it is not understood; the text names the line.
+    /// It is named but missing, others may write it, or it is invalid; the text names the line.
     pub(super) fn find(named: Option<&Path>, or_own: bool) -> Result<Option<(PathBuf, Self)>, Error> {
         let own = || if or_own { default_path() } else { None };
         let Some(path) = named.map(Path::to_owned).or_else(own) else { return Ok(None) };
@@ -77,7 +77,7 @@ fn default_path() -> Option<PathBuf> {
     Some(configuration.join(DEFAULT_PATH)).filter(|path| path.exists())
 }
 
-/// Refuses a file that somebody else could have written, or could put another one in the place of.
+/// Refuses a file that another user could have written or replaced.
 fn check_writers(path: &Path) -> Result<(), Error> {
     let refuse = |what: &Path, why: &str| {
         let text = format!("the policy file {}: {} {why}", path.display(), what.display());
@@ -95,7 +95,7 @@ fn check_writers(path: &Path) -> Result<(), Error> {
         if found.uid() != user && found.uid() != 0 {
             return refuse(what, "belongs to another user: take it over with chown");
         }
-        // In a sticky directory nobody else can replace the file.
+        // In a sticky directory no other user can replace the file.
         let is_sticky = found.is_dir() && found.mode() & 0o1000 != 0;
         let others = found.mode() & 0o002 != 0 || found.mode() & 0o020 != 0 && found.gid() != group;
         if others && !is_sticky {
@@ -119,7 +119,7 @@ fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> 
     paths.into_iter().map(expand).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
-/// A path of the file, `~/` being the home: there is no directory that others could be relative to.
+/// A path in the file, with `~/` for the home directory: there is no other directory that it could be relative to.
 fn expand(text: String) -> Result<PathBuf, String> {
     let path = match text.strip_prefix("~/") {
         Some(rest) => {

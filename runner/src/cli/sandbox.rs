@@ -1,4 +1,4 @@
-//! How tightly commands are confined: a flag wins over its variable, which wins over the policy file.
+//! The confinement of commands: a flag takes precedence over its variable, which takes precedence over the policy file.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ impl SandboxOptions {
         Ok(ExecutorConfig { allowances, run_as, left_out, bounds, is_for_others, ..config })
     }
 
-    /// The words that ask for the same on a command line, beyond the directories and the profile.
+    /// The arguments that request the same on a command line, beyond the directories and the profile.
     ///
     /// # Errors
     /// A path cannot be made absolute.
@@ -113,7 +113,7 @@ impl SandboxOptions {
             words.extend(paths.flat_map(|path| [flag.to_owned(), path.to_string_lossy().into_owned()]));
         }
         words.extend(self.allow_git_config.map(|allowed| format!("--allow-git-config={allowed}")));
-        // Also the one that nobody named: a service may not find it.
+        // Including the default file: a service may not find it.
         if let Some((policy, _)) = PolicyFile::find(self.policy.as_deref(), true)? {
             words.extend(["--policy".to_owned(), policy.to_string_lossy().into_owned()]);
         }
@@ -121,7 +121,7 @@ impl SandboxOptions {
     }
 }
 
-/// Refuses a policy file that the commands it is about could write.
+/// Refuses a policy file that the commands it governs could write.
 fn refuse_policy_of_commands(policy: &Path, workspace: &Path, allowances: &Allowances) -> Result<(), Error> {
     let mut open = std::iter::once(workspace).chain(allowances.write.iter().map(PathBuf::as_path));
     let Some(open) = open.find(|open| policy.starts_with(open)) else { return Ok(()) };

@@ -1,13 +1,14 @@
-//! Paths that the runner's user lets commands touch beyond the profile.
+//! Paths that the runner's user opens to commands beyond the profile.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Trees that are made for commands, or hold what must never be theirs: parts of them may be allowed, never all.
+/// Trees that are created for commands, or hold files that must never be open to them: parts of them may be allowed, but not
+/// the whole.
 const NEVER_WHOLE: &[&str] = &["/", "/dev", "/etc", "/proc", "/run", "/sys"];
 
-/// Paths that the runner's user lets commands touch beyond the profile; from the configuration, never from a request.
+/// Paths that the runner's user opens to commands beyond the profile; from the configuration, never from a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowances {
     /// Files and trees that may be read and run; canonical.
@@ -19,7 +20,7 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Resolves the paths. What stands in both lists may be changed.
+    /// Resolves the paths. A path in both lists may be changed.
     ///
     /// # Errors
     /// A path does not exist.
@@ -38,7 +39,7 @@ impl Allowances {
         Ok(Self { read, write, git_config })
     }
 
-    /// Refuses what would open too much: a whole system tree, the whole `home`, or one of the named `secrets`.
+    /// Refuses paths that would open too much: a whole system tree, the whole `home`, or one of the named `secrets`.
     ///
     /// # Errors
     /// [`Error::Usage`] that names the path and what to allow instead.
@@ -66,7 +67,7 @@ impl Allowances {
         Ok(())
     }
 
-    /// Warnings about allowances that a careful person would want to hear.
+    /// Warnings about risky allowances.
     pub fn warnings(&self) -> Vec<String> {
         use std::os::unix::fs::FileTypeExt;
         let is_socket =

@@ -1,10 +1,11 @@
-//! Capabilities: commands of root keep what package managers, `chown` and `su` need, and nothing that reaches the machine.
+//! Capabilities: root commands keep what package managers, `chown` and `su` need, and nothing that reaches the machine.
 
 use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// The capabilities that commands keep, if the runner has them. Not FSETID: without it, writing to a file takes its set-user-id bit.
+/// The capabilities that commands keep, if the runner has them. FSETID is left out: without it, writing to a file clears its
+/// set-user-id bit.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -27,15 +28,15 @@ pub(super) fn reduce() -> io::Result<String> {
             Ok(true) if own.effective.contains(CapabilitySet::SETPCAP) => {
                 rustix::thread::remove_capability_from_bounding_set(capability)?;
             }
-            // Without privileges to begin with, the bounding set cannot be reduced and, under no_new_privs, cannot matter.
+            // Without privileges, the bounding set cannot be reduced and, under no_new_privs, does not matter.
             Ok(_) => {}
-            // The kernel knows no capability of this or a higher number.
+            // The kernel has no capability with this or a higher number.
             Err(_) => break,
         }
     }
     let mut kept = own.permitted & KEPT;
     if !own.effective.contains(CapabilitySet::KILL) {
-        // What a command does as another user could not be killed any more.
+        // A command that became another user could not be killed any more.
         kept.remove(CHANGES_USER);
     }
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };

@@ -4,19 +4,18 @@
 //! neither. A path that is only read-only could be moved away with its parents and made again, hence each directory above one is
 //! *pinned*: a mount of itself, which cannot be renamed or removed.
 //!
-//! | in a repository | why |
+//! | in a repository | reason |
 //! |---|---|
 //! | `hooks` | programs the user's git runs |
 //! | `config`, `config.worktree` | names programs: `core.fsmonitor`, `core.sshCommand`, aliases, filters |
-//! | `commondir` | says where `config` and `hooks` are |
+//! | `commondir` | names the place of `config` and `hooks` |
 //! | `objects`, `refs` | without them git looks for another repository: they stay in place, and `HEAD` is watched |
-//! | a `.git` that is a file | says where the repository is |
-//! | `worktrees`, `modules` | what is made in them has a `commondir`, or hooks, of its own: nothing can be, while what was there stays as writable as the rest |
+//! | a `.git` that is a file | names the place of the repository |
+//! | `worktrees`, `modules` | new entries would have their own `commondir` or hooks: none can be created; existing ones stay writable |
 //!
 //! The same for each submodule and linked worktree that a repository keeps, for what a `.git` file or a `commondir` leads to,
-//! and for repositories below the workspace's top, bare ones included. A directory that looks like a bare repository says
-//! nothing about its own `.git`, which git looks at first: the scan goes on below it.
-//! Whatever a command itself creates, a repository included, is its own to change.
+//! and for repositories below the workspace's top, bare ones included. A directory that looks like a bare repository does not affect its own `.git`,
+//! which git looks at first: the scan goes on below it. A command may change anything that it created itself, including a repository.
 
 mod scan;
 #[cfg(test)]
@@ -32,30 +31,30 @@ use scan::Scan;
 pub(crate) use watch::Watch;
 pub(super) use watch::refuses_bare;
 
-/// A report's note where the user's git would obey a bare repository that commands make.
+/// A report's note if the user's git would obey a bare repository created by commands.
 const OBEYS_BARE: &str = "; this user's git obeys any bare repository that a command leaves in a directory: run \
      `git config --global safe.bareRepository explicit` and restart the runner";
 
 /// Paths that commands must not change: absolute, without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitPaths {
-    /// Directories that must stay where they are; each after those above it.
+    /// Directories that must stay in place; each comes after those above it.
     pub(crate) pinned: Vec<PathBuf>,
-    /// Those of the pinned ones in which nothing may be made or removed: what is in them is pinned, and may change. Some may
+    /// The pinned directories in which nothing may be created or removed: their entries are pinned, and may change. Some may
     /// be missing.
     pub(crate) closed: Vec<PathBuf>,
-    /// Files and trees that must stay as they are. Some may be missing.
+    /// Files and trees that must stay unchanged. Some may be missing.
     pub(crate) read_only: Vec<PathBuf>,
     /// Repositories found.
     pub(crate) repositories: usize,
     /// The `.git` directories among them: without a valid one git looks for another repository.
     pub(crate) watched: Vec<PathBuf>,
-    /// Why some of what there is may be missing here.
+    /// The reasons why some paths may be missing here.
     pub(crate) gaps: Vec<String>,
 }
 
 impl GitPaths {
-    /// Paths that commands under a profile must not change; none where changing them is allowed, or impossible anyway.
+    /// Paths that commands under a profile must not change; none if changing them is allowed, or impossible anyway.
     pub(crate) fn of(policy: &ConfinePolicy, profile: Profile) -> Self {
         if policy.allowances.git_config || profile == Profile::FullControl {
             return Self::default();
@@ -64,7 +63,7 @@ impl GitPaths {
         Self::find(&roots, GIT_SCAN_DIRECTORIES)
     }
 
-    /// Looks for repositories in directories that commands may change, and in so many directories of each at most.
+    /// Looks for repositories in directories that commands may change, in at most this many directories of each.
     fn find(roots: &[&Path], most_directories: usize) -> Self {
         let mut found = Self::default();
         for root in roots {
@@ -78,7 +77,8 @@ impl GitPaths {
     }
 }
 
-/// Adds to the report whether commands may change what git obeys; `held` is how many repositories were closed to them, or why not all.
+/// Reports if commands may change what git obeys; `held` is the number of repositories that were closed to them, or the
+/// reason why not all were.
 pub(super) fn report(
     profile: Profile,
     policy: &ConfinePolicy,

@@ -1,8 +1,8 @@
 //! The base of a thread for one command with a terminal: the view that the commands of its profile share.
 //!
 //! A terminal must be out of reach of every other exec, and a terminal's file is as open to its user's processes as any. So a
-//! command with a terminal gets a thread of its own, with a copy of the shared mount namespace (the same files, `/tmp`
-//! included) in which `/dev/pts` holds its terminals only, and with Landlock's rules of its own.
+//! command with a terminal gets its own thread, with a copy of the shared mount namespace (the same files, `/tmp` included)
+//! in which `/dev/pts` holds its terminals only, and with its own Landlock rules.
 
 use std::fs::File;
 use std::io;
@@ -25,7 +25,7 @@ pub(crate) struct Ground {
     pub(super) profile: Profile,
     /// The layers that hold for the profile's other commands.
     pub(super) report: LayerReport,
-    /// Those of them that are set up once for all.
+    /// The layers among them that are set up once.
     pub(super) base: LayerReport,
     pub(super) hides_others: bool,
     pub(super) ipc: Ipc,
@@ -38,7 +38,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// That of a profile that confines nothing.
+    /// The state of a profile that confines nothing.
     pub(super) fn unconfined(policy: &ConfinePolicy, path: &[PathBuf], report: &LayerReport) -> Self {
         Self {
             profile: Profile::FullControl,
@@ -53,7 +53,7 @@ impl Ground {
         }
     }
 
-    /// Keeps what the calling thread has entered, before the last layers are set up.
+    /// Keeps the namespaces that the calling thread has entered, before the last layers are set up.
     pub(super) fn prepare(
         profile: Profile,
         view: &View,
@@ -93,12 +93,12 @@ impl Ground {
         &self.path
     }
 
-    /// True if commands have a root of their own.
+    /// True if commands have their own root.
     pub(super) fn has_own_root(&self) -> bool {
         self.mounts.is_some()
     }
 
-    /// Moves the calling thread, which must not be confined, into a copy of the view.
+    /// Moves the calling thread, which must be unconfined, into a copy of the view.
     pub(super) fn enter(&self, policy: &ConfinePolicy) -> io::Result<View> {
         if let Some(namespace) = &self.shared_objects {
             let kind = LinkNameSpaceType::InterProcessCommunication;

@@ -12,16 +12,16 @@ use super::view::View;
 use crate::bounds::Network;
 use crate::layers::{LayerReport, LeftOut, layer_name};
 
-/// The newest version whose rights are asked for; older kernels enforce the part they know.
+/// The newest version whose rights are requested; older kernels enforce the part they support.
 const NEWEST: ABI = ABI::V9;
 
 /// The first version that can limit signals and abstract sockets.
 const FIRST_WITH_SCOPE: u32 = 6;
 
-/// Puts the calling thread under Landlock, all of it that is not left out, and reports it.
+/// Puts the calling thread under Landlock, except for the left-out parts, and reports it.
 ///
 /// # Errors
-/// The kernel has Landlock and did not take the rules.
+/// The kernel has Landlock and did not accept the rules.
 pub(super) fn restrict(
     view: &View,
     network: &Network,
@@ -30,7 +30,7 @@ pub(super) fn restrict(
 ) -> io::Result<()> {
     let parts = [layer_name::LANDLOCK, layer_name::LANDLOCK_SCOPE].map(|name| !left_out.contains(name));
     let [files, scope] = parts;
-    // Ports are the network's affair, whichever layers are left out.
+    // Ports belong to the network policy, regardless of the left-out layers.
     let (status, abi) = match parts {
         [false, false] if network.ports.is_empty() => (RulesetStatus::NotEnforced, 0),
         _ => enforce(files.then_some(view), scope, network).map_err(io::Error::other)?,
@@ -79,11 +79,11 @@ fn enforce(
     Ok((status.ruleset, abi))
 }
 
-/// Allows what the view lists.
+/// Allows the paths of the view.
 fn list(ruleset: RulesetCreated, view: &View) -> Result<RulesetCreated, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let run = AccessFs::from_read(NEWEST);
-    // Nobody makes device files in a workspace; a root command must not be able to either.
+    // No user creates device files in a workspace; a root command must not be able to either.
     let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     let mut ruleset = allow(ruleset, &view.list, AccessFs::ReadDir.into())?;

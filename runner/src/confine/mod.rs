@@ -1,12 +1,13 @@
-//! Confinement of commands: what a thread does to itself before it starts the first one.
+//! Confinement of commands: a thread confines itself before it starts the first one.
 //!
 //! Everything here acts on the *calling thread* only and is inherited by every process that thread starts, so an exec
 //! costs nothing extra. The order matters and is kept in `apply`:
 //!
-//! 1. `network`: a network namespace without the machine's, where that was asked for;
+//! 1. `network`: a separate network namespace, if that was requested;
 //! 2. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
-//!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, and what `git` found
-//!    that the user's own git obeys is read-only in it, and what `socket_files` found of services cannot be connected to;
+//!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, the files that the
+//!    user's own git obeys, as found by `git`, are read-only in it, and the sockets of services, as found by `socket_files`,
+//!    cannot be connected to;
 //! 3. `no_new_privs`, which the next layers need;
 //! 4. `landlock`: the same list enforced again on the file system, plus ports, signals and abstract sockets;
 //! 5. `capabilities`: root keeps only what package managers and `su` need;
@@ -16,9 +17,9 @@
 //!
 //! A layer can be left out on purpose ([`crate::layers::LeftOut`]); then it is reported like one that the machine lacks.
 //!
-//! A layer the machine lacks is reported in the [`LayerReport`] and no error here: who may run without it is policy. A layer
-//! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
-//! earlier command, which must not get the next ones out of it.
+//! A layer the machine lacks is reported in the [`LayerReport`] and is not an error here: running without it is a matter of
+//! policy. A layer that the machine has and that could not be set up is an error, and then nothing is started: it may be the
+//! work of an earlier command, which must not get the next ones out of it.
 
 mod allow;
 mod capabilities;
@@ -60,12 +61,12 @@ use socket_files::Bound;
 pub(crate) use socket_files::in_workspace as sockets_in_workspace;
 use view::View;
 
-/// The lists that say what commands see of the machine itself.
+/// The lists of the parts of the machine that commands see.
 pub(crate) mod trees {
     pub(crate) use super::policy::{DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 }
 
-/// The result of confining a thread: where HOME is for its commands, and the layers that hold.
+/// The result of confining a thread: the HOME of its commands, and the layers that hold.
 pub(crate) struct Confined {
     pub(crate) home: PathBuf,
     pub(crate) path: Vec<PathBuf>,
@@ -76,13 +77,13 @@ pub(crate) struct Confined {
     pub(crate) ground: Ground,
 }
 
-/// Confines the calling thread for good and reports what holds.
+/// Confines the calling thread permanently and reports the layers that hold.
 ///
-/// `key` is the one that keeps the thread able to mark what it spawns, and to signal it.
+/// `key` lets the thread mark and signal the processes it starts.
 ///
 /// # Errors
-/// A layer this machine has could not be set up; the message names the step. Of the kind `Unsupported`: the policy asks for
-/// what this machine cannot do. The thread must not start anything then.
+/// A layer that this machine has could not be set up; the message names the step. Of the kind `Unsupported`: the policy asks
+/// for something that this machine cannot do. The thread must not start anything then.
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = layers_of_process();
     let mut path = policy.command_path();
@@ -97,7 +98,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     // Sockets are listed for each network namespace: services are in the machine's.
     let bound = Bound::here();
     network::enter(&policy.bounds.network).map_err(during("network namespace"))?;
-    // Where that fails, the filter refuses what would reach the machine's. Before `/proc` is read-only.
+    // If that fails, the filter refuses the calls that would reach the machine's objects. Done before `/proc` is read-only.
     let ipc = match policy.left_out.contains(layer_name::IPC_NAMESPACE) {
         false if sys::unshare_ipc().is_ok() => {
             forget_shared_memory();
@@ -141,8 +142,8 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     Ok(Confined { home: view.home, path, report, etc: view.etc, ground })
 }
 
-/// Confines the calling thread for good like the one that `ground` is of, and opens a terminal that only this thread's
-/// commands reach. Both see the same files, `/tmp` among them; processes and terminals are this one's own.
+/// Confines the calling thread permanently like the thread of `ground`, and opens a terminal that only this thread's
+/// commands reach. Both see the same files, including `/tmp`; processes and terminals are separate.
 ///
 /// # Errors
 /// As those of [`apply`], or no terminal could be opened.
@@ -175,7 +176,7 @@ pub(crate) fn apply_on_terminal(
     )))
 }
 
-/// The last layers, in the order in which they must be set up.
+/// The last layers, in the required order.
 fn lock(
     policy: &ConfinePolicy,
     view: &View,
@@ -221,15 +222,15 @@ fn layers_of_process() -> LayerReport {
     report
 }
 
-/// Where memory is limited, lets what programs shared go with them: no kill gives it back otherwise.
+/// If memory is limited, makes shared memory go with the programs that use it: a kill does not free it otherwise.
 fn forget_shared_memory() {
     if group::memory().is_some() {
-        // An unprivileged runner may not on all kernels; then such memory counts until the runner ends.
+        // On some kernels an unprivileged runner may not do this; then such memory counts until the runner ends.
         let _ = std::fs::write("/proc/sys/kernel/shm_rmid_forced", "1");
     }
 }
 
-/// Adds the name of a step to what the system said.
+/// Adds the name of a step to the system's error.
 fn during(step: &'static str) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{step}: {error}"))
 }

@@ -1,8 +1,8 @@
 //! An own root for commands: a thread's mount namespace that holds what the policy lists, and nothing else.
 //!
 //! The new root is an empty temporary file system. Listed trees of the machine are cloned into it at their own paths, so
-//! paths mean the same inside and outside; then it becomes the root and the machine's tree is let go. What is not listed
-//! does not exist: pathname sockets (which Landlock does not cover) and other people's homes among it.
+//! paths mean the same inside and outside; then it becomes the root and the machine's tree is detached. Paths that are not
+//! listed do not exist there, including pathname sockets (which Landlock does not cover) and other people's homes.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,7 +21,7 @@ use crate::layers::{Profile, layer_name};
 use crate::limits::{GAPS_NAMED, TEMPORARY_BYTES};
 use crate::sys;
 
-/// Where HOME is when the user's own home is part of the workspace and cannot be replaced.
+/// The HOME if the user's own home is part of the workspace and cannot be replaced.
 const HOME_ELSEWHERE: &str = "/run/sandbridge/home";
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -33,25 +33,25 @@ pub(super) struct Tree {
     pub(super) mount: OwnedFd,
     pub(super) target: PathBuf,
     pub(super) is_directory: bool,
-    /// True if its target lies in another tree of the machine, and so is there already.
+    /// True if its target is in another tree of the machine, and so exists already.
     pub(super) is_inside: bool,
 }
 
 /// The outcome of [`enter`].
 pub(super) enum Entry {
-    /// The thread has its own root; `hides_others` says whether commands will see no process but their own.
+    /// The thread has its own root; `hides_others` is true if commands will see no processes but their own.
     ///
-    /// `held` is in how many repositories commands cannot change what git obeys, or why they can in some.
-    /// `shut` is how many sockets and FIFOs of services are closed to them, or why some are not.
+    /// `held` is the number of repositories whose git configuration commands cannot change, or the reason why they can in
+    /// some. `shut` is the number of sockets and FIFOs of services that are closed to them, or the reason why some are not.
     Own { view: View, hides_others: bool, held: Result<usize, String>, shut: Result<usize, String> },
-    /// This machine cannot, whatever commands do; the thread still shows the machine's tree.
+    /// This machine cannot do it, whatever commands do; the thread still sees the machine's tree.
     Impossible(String),
 }
 
 /// Moves the calling thread into its own root.
 ///
-/// Only the first steps may find that the machine cannot do this at all, and commands have no influence on those. Whatever
-/// goes wrong later is an error: going on would give commands the machine's own tree.
+/// Only the first steps may find that the machine cannot do this at all, and commands have no influence on those. Any later
+/// failure is an error: going on would give commands the machine's own tree.
 ///
 /// # Errors
 /// The root could not be built; the message names the step. The thread must not start anything.
@@ -92,7 +92,8 @@ pub(super) fn enter(
     Ok(Entry::Own { view, hides_others, held, shut })
 }
 
-/// Closes what git obeys to commands; says in how many repositories, or why not everywhere.
+/// Closes the files that git obeys to commands; returns the number of repositories, or the reason why it could not do so
+/// everywhere.
 fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> Result<usize, String> {
     let GitPaths { pinned, closed, read_only, repositories, mut gaps, .. } = GitPaths::of(policy, profile);
     for directory in &pinned {
@@ -115,7 +116,8 @@ fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> 
     told(repositories, "not protected everywhere", &gaps)
 }
 
-/// Closes the sockets and FIFOs of services in what commands see; says how many, or why not all.
+/// Closes the sockets and FIFOs of services in the trees that commands see; returns their number, or the reason why not all
+/// could be closed.
 fn shut_sockets(
     policy: &ConfinePolicy,
     profile: Profile,
@@ -127,7 +129,7 @@ fn shut_sockets(
     for path in &found {
         match root.shut(path) {
             Ok(()) => shut += 1,
-            // It went away, or lies where commands see something else.
+            // It was removed, or commands see something else at its path.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => gaps.push(format!("{}: {error}", path.display())),
         }
@@ -144,34 +146,34 @@ fn told(count: usize, what: &str, gaps: &[String]) -> Result<usize, String> {
     Err(format!("{what} ({} gaps): {named}", gaps.len()))
 }
 
-/// Gives the thread a mount namespace, and makes sure that mounts can be made in it.
+/// Gives the thread a mount namespace, and makes sure that mounts are possible in it.
 fn own_namespace() -> io::Result<()> {
     sys::unshare_mounts()?;
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", downstream)?;
-    // Never attached: it only shows that this kernel has the calls everything below is made of.
+    // Never attached: it only shows that this kernel has the calls that everything below uses.
     let trial = file_system("tmpfs", &[("mode", "0755")])?;
     sys::mount_attributes(trial.as_fd(), libc::MOUNT_ATTR_RDONLY, false)
 }
 
-/// Covers the private home, for this thread alone, by an empty one with the user's settings: it is gone with the last command
-/// that sees it, and what other commands left in theirs is not in it.
+/// Covers the private home, for this thread alone, by an empty one with the user's settings: it disappears with the last
+/// command that sees it, and does not contain other commands' files.
 fn cover_home(policy: &ConfinePolicy, private_home: &Path) -> io::Result<()> {
     let owner = policy.run_as.as_ref().map(|user| (user.user_id, user.group_id));
     let own = || (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let home = temporary(TEMPORARY_BYTES, "0700", Some(owner.unwrap_or_else(own)))?;
     rustix::mount::move_mount(home.as_fd(), "", CWD, private_home, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
-    // What is missing of them was said at the runner's start.
+    // Missing settings were reported at the runner's start.
     drop(policy.copy_settings());
     Ok(())
 }
 
-/// True if an error says that the machine does not have something, or does not allow it; not that it ran out of it.
+/// True if an error means that the machine lacks something, or does not allow it; not that it ran out of it.
 fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EINVAL))
 }
 
-/// Clones what will be attached, in the order of attachment: a home before what lies in it, the workspace last.
+/// Clones the trees to attach, in the order of attachment: a home before the trees in it, the workspace last.
 fn clone_trees(
     policy: &ConfinePolicy,
     profile: Profile,
@@ -206,14 +208,14 @@ fn clone_trees(
     }
     let workspace = if profile == Profile::ReadOnly { READ_ONLY } else { WRITABLE };
     inner.push(clone_tree(&policy.workspace, &policy.workspace, workspace)?);
-    // What lies in another one is attached after it.
+    // A tree in another one is attached after it.
     inner.sort_by_key(|tree| tree.target.components().count());
     trees.extend(inner);
     mark_inside(&mut trees, home);
     Ok(trees)
 }
 
-/// Notes which trees are attached in another one of the machine's, where nothing may be made or moved for their sake.
+/// Marks the trees that are attached inside another tree of the machine, where nothing may be created or moved for them.
 fn mark_inside(trees: &mut [Tree], home: &Path) {
     for index in 0..trees.len() {
         let (before, rest) = trees.split_at_mut(index);
@@ -232,7 +234,7 @@ fn clone_tree(source: &Path, target: &Path, attributes: u64) -> io::Result<Tree>
     })?;
     sys::mount_attributes(mount.as_fd(), attributes, true)?;
     if attributes & libc::MOUNT_ATTR_RDONLY != 0 {
-        // Only for speed, and refused where the machine's mounts are not this user's to change.
+        // Only for speed, and refused if the machine's mounts are not this user's to change.
         let _ = sys::mount_attributes(mount.as_fd(), libc::MOUNT_ATTR_NOATIME, true);
     }
     Ok(Tree { mount, target: target.to_owned(), is_directory: source.is_dir(), is_inside: false })

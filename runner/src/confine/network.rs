@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! all        the machine's network; with ports, Landlock lets TCP connect to those, and the filter lets nothing else out
-//! loopback   a namespace of its own, with nothing but `lo`: one for all commands of the runner, so that they reach each other
+//! loopback   a separate namespace, with nothing but `lo`: one for all commands of the runner, so that they reach each other
 //! none       the filter refuses every socket but those of the file system
 //! ```
 //!
 //! A namespace is that of a thread and what it starts, so the threads that start commands enter it; a socket stays in that of
-//! the thread which made it, so the runner's own are made by threads that have not (`net::dial`). Whatever cannot be had is an
+//! the thread which made it, so the runner's own are made by threads that have not (`net::dial`). Anything unavailable is an
 //! error: a runner that was asked for it does not start without.
 
 use std::fs::File;
@@ -21,16 +21,16 @@ use crate::bounds::{NAME_SERVER_PORT, Network, Reach};
 use crate::layers::{LayerReport, layer_name};
 use crate::sys;
 
-/// The first version of Landlock that knows ports.
+/// The first version of Landlock that supports ports.
 const FIRST_WITH_PORTS: u32 = 4;
 
-/// The namespace in which there is nothing but `lo`: made once in the life of a process.
+/// The namespace that contains only `lo`: created once per process.
 static LOOPBACK: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Moves the calling thread, which must not be confined, into the network namespace of its commands.
+/// Moves the calling thread, which must be unconfined, into the network namespace of its commands.
 ///
 /// # Errors
-/// The namespace cannot be had here.
+/// The namespace is not available here.
 pub(super) fn enter(network: &Network) -> io::Result<()> {
     if network.reach != Reach::Loopback {
         return Ok(());
@@ -51,10 +51,10 @@ pub(super) fn enter(network: &Network) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds what holds to the report, once all of the thread's layers are set up.
+/// Adds the effective network rules to the report, once all of the thread's layers are set up.
 ///
 /// # Errors
-/// What was asked for does not hold.
+/// A requested rule does not hold.
 pub(super) fn report(network: &Network, report: &mut LayerReport) -> io::Result<()> {
     let Network { reach, ports } = network;
     let by_filter = *reach == Reach::None || !ports.is_empty();

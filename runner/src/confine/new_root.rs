@@ -1,8 +1,8 @@
-//! The root under construction: what is attached where, and what is made on the way.
+//! The root under construction: attaching mounts, and creating the directories for them.
 //!
-//! The private home and the workspace hold what commands wrote earlier, symbolic links and whole trees in the place of a file
-//! included. So every target is walked by handle, one component at a time, never following a link; what is in the way is
-//! renamed away, which nothing a command can write prevents (see [`step`]).
+//! The private home and the workspace hold files that commands wrote earlier, even symbolic links and whole trees in place of
+//! a file. So every target is walked by handle, one component at a time, never following a link; an entry in the way is
+//! renamed, which a command cannot prevent (see [`step`]).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -26,8 +26,8 @@ use crate::sys;
 /// The file system whose files are terminals; all others hold no devices.
 pub(super) const TERMINALS: &str = "devpts";
 
-/// Of what commands can only read. Without the second, every path through a link in it would be walked the slow way, to note
-/// a time of access that cannot be written.
+/// For trees that commands can only read. Without the second flag, every path through a link in it would be walked the slow
+/// way, to record an access time that cannot be written.
 const STILL: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOATIME;
 
 /// The parts of a repository that are directories.
@@ -36,7 +36,7 @@ const GIT_DIRECTORIES: &[&str] = &["hooks", "worktrees", "modules"];
 /// The mode bits that let a directory's owner create entries in it.
 const OWNER_MAY_CHANGE: u32 = 0o300;
 
-/// A fresh file system that is attached nowhere yet.
+/// A new file system that is not attached yet.
 pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<OwnedFd> {
     let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (name, value) in options {
@@ -49,10 +49,11 @@ pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<Ow
     Ok(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-/// A temporary file system, which cannot take all of the machine's memory, with the mode and the owner of its top.
+/// A temporary file system, bounded so that it cannot use all of the machine's memory, with the mode and the owner of its
+/// root.
 pub(super) fn temporary(limit_bytes: u64, mode: &str, owner: Option<(u32, u32)>) -> io::Result<OwnedFd> {
     let memory_bytes = group::machine_memory_bytes();
-    // Files in it count as the commands' memory, and no kill gives theirs back.
+    // Its files count as the commands' memory, and no kill frees them.
     let memory_bytes = group::memory().map_or(memory_bytes, |limit| limit.0.min(memory_bytes));
     let size_bytes = limit_bytes.min(memory_bytes / TEMPORARY_MEMORY_PART);
     let (size, inodes) = (size_bytes.to_string(), (size_bytes / TEMPORARY_BYTES_PER_INODE).to_string());
@@ -98,13 +99,13 @@ impl NewRoot {
         })
     }
 
-    /// Attaches everything; says whether commands will see no process but their own.
+    /// Attaches everything; returns true if commands will see no processes but their own.
     pub(super) fn fill(&self, trees: &[Tree]) -> io::Result<bool> {
-        // Those with a terminal get the file system that belongs in `pts`.
+        // Threads with a terminal get the file system that belongs in `pts`.
         for directory in ["/run", "/var", "/dev/pts"] {
             self.make(Path::new(directory), true)?;
         }
-        // A file system of its own, so that the runner can bring it up to date while commands can only read it.
+        // A separate file system, so that the runner can update it while commands can only read it.
         self.attach(&file_system("tmpfs", &[("mode", "0755")])?, Path::new("/etc"), true)?;
         for link in SYSTEM_TREES.iter().map(Path::new).filter(|path| path.is_symlink()) {
             self.link(&fs::read_link(link)?, link)?;
@@ -127,7 +128,8 @@ impl NewRoot {
             self.attach(&temporary(limit_bytes, "1777", None)?, Path::new(place), true)?;
         }
         let processes = Processes::new()?;
-        // Root may change the kernel's settings through it (`core_pattern`, `sysrq-trigger`), whatever its capabilities.
+        // Root may change the kernel's settings through it (`core_pattern`, `sysrq-trigger`), regardless of its
+        // capabilities.
         sys::mount_attributes(processes.mount.as_fd(), libc::MOUNT_ATTR_RDONLY, true)?;
         self.attach(&processes.mount, Path::new("/proc"), true)?;
         for tree in trees {
@@ -143,18 +145,18 @@ impl NewRoot {
         Ok(processes.hides_others)
     }
 
-    /// Holds a directory in place: neither it nor what is mounted in it can be renamed or removed. In a closed one it is to be
-    /// made writable again.
+    /// Pins a directory: neither it nor a mount in it can be renamed or removed. In a closed one it has to be made writable
+    /// again.
     pub(super) fn pin(&self, directory: &Path, is_in_closed: bool) -> io::Result<()> {
         cover_by_itself(&self.existing(directory)?, 0, if is_in_closed { libc::MOUNT_ATTR_RDONLY } else { 0 })
     }
 
-    /// The same for one in which nothing can be made or removed; it is made where it is missing.
+    /// The same for a directory in which nothing can be created or removed; it is created if missing.
     pub(super) fn pin_closed(&self, directory: &Path) -> io::Result<()> {
         cover_by_itself(&self.existing_part(directory)?, libc::MOUNT_ATTR_RDONLY, 0)
     }
 
-    /// Makes a file or a tree of a repository read-only, and what is missing of it first, as git takes it for nothing.
+    /// Makes a file or a tree of a repository read-only, after creating its missing parts, which git ignores.
     pub(super) fn close(&self, path: &Path) -> io::Result<()> {
         cover_by_itself(&self.existing_part(path)?, libc::MOUNT_ATTR_RDONLY, 0)
     }
@@ -172,7 +174,7 @@ impl NewRoot {
         }
     }
 
-    /// Covers a socket or a FIFO by a file that nobody can open, and that is no socket.
+    /// Covers a socket or a FIFO by a file that cannot be opened, and that is not a socket.
     pub(super) fn shut(&self, path: &Path) -> io::Result<()> {
         let found = self.existing(path)?;
         let flags =
@@ -183,7 +185,7 @@ impl NewRoot {
         attach_to(&mount, &found)
     }
 
-    /// Opens what is there already, following no link.
+    /// Opens an existing path, following no link.
     fn existing(&self, path: &Path) -> io::Result<OwnedFd> {
         let inside = path.strip_prefix("/").unwrap_or(path);
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -199,7 +201,7 @@ impl NewRoot {
         self.attach(&nothing, directory, true)
     }
 
-    /// Copies a file of `/etc` (or keeps it as a link where it is one into a tree that commands see).
+    /// Copies a file of `/etc` (or keeps it as a link if it leads into a tree that commands see).
     fn copy_etc(&self, path: &Path) -> io::Result<()> {
         let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
         let resolved = path.canonicalize()?;
@@ -221,7 +223,7 @@ impl NewRoot {
         Ok(rustix::fs::symlinkat(target, parent, name)?)
     }
 
-    /// Attaches a mount at `path`, making what is missing on the way.
+    /// Attaches a mount at `path`, creating missing components on the way.
     fn attach(&self, mount: &OwnedFd, path: &Path, is_directory: bool) -> io::Result<()> {
         attach_to(mount, &self.make(path, is_directory)?)
     }
@@ -246,7 +248,7 @@ impl NewRoot {
         Ok(place)
     }
 
-    /// Makes this the thread's root and lets go of the machine's tree; returns a handle that `/etc` can be changed through.
+    /// Makes this the thread's root and detaches the machine's tree; returns a handle through which `/etc` can be changed.
     pub(super) fn become_root(self) -> io::Result<OwnedFd> {
         sys::mount_attributes(self.root.as_fd(), STILL, false)?;
         rustix::process::fchdir(self.root.as_fd())?;
@@ -268,7 +270,7 @@ fn attach_to(mount: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
     Ok(rustix::mount::move_mount(mount.as_fd(), "", target.as_fd(), "", flags)?)
 }
 
-/// Mounts what is open over itself, with more attributes or fewer: whatever its name means meanwhile.
+/// Mounts an open entry over itself, with more or fewer attributes, even if its name has another meaning by now.
 fn cover_by_itself(found: &OwnedFd, set: u64, clear: u64) -> io::Result<()> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
@@ -279,7 +281,7 @@ fn cover_by_itself(found: &OwnedFd, set: u64, clear: u64) -> io::Result<()> {
     attach_to(&mount, found)
 }
 
-/// Makes a part that a repository lacks, for whom the repository belongs to.
+/// Creates a missing part of a repository, with the repository's owner.
 ///
 /// Only what exists can be covered. A `commondir` that names its own directory changes nothing for git.
 fn make_git_part(repository: &OwnedFd, name: &OsStr) -> io::Result<()> {
@@ -303,10 +305,10 @@ fn make_git_part(repository: &OwnedFd, name: &OsStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens one component below `place` without following links; makes it when it is missing.
+/// Opens one component below `place` without following links; creates it if it is missing.
 ///
-/// An entry of the wrong kind, or one closed to us, is renamed away: unlike removing, that works on a whole tree, at once, and
-/// loses nothing.
+/// An entry of the wrong type, or one that the runner cannot open, is renamed: unlike a removal, that works on a whole tree,
+/// at once, and loses nothing.
 fn step(place: &OwnedFd, name: &OsStr, is_directory: bool) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(place, name, flags, Mode::empty()) {
@@ -329,10 +331,10 @@ fn step(place: &OwnedFd, name: &OsStr, is_directory: bool) -> io::Result<OwnedFd
     Ok(rustix::fs::openat(place, name, flags, Mode::empty())?)
 }
 
-/// Gives a directory that root made to the owner of the one it is in: the private home of another user stays all theirs.
+/// Gives a directory created by root to the owner of its parent: the private home of another user stays entirely theirs.
 fn give_like(place: &OwnedFd, made: &OwnedFd) -> io::Result<()> {
     let (above, made_as) = (rustix::fs::fstat(place)?, rustix::fs::fstat(made)?);
-    // Whatever took its place meanwhile is somebody's already.
+    // Anything that replaced it meanwhile has its owner already.
     if !rustix::process::geteuid().is_root() || made_as.st_uid != 0 || above.st_uid == 0 {
         return Ok(());
     }
@@ -340,11 +342,12 @@ fn give_like(place: &OwnedFd, made: &OwnedFd) -> io::Result<()> {
     Ok(rustix::fs::chownat(made, "", Some(owner.0), Some(owner.1), AtFlags::EMPTY_PATH)?)
 }
 
-/// True if what was found can be what is needed: of the right kind and, a directory of ours, not closed to ourselves.
+/// True if the entry that was found is suitable: of the right type and, if it is a directory of the runner, not closed to
+/// it.
 fn fits(found: &OwnedFd, is_directory: bool) -> io::Result<bool> {
     let found = rustix::fs::fstat(found)?;
     let user = rustix::process::geteuid();
-    // Root is not stopped by modes, and system directories of some distributions are read-only to their owner.
+    // Modes do not stop root, and system directories of some distributions are read-only to their owner.
     let own = !user.is_root() && found.st_uid == user.as_raw();
     Ok(match FileType::from_raw_mode(found.st_mode) {
         FileType::Directory => is_directory && (!own || found.st_mode & OWNER_MAY_CHANGE == OWNER_MAY_CHANGE),

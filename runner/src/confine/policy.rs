@@ -15,8 +15,8 @@ use crate::bounds::Bounds;
 use crate::layers::{LeftOut, Profile, layer_name};
 use crate::settings::{self, Copied, Owner, Passed};
 
-/// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a
-/// store of packages only what is in it, and what leads there: its daemon listens beside.
+/// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a package store only its
+/// content, and the paths to it: its daemon listens next to that.
 pub(crate) const SYSTEM_TREES: &[&str] = &[
     "/usr",
     "/bin",
@@ -95,13 +95,13 @@ pub(crate) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup",
 pub(crate) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Whose commands these are and what belongs to them; from the runner's configuration, never from a request.
+/// The facts about the commands' user and directories; from the runner's configuration, never from a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfinePolicy {
     /// The directory commands work in; absolute, without symbolic links.
     pub workspace: PathBuf,
-    /// Where the runner keeps its own state, the private homes among it; absolute, and best outside the workspace: inside it,
-    /// only a mount namespace can hide it from commands.
+    /// The runner's own state, including the private homes; absolute, and best outside the workspace: inside it, only a mount
+    /// namespace can hide it from commands.
     pub state_dir: PathBuf,
     /// The home directory of the user that commands run as.
     pub home: PathBuf,
@@ -109,7 +109,7 @@ pub struct ConfinePolicy {
     pub user: String,
     /// That user's login shell.
     pub shell: String,
-    /// Whom commands become; the runner's own user, without any change, when absent.
+    /// The user that commands become; the runner's own user, without any change, when absent.
     pub run_as: Option<Account>,
     /// Layers not to set up.
     pub left_out: LeftOut,
@@ -119,12 +119,12 @@ pub struct ConfinePolicy {
     pub bounds: Bounds,
     /// True if commands get copies of the user's settings.
     pub copies_settings: bool,
-    /// True if the git of the runner's user obeys no bare repository that it comes across.
+    /// True if the git of the runner's user ignores bare repositories that it comes across.
     pub git_refuses_bare: bool,
 }
 
 impl ConfinePolicy {
-    /// Finds the facts of the runner's own user and makes `state_dir`, which only that user may enter.
+    /// Looks up the runner's own user and creates `state_dir`, which only that user may enter.
     ///
     /// # Errors
     /// The workspace does not exist or is not a directory, or the state directory cannot be made.
@@ -168,17 +168,17 @@ impl ConfinePolicy {
         })
     }
 
-    /// The same with what else commands may touch.
+    /// The same with additional paths for commands.
     #[must_use]
     pub fn allowing(self, allowances: Allowances) -> Self {
         Self { allowances, ..self }
     }
 
-    /// The home that commands of this workspace have to themselves; made when it is missing. The user's own where that layer is
-    /// left out.
+    /// The private home for commands of this workspace; created if it is missing. The user's own home if that layer is left
+    /// out.
     ///
     /// # Errors
-    /// The directory cannot be made.
+    /// The directory cannot be created.
     pub fn private_home(&self) -> io::Result<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
         if self.left_out.contains(layer_name::PRIVATE_HOME) {
@@ -191,7 +191,7 @@ impl ConfinePolicy {
         }
         let home = self.state_dir.join("homes").join(name);
         make_private(&home)?;
-        // Commands own it, and may have closed it to the next ones.
+        // Commands own it, and may have closed it to later ones.
         fs::set_permissions(&home, fs::Permissions::from_mode(0o700))?;
         if let Some(user) = &self.run_as {
             lchown(&home, Some(user.user_id), Some(user.group_id))?;
@@ -199,19 +199,19 @@ impl ConfinePolicy {
         Ok(home)
     }
 
-    /// True if commands of a profile find a home that is gone with them: where nothing may be changed, nothing stays.
-    /// `own_root` is whether they have a mount namespace.
+    /// True if commands of a profile get a temporary home: where nothing may be changed, nothing stays. `own_root` is true
+    /// if they have a mount namespace.
     pub(crate) fn throws_home_away(&self, profile: Profile, own_root: bool) -> bool {
         profile == Profile::ReadOnly && own_root && !self.left_out.contains(layer_name::PRIVATE_HOME)
     }
 
-    /// True if commands of a profile may change what is in their home.
+    /// True if commands of a profile may change files in their home.
     pub(crate) fn home_is_writable(&self, profile: Profile, own_root: bool) -> bool {
         profile != Profile::ReadOnly || self.throws_home_away(profile, own_root)
     }
 
-    /// Lets another user through to its private home where it is not mounted elsewhere; what else is in the state directory
-    /// keeps its own modes, and cannot be listed.
+    /// Lets another user through to its private home if it is not mounted elsewhere; other entries of the state directory
+    /// keep their own modes, and cannot be listed.
     pub(super) fn open_way_to_home(&self) -> io::Result<()> {
         if self.run_as.is_none() {
             return Ok(());
@@ -220,12 +220,12 @@ impl ConfinePolicy {
         way.iter().try_for_each(|place| fs::set_permissions(place, fs::Permissions::from_mode(0o711)))
     }
 
-    /// True if the user's home lies in the workspace (or is it), so that it cannot be replaced by a private one.
+    /// True if the user's home is in the workspace (or is it), so that it cannot be replaced by a private one.
     pub(crate) fn home_in_workspace(&self) -> bool {
         self.home.starts_with(&self.workspace)
     }
 
-    /// True if the runner's state lies in the workspace, where commands could reach it.
+    /// True if the runner's state is in the workspace, where commands could reach it.
     pub(super) fn state_in_workspace(&self) -> bool {
         self.state_dir.starts_with(&self.workspace)
     }
@@ -236,13 +236,13 @@ impl ConfinePolicy {
         Tools::detect(&self.home, &keep, |name| std::env::var_os(name))
     }
 
-    /// Copies the user's settings into the private home; to be called before any thread is confined.
+    /// Copies the user's settings into the private home; call this before any thread is confined.
     pub(crate) fn copy_settings(&self) -> Vec<Copied> {
         if !self.copies_settings || self.left_out.contains(layer_name::PRIVATE_HOME) {
             return Vec::new();
         }
         let owner = Owner { home: &self.home, workspace: &self.workspace, run_as: self.run_as.as_ref() };
-        // Without a private home commands lack settings, and say so when they start.
+        // Without a private home commands lack settings, and this is reported at their start.
         self.private_home().map(|home| settings::copy(owner, &home)).unwrap_or_default()
     }
 
@@ -255,14 +255,14 @@ impl ConfinePolicy {
         settings::passed(std::env::vars_os(), sees)
     }
 
-    /// Where commands may change files for good, the private home aside.
+    /// The trees where commands may change files permanently, except the private home.
     pub(super) fn writable_roots(&self, profile: Profile) -> impl Iterator<Item = &Path> {
         let workspace = (profile != Profile::ReadOnly).then_some(self.workspace.as_path());
         workspace.into_iter().chain(self.allowances.write.iter().map(PathBuf::as_path))
     }
 }
 
-/// The trees whose files commands may read, by their real names: a secret of the runner has to lie elsewhere.
+/// The trees whose files commands may read, by their real names: a secret of the runner has to be elsewhere.
 pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path, allowances: &Allowances) -> Vec<PathBuf> {
     let home = own_home().unwrap_or_default();
     let system = SYSTEM_TREES.iter().map(PathBuf::from);
@@ -273,7 +273,7 @@ pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path, allowances: &
     own.chain(system).chain(etc).chain(tools).map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 
-/// True if that is a shell: accounts of services have a program in its place that turns people away.
+/// True if that is a shell: service accounts have a program instead that rejects logins.
 fn runs_commands(shell: &Path) -> bool {
     let turns_away = shell.file_name().is_some_and(|name| name == "nologin" || name == "false");
     !turns_away && shell.is_file()
@@ -283,7 +283,7 @@ fn make_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// A user the file does not know (network accounts, bare containers): what the environment says.
+/// A user that the file does not contain (network accounts, bare containers): taken from the environment.
 fn fallback_account(user: u32) -> (String, PathBuf, String) {
     let value = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     let home = PathBuf::from(value("HOME", "/tmp"));

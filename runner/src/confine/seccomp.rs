@@ -1,8 +1,8 @@
-//! The filter of system calls: what no command needs and what sandboxes were escaped with.
+//! The filter of system calls: it refuses those that no command needs, and those used in sandbox escapes.
 //!
 //! Refused calls fail with EPERM, as they do for an ordinary user, so programs take their usual fallbacks; `clone3` fails
 //! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`. Only the runner,
-//! which shows its key, makes commands with it: in their control group.
+//! which has the key, starts commands with it: in their control group.
 //!
 //! **The runner is out of reach.** Landlock's scope refuses signals to its first thread. The one that starts commands, however,
 //! is in their own domain, and a signal to any thread is one to the whole process; so every call that can name a process
@@ -43,7 +43,7 @@ const BPF_RETURN: u16 = 0x06;
 const RETURN_ERRNO: u32 = 0x0005_0000;
 const RETURN_ALLOW: u32 = 0x7fff_0000;
 
-// Where the filter finds the number of the call and its arguments, in bytes.
+// The offsets at which the filter finds the number of the call and its arguments, in bytes.
 const NUMBER_AT: u32 = 0;
 const ARGUMENTS_AT: u32 = 16;
 const WORD: u32 = 8;
@@ -51,24 +51,24 @@ const HALF_WORD: u32 = 4;
 
 /// The inputs of one spawner's filter.
 pub(super) struct Filter<'a> {
-    /// Lets the spawner mark what it starts, and signal it.
+    /// Lets the spawner mark and signal the processes it starts.
     pub(super) key: MarkKey,
     /// True if commands see no process but their own.
     pub(super) hides_others: bool,
-    /// Whose System V IPC objects and message queues commands would use.
+    /// The System V IPC objects and message queues that commands would use.
     pub(super) ipc: Ipc,
-    /// Who must not be signalled.
+    /// The processes that must not be signalled.
     pub(super) runner: Untouchable,
-    /// Which sockets there are.
+    /// The sockets that may be created.
     pub(super) network: &'a Network,
 }
 
-/// Whose System V IPC objects and POSIX message queues commands use.
+/// The System V IPC objects and POSIX message queues that commands use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ipc {
     /// The spawner's own.
     Own,
-    /// Those of the container, which is there for these commands alone.
+    /// Those of the container, which exists for these commands alone.
     OfContainer,
     /// None: they would be the machine's.
     Refused,
@@ -87,7 +87,7 @@ impl Ipc {
 /// Installs the filter on the calling thread, and reports it.
 ///
 /// # Errors
-/// The kernel has filters and did not take this one.
+/// The kernel has filters and did not accept this one.
 pub(super) fn install(filter: &Filter<'_>, report: &mut LayerReport) -> io::Result<()> {
     let program = program(filter).map_err(io::Error::other)?;
     match seccompiler::apply_filter(&program) {
@@ -104,7 +104,7 @@ pub(super) fn install(filter: &Filter<'_>, report: &mut LayerReport) -> io::Resu
     }
 }
 
-/// True if an error says that the kernel was built without filters.
+/// True if an error means that the kernel was built without filters.
 fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS))
 }
@@ -122,7 +122,7 @@ fn program(filter: &Filter<'_>) -> Result<BpfProgram, BackendError> {
     Ok(program)
 }
 
-/// The start of the filter: calls that look as if the kernel did not have them, `clone3` except with the key.
+/// The start of the filter: calls that appear as not implemented, `clone3` except with the key.
 fn not_implemented(key: MarkKey) -> BpfProgram {
     let statement = |code, k| sock_filter { code, jt: 0, jf: 0, k };
     let answer = statement(BPF_RETURN, RETURN_ERRNO | libc::ENOSYS.cast_unsigned());
@@ -131,7 +131,7 @@ fn not_implemented(key: MarkKey) -> BpfProgram {
         .step_by(HALF_WORD as usize)
         .zip(key.into_iter().flat_map(|word| [word as u32, (word >> u32::BITS) as u32]))
         .collect();
-    // After the jump: two statements a half, and the two returns.
+    // After the jump: two statements for each half, and the two returns.
     let checks = u8::try_from(2 * halves.len()).unwrap_or(u8::MAX);
     let mut program = vec![
         statement(BPF_LOAD_WORD, NUMBER_AT),
@@ -168,7 +168,7 @@ fn rules(filter: &Filter<'_>) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_setrlimit, vec![all(&[equal(0, u64::from(libc::RLIMIT_RTTIME))?])?]);
     filter.runner.protect(&mut rules)?;
     if !filter.hides_others {
-        // A directory of `/proc` is as good as a handle, and is opened by its name alone.
+        // A directory of `/proc` is equivalent to a handle, and is opened by its name alone.
         rules.insert(libc::SYS_pidfd_send_signal, without_key(filter.key, &[])?);
     }
     if filter.ipc == Ipc::Refused {
@@ -180,7 +180,8 @@ fn rules(filter: &Filter<'_>) -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-/// `prlimit64` may read any limit and set the caller's own, except the one that carries the exec's mark: that takes the key.
+/// `prlimit64` may read any limit and set the caller's own, except the one that carries the exec's mark: that requires the
+/// key.
 fn limit_rules(key: MarkKey) -> Result<Vec<SeccompRule>, BackendError> {
     let sets = condition(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
     let of_another = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
@@ -190,7 +191,7 @@ fn limit_rules(key: MarkKey) -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// The rules that hold when `conditions` do and the call does not show the key.
+/// The rules that apply when `conditions` hold and the call does not carry the key.
 fn without_key(key: MarkKey, conditions: &[SeccompCondition]) -> Result<Vec<SeccompRule>, BackendError> {
     let word = |(argument, word)| {
         let wrong = condition(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, word)?;

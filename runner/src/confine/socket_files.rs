@@ -1,15 +1,15 @@
 //! Sockets and FIFOs of services in the trees that commands see: found by the search here, and closed by the mounts.
 //!
-//! A tree that can only be read keeps nobody from connecting to a socket in it, and what is behind the socket acts with its
-//! own rights: a network policy does not count for it either. So each is covered by a file that nobody can open.
+//! A read-only tree does not prevent connections to a socket in it, and the service at the other end acts with its own rights: a network
+//! policy does not apply to it either. So each is covered by a file that cannot be opened.
 //!
-//! | found by | what |
+//! | found by | sockets |
 //! |---|---|
 //! | the kernel's list of bound sockets | in any tree, by the name that its service gave it |
-//! | a walk through the trees that people fill themselves | sockets of containers, those with a relative name or a second one, FIFOs |
+//! | a walk through the trees that users fill themselves | sockets of containers, those with a relative name or a second one, FIFOs |
 //!
 //! The system's own trees and toolchains are not walked: they are large, and no service keeps a socket in them. In the workspace, and in
-//! what commands may change besides, sockets stay as they are: they are the commands' own, or were allowed.
+//! other trees that commands may change, sockets stay as they are: they are the commands' own, or were allowed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsStr;
@@ -24,19 +24,19 @@ use super::policy::{ConfinePolicy, SYSTEM_TREES};
 use crate::layers::{LayerReport, Profile, layer_name};
 use crate::limits::{SOCKET_FILES, SOCKET_SCAN_DIRECTORIES};
 
-/// Of the system's trees, those that people fill themselves.
+/// The system's trees that users fill themselves.
 const WALKED: &[&str] = &["/opt", "/usr/local", "/nix/var/nix/profiles"];
 
-/// Which field of a line of the kernel's list the name is; there is none without a name.
+/// The index of the name in a line of the kernel's list; sockets without a name do not have it.
 const NAME_FIELD: usize = 7;
 
-/// The first version of Landlock that can keep commands from connecting to sockets with a path.
+/// The first version of Landlock that can prevent commands from connecting to sockets with a path.
 const FIRST_WITH_SOCKETS: u32 = 9;
 
 /// The sockets with a name in the file system, as the kernel lists them for one network namespace.
 pub(super) struct Bound(io::Result<Vec<PathBuf>>);
 
-/// The sockets to close, and why they may not be all.
+/// The sockets to close, and the reason why the list may be incomplete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SocketFiles {
     pub(super) found: BTreeSet<PathBuf>,
@@ -65,7 +65,7 @@ fn names(list: &[u8]) -> Vec<PathBuf> {
     lines.filter_map(name).collect()
 }
 
-/// Finds what commands of a profile could reach.
+/// Finds the sockets that commands of a profile could reach.
 pub(super) fn find(policy: &ConfinePolicy, profile: Profile, bound: &Bound) -> SocketFiles {
     let mut files = SocketFiles::default();
     let seen = Seen::of(policy, profile);
@@ -86,18 +86,18 @@ pub(super) fn find(policy: &ConfinePolicy, profile: Profile, bound: &Bound) -> S
     files
 }
 
-/// The sockets in the workspace that something outside serves, where commands can connect to them.
+/// The sockets in the workspace that are served from outside, where commands can connect to them.
 pub(crate) fn in_workspace(policy: &ConfinePolicy) -> Vec<PathBuf> {
     let seen = Seen { trees: vec![policy.workspace.clone()], ..Seen::default() };
     Bound::here().0.into_iter().flatten().filter_map(|name| seen.socket(&name)).collect()
 }
 
-/// Where sockets count.
+/// The trees where sockets matter.
 #[derive(Default)]
 struct Seen {
     /// Trees that commands see, by their real names.
     trees: Vec<PathBuf>,
-    /// Those of them that are theirs, or were allowed by name.
+    /// The trees among them that belong to commands, or were allowed by name.
     open: Vec<PathBuf>,
     walked: Vec<PathBuf>,
 }
@@ -123,7 +123,7 @@ impl Seen {
         Self { trees, open, walked }
     }
 
-    /// The real name of a socket that is there and counts.
+    /// The real name of a socket that exists and matters.
     fn socket(&self, name: &Path) -> Option<PathBuf> {
         let path = name.parent()?.canonicalize().ok()?.join(name.file_name()?);
         let is_socket = || fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_socket());
@@ -139,10 +139,10 @@ impl Seen {
     }
 }
 
-/// The sockets found in a tree, and whether there may be more.
+/// The sockets found in a tree, and the reason why there may be more.
 type Walked = (Vec<PathBuf>, Option<String>);
 
-/// Looks for sockets and FIFOs in a tree; once in the life of a process, as nothing of it is the commands' to change.
+/// Looks for sockets and FIFOs in a tree; once per process, as commands cannot change it.
 fn walk(tree: &Path) -> Walked {
     static KNOWN: Mutex<BTreeMap<PathBuf, Walked>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +164,7 @@ fn walk_anew(tree: &Path, most_directories: usize) -> Walked {
             let gap = format!("not searched completely for sockets: {}", tree.display());
             return (found, Some(gap));
         }
-        // What this user cannot list, commands cannot either, unless by a name that they know.
+        // A directory that this user cannot list, commands cannot list either; they can only use names they already have.
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && queue.len() <= most_directories {
@@ -177,7 +177,8 @@ fn walk_anew(tree: &Path, most_directories: usize) -> Walked {
     (found, None)
 }
 
-/// Adds to the report whether sockets of services can be connected to; `shut` is how many were closed, or why not all.
+/// Reports if commands can connect to sockets of services; `shut` is the number of closed ones, or the reason why not all
+/// were.
 pub(super) fn report(shut: Result<usize, String>, report: &mut LayerReport) {
     if report.landlock_abi() >= FIRST_WITH_SOCKETS && report.holds(layer_name::LANDLOCK) {
         return report.add(layer_name::SOCKET_FILES, true, "refused by Landlock where commands only read");

@@ -17,7 +17,7 @@ use crate::limits::TERMINALS_PER_COMMAND;
 /// Where terminals are.
 pub(super) const DIRECTORY: &str = "/dev/pts";
 
-/// How large a terminal is, in character cells; 0 is unknown.
+/// The size of a terminal, in character cells; 0 is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
     /// Height.
@@ -29,14 +29,14 @@ pub struct TerminalSize {
 /// A terminal of which both sides are open.
 #[derive(Debug)]
 pub(crate) struct OpenTerminal {
-    /// This side: reads what is shown, writes what is typed. Close-on-exec and non-blocking.
+    /// The runner's side: reads output, writes input. Close-on-exec and non-blocking.
     pub(crate) master: OwnedFd,
-    /// The command's side. While it is open, reading never ends.
+    /// The command's side. While it is open, reading does not end.
     pub(crate) slave: OwnedFd,
     path: CString,
 }
 
-/// Gives the calling thread's mount namespace terminals of its own; programs can open more of them.
+/// Gives the calling thread's mount namespace its own terminals; programs can open more of them.
 pub(super) fn attach_file_system() -> io::Result<()> {
     let max = TERMINALS_PER_COMMAND.to_string();
     let mount = file_system(TERMINALS, &[("mode", "0600"), ("ptmxmode", "0666"), ("max", &max)])?;
@@ -45,7 +45,7 @@ pub(super) fn attach_file_system() -> io::Result<()> {
 }
 
 impl OpenTerminal {
-    /// Opens one where the calling thread looks. It is its user's alone, and takes text for UTF-8.
+    /// Opens a terminal in the calling thread's view. Only its user can access it, and it treats text as UTF-8.
     pub(super) fn open(size: TerminalSize) -> io::Result<Self> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = rustix::pty::openpt(flags)?;
@@ -66,7 +66,7 @@ impl OpenTerminal {
         Ok(Self { master, slave, path })
     }
 
-    /// Its path where the thread looks that opened it.
+    /// Its path in the view of the thread that opened it.
     pub(super) fn path(&self) -> PathBuf {
         OsStr::from_bytes(self.path.to_bytes()).into()
     }

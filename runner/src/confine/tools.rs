@@ -1,4 +1,4 @@
-//! Toolchains that people keep outside of the system's own trees: read-only for commands, and on their PATH.
+//! Toolchains that users keep outside of the system's own trees: read-only for commands, and on their PATH.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use super::policy::{ConfinePolicy, SYSTEM_TREES};
 
 /// A toolchain's directory.
 struct Toolchain {
-    /// The variable that says where it is, if there is one.
+    /// The variable that names its place, if there is one.
     variable: &'static str,
-    /// Where it is otherwise, below HOME; nowhere if empty.
+    /// Its place otherwise, below HOME; none if empty.
     home: &'static str,
-    /// Its directories that commands see; the empty path is all of it. Never what holds credentials or caches.
+    /// Its directories that commands see; the empty path means all of it. Never those with credentials or caches.
     parts: &'static [&'static str],
     /// Its directories that belong on PATH.
     path: &'static [&'static str],
-    /// True if its programs need the variable to find it from another HOME.
+    /// True if its programs need the variable to find it when HOME differs.
     is_told: bool,
 }
 
@@ -23,7 +23,7 @@ const fn whole(variable: &'static str, home: &'static str, path: &'static [&'sta
     Toolchain { variable, home, parts: &[""], path, is_told: true }
 }
 
-/// One of which only these parts are seen, since caches and credentials lie beside them: its root is private.
+/// A toolchain of which only these parts are visible, since caches and credentials are next to them: its root is private.
 const fn partly(variable: &'static str, home: &'static str, parts: &'static [&'static str]) -> Toolchain {
     Toolchain { variable, home, parts, path: &["bin"], is_told: false }
 }
@@ -53,30 +53,30 @@ const TOOLCHAINS: &[Toolchain] = &[
 /// The system's part of a command's PATH.
 const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Where commands install programs for themselves, below their own HOME. Last on PATH, so that nothing there takes the
-/// place of a program that is there already.
+/// The place where commands install programs for themselves, below their own HOME. Last on PATH, so that nothing there
+/// replaces an existing program.
 const OWN_PREFIX: &str = ".sandbridge";
 
-/// The variables that make tools install there. Elsewhere is either read-only or not on PATH.
+/// The variables that make tools install there. Other places are either read-only or not on PATH.
 const OWN_PREFIX_VARIABLES: &[(&str, &str)] =
     &[("CARGO_INSTALL_ROOT", ""), ("GOBIN", "bin"), ("NPM_CONFIG_PREFIX", ""), ("PYTHONUSERBASE", "")];
 
 /// The toolchains of a machine, as its runner finds them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tools {
-    /// Trees and files commands may read and run; they exist.
+    /// Trees and files that commands may read and run; all of them exist.
     pub(crate) trees: Vec<PathBuf>,
     /// Directories for PATH, before the system's.
     path: Vec<PathBuf>,
-    /// Variables with the root each belongs to, and whether the runner itself has it.
+    /// Variables with the root each belongs to, and true if the runner itself has it.
     variables: Vec<(&'static str, PathBuf, bool)>,
 }
 
 impl Tools {
     /// Looks at the variables of the runner, and at its user's home.
     ///
-    /// A variable is passed over that names what is too much to show: all of the home, or of the workspace or the state
-    /// directory, which are in `keep`.
+    /// A variable is ignored if it names a directory that is too large to show: all of the home, or of the workspace or the
+    /// state directory, which are in `keep`.
     pub(super) fn detect(home: &Path, keep: &[&Path], variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut tools = Self::default();
         for toolchain in TOOLCHAINS {
@@ -103,7 +103,7 @@ impl Tools {
         tools
     }
 
-    /// The variables for commands whose HOME is, or is not, where the toolchains expect it.
+    /// The variables for commands; `home_moved` is true if their HOME is not where the toolchains expect it.
     pub(crate) fn variables(&self, home_moved: bool) -> impl Iterator<Item = (&'static str, &Path)> {
         let told = self.variables.iter().filter(move |(_, _, is_named)| *is_named || home_moved);
         told.map(|(name, root, _)| (*name, root.as_path()))
@@ -111,8 +111,8 @@ impl Tools {
 }
 
 impl ConfinePolicy {
-    /// Directories of a command's PATH, unless the request brings its own: those of the runner's that commands see, what the
-    /// toolchains need, the system's.
+    /// The directories of a command's PATH, unless the request has its own: the runner's that commands see, those of the
+    /// toolchains, the system's.
     pub(super) fn command_path(&self) -> Vec<PathBuf> {
         let tools = self.tools();
         let seen = |path: &PathBuf| {
@@ -133,7 +133,7 @@ impl ConfinePolicy {
     }
 }
 
-/// Where commands find the programs that they installed.
+/// The directory of programs that commands installed.
 pub(super) fn own_programs(home: &Path) -> PathBuf {
     home.join(OWN_PREFIX).join("bin")
 }
@@ -146,7 +146,7 @@ pub(crate) fn own_prefix_variables(home: &Path) -> impl Iterator<Item = (&'stati
         .map(move |(name, part)| (*name, if part.is_empty() { prefix.clone() } else { prefix.join(part) }))
 }
 
-/// Where the newest Node.js is of those that nvm installed: a runner without a shell around it does not know which one to use.
+/// The directory of the newest Node.js that nvm installed: a runner without a shell cannot tell which one is in use.
 fn newest_node(versions: &Path) -> Option<PathBuf> {
     let numbers = |path: &Path| -> Option<Vec<u64>> {
         let name = path.file_name()?.to_str()?.strip_prefix('v')?;

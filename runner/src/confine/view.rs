@@ -1,4 +1,4 @@
-//! The list of what commands may do where: what the mounts build and Landlock enforces.
+//! The list of commands' rights by path: built by the mounts and enforced by Landlock.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::settings;
 pub(super) struct View {
     pub(super) home: PathBuf,
     pub(super) home_is_private: bool,
-    /// Directories that may be listed, with all below them.
+    /// Directories that may be listed, with everything below them.
     pub(super) list: Vec<PathBuf>,
     /// Trees and files that may be read.
     pub(super) read: Vec<PathBuf>,
@@ -21,7 +21,7 @@ pub(super) struct View {
     pub(super) write: Vec<PathBuf>,
     /// Device files that may be read and written.
     pub(super) devices: Vec<PathBuf>,
-    /// The commands' own `/etc`, where it was just made: a handle to change it through.
+    /// The commands' own `/etc`, if it was just created: a handle through which it can be changed.
     pub(super) etc: Option<OwnedFd>,
 }
 
@@ -36,7 +36,7 @@ impl View {
         view
     }
 
-    /// The view after `mounts::enter` built it: all there is may be listed, and `/etc` holds only what was chosen.
+    /// The view after `mounts::enter` built it: everything may be listed, and `/etc` contains only the selected files.
     pub(super) fn of_own_root(policy: &ConfinePolicy, profile: Profile, home: PathBuf) -> Self {
         let mut view = Self::base(policy, profile, home, true, true);
         view.list.push("/".into());

@@ -10,7 +10,7 @@ use crate::limits::{BRIEF_LINK_MS, BRIEF_LINKS, FAILURES_A_DOUBLING, RECONNECT_P
 #[derive(Debug)]
 pub(crate) struct Pauses {
     failures: u32,
-    /// Links one after another that ended as soon as they were registered.
+    /// The number of successive links that ended as soon as they were registered.
     brief_links: u32,
     longest: Duration,
 }
@@ -25,8 +25,8 @@ impl Pauses {
         self.longest
     }
 
-    /// The pause after a link that was registered and lived so long; `asked` is what the server asked for in its goodbye, and
-    /// `part` is random, 0 to 1.
+    /// The pause after a registered link that lasted this long; `asked` is the server's request in its goodbye, and `part` is
+    /// random, 0 to 1.
     pub(crate) fn after_link(&mut self, lived: Duration, asked: Duration, part: f64) -> Duration {
         let is_brief = lived < Duration::from_millis(BRIEF_LINK_MS);
         self.brief_links = if is_brief { self.brief_links.saturating_add(1) } else { 0 };

@@ -1,8 +1,8 @@
 //! Docker mode: commands run in a container on this machine instead of directly.
 //!
 //! This process keeps the token and the link to the server. The container's first process is the static runner, reached over
-//! the standard streams of `docker run`; frames are passed on between the two, and of the registration only what is this
-//! machine's own is put in: the token, the name, and that there is a container.
+//! the standard streams of `docker run`; frames are passed on between the two, and only this machine's own facts are added
+//! to the registration: the token, the name, and the use of a container.
 //!
 //! ```text
 //! server ◀── WebSocket: token ──▶ this process ◀── standard streams ──▶ docker run ◀──▶ runner in the container
@@ -27,25 +27,26 @@ use crate::error::Error;
 use crate::layers::Profile;
 use crate::programs;
 
-/// The static runner, as it is called beside this program.
+/// The file name of the static runner next to this program.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
 
 /// Docker's client.
 const DOCKER: &str = "docker";
 
-/// Where the runner stands in the container: made again at each start, so that no image can put a link in its place.
+/// The runner's path in the container: recreated at each start, so that no image can put a link in its place.
 const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 
-/// Where the workspace is in the container.
+/// The workspace's path in the container.
 const WORKSPACE_PATH: &str = "/workspace";
 
-/// Where the runner in the container keeps its own files; they end with it.
+/// The directory of the runner's own files in the container; it ends with the container.
 const STATE_PATH: &str = "/run/sandbridge";
 
-/// All that root may do in the container: own files as package managers must, and change and signal its own users.
+/// The capabilities of root in the container: it can own files as package managers must, and change and signal its own
+/// users.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL"];
 
-/// How much of a digest tells one workspace's container from another's, in bytes.
+/// How many bytes of a digest distinguish one workspace's container from another's.
 const NAME_BYTES: usize = 8;
 
 /// Commands in a container instead of directly.
@@ -81,15 +82,15 @@ pub struct Container {
     docker: PathBuf,
     arguments: Vec<String>,
     name: String,
-    /// Where a token is kept that was exchanged for a one-use one.
+    /// The directory for the token that replaces a one-time token.
     pub(crate) state_dir: PathBuf,
 }
 
 impl DockerOptions {
-    /// The container that was asked for, if one was. `workspace` is a directory of this machine, resolved.
+    /// The configured container, if there is one. `workspace` is a directory of this machine, resolved.
     ///
     /// # Errors
-    /// [`Error::Usage`] where something cannot work; the text says what to do instead.
+    /// [`Error::Usage`] if something cannot work; the text says what to do instead.
     pub fn container(
         &self,
         workspace: &Path,
@@ -138,7 +139,7 @@ impl DockerOptions {
         }))
     }
 
-    /// The words of a command line that say the same.
+    /// The command-line arguments that request the same.
     ///
     /// # Errors
     /// The static runner's path cannot be resolved.
@@ -199,9 +200,9 @@ impl DockerOptions {
 }
 
 impl Container {
-    /// Starts it; its output and its input. Blocks.
+    /// Starts it; returns its output and its input. Blocks.
     fn start(&self) -> io::Result<(Child, File, File)> {
-        // Left by a runner that was killed with its `docker run`; none there is fine.
+        // Left by a runner that was killed with its `docker run`; a missing one is fine.
         let mut remove = Command::new(&self.docker);
         remove.args(["rm", "--force", &self.name]);
         let _ = remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -214,7 +215,7 @@ impl Container {
     }
 }
 
-/// Files in the workspace belong to who runs this, also where that is not root.
+/// Files in the workspace belong to this process's user, even if that is not root.
 fn user_arguments() -> Vec<String> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let mut arguments = vec![format!("--user={}:{}", user.as_raw(), group.as_raw())];

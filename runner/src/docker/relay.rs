@@ -34,13 +34,13 @@ use crate::link::stdio::StdioLink;
 use crate::link::websocket::{Endpoint, WebSocketLink};
 use crate::secret::Token;
 
-/// Why frames are not passed on any more.
+/// Why passing on frames ended.
 enum Over {
-    /// The server's side, before the runner was registered: the container goes on.
+    /// A failure on the server's side before the registration: the container goes on.
     Server(String),
-    /// The same once it was: how long the link lived, and how long the server asked to stay away.
+    /// The same after the registration: how long the link lasted, and how long the server asked to wait.
     Link { text: String, lived: Duration, asked: Duration },
-    /// The container's side.
+    /// A failure on the container's side.
     Container(String),
     /// A person must act.
     Refused(String),
@@ -57,18 +57,18 @@ struct Started {
 impl Started {
     fn signal(&self, with: Signal) {
         if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended; nobody else has its number before it is waited for.
+            // It may have ended; its number is not reused before it is waited for.
             let _ = rustix::process::kill_process(pid, with);
         }
     }
 
-    /// Ends it. The runner in there ends with its input in any case, also where this process is killed.
+    /// Ends it. The runner inside ends with its input in any case, even if this process is killed.
     async fn end(self) {
         self.signal(Signal::TERM);
         let Self { mut process, link } = self;
         drop(link);
         let waited = blocking(move || process.wait());
-        // Nothing is lost when it takes longer: the next start removes what is left.
+        // A longer time does no harm: the next start removes any remains.
         let _ = timeout(Duration::from_millis(RUNNER_STOP_MS / 2), waited).await;
     }
 
@@ -77,7 +77,7 @@ impl Started {
     }
 }
 
-/// Keeps the container's runner connected until SIGTERM, SIGINT, or the server's last word; returns the exit code.
+/// Keeps the container's runner connected until SIGTERM, SIGINT, or the server's final refusal; returns the exit code.
 ///
 /// # Errors
 /// The runtime cannot be started.
@@ -158,12 +158,12 @@ impl Relay<'_> {
                     (format!("the container ended ({text}); starting it again"), pause)
                 }
             };
-            // The same trouble is printed once, not at each attempt.
+            // The same problem is printed once, not at each attempt.
             if told != text {
                 eprintln!("sandbridge-runner: {text}");
                 told = text;
             }
-            // An end that comes now is seen by the next attempt.
+            // An end that happens now is noticed by the next attempt.
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = sleep(pause) => {}
@@ -222,7 +222,7 @@ impl Relay<'_> {
             .read(state_dir)
             .await
             .map_err(|error| Over::Refused(format!("the token cannot be read: {error}")))?;
-        // First, so that a container that does not start is not a runner that comes and goes.
+        // Done first, so that a container that does not start does not appear as a runner that comes and goes.
         let register = timeout(Duration::from_millis(CONTAINER_START_MS), introduced(&mut started.link));
         let mut register = register
             .await
@@ -285,7 +285,7 @@ impl Relay<'_> {
     }
 }
 
-/// Asks the container's runner for its registration; what was meant for a link that is gone comes first and is dropped.
+/// Asks the container's runner for its registration; frames meant for an earlier link come first and are dropped.
 async fn introduced(link: &mut StdioLink) -> Result<Register, LinkError> {
     link.forget_unsent();
     link.send_text(Handshake::Attach {}.to_text()).await?;
@@ -296,7 +296,7 @@ async fn introduced(link: &mut StdioLink) -> Result<Register, LinkError> {
     }
 }
 
-/// Passes frames on in both directions until one side ends. How long the server asks to stay away is noted in `asked`.
+/// Passes frames on in both directions until one side ends. The server's requested pause is stored in `asked`.
 async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink, asked: &Cell<Duration>) -> Over {
     let (mut to_server, mut from_server) = server.split();
     let (mut to_container, mut from_container) = container.split();
@@ -310,7 +310,7 @@ async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink, asked: &
             if let Err(error) = to_server.feed(frame).await {
                 return Over::Server(error.to_string());
             }
-            // What is there already travels with it.
+            // Frames that are available already are sent with it.
             while let Some(Some(Ok(frame))) = futures_util::FutureExt::now_or_never(from_container.next()) {
                 if let Err(error) = to_server.feed(frame).await {
                     return Over::Server(error.to_string());
@@ -346,13 +346,13 @@ async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink, asked: &
     }
 }
 
-/// The server's last word on this link, if the frame is that.
+/// The server's close of this link, if the frame is one.
 fn close_of(frame: &Bytes) -> Option<Close> {
     let (header, body) = decode(frame).ok()?;
     (header.kind == Kind::Close).then(|| Close::from_frame(&header, &body))
 }
 
-/// The exit code when the server does not want this runner back.
+/// The exit code if the server does not want this runner back.
 fn last_word(code: CloseCode) -> Option<i32> {
     let (code, text) = match code {
         CloseCode::Replaced => (EXIT_REPLACED, "another runner connected with the same token and took over"),

@@ -1,4 +1,4 @@
-//! The effect of a policy on this machine: described, and tried for real.
+//! The effect of a policy on this machine: described, and tested.
 
 mod trials;
 
@@ -20,24 +20,24 @@ pub struct Diagnosis {
     pub profile: Profile,
     /// Which layers hold.
     pub report: LayerReport,
-    /// How much commands may touch.
+    /// The rights of commands to paths.
     pub entries: Vec<Entry>,
     /// Beyond files.
     pub facts: Vec<Fact>,
-    /// The trials from inside.
+    /// The tests from inside.
     pub trials: Vec<Trial>,
 }
 
-/// One line about what commands get.
+/// One line about the commands' environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// The sandbox in question.
+    /// The name of the sandbox.
     pub name: String,
     /// In words.
     pub detail: String,
 }
 
-/// Confines a thread that is thrown away, and reports what held.
+/// Confines a temporary thread, and reports the layers that held.
 ///
 /// # Errors
 /// The workspace cannot be opened, or no thread can be started.
@@ -45,7 +45,7 @@ pub fn probe(policy: &ConfinePolicy, profile: Profile) -> Result<LayerReport, Sp
     Ok(Spawner::start(profile, policy)?.report().clone())
 }
 
-/// Finds out everything, with commands of its own.
+/// Finds out everything by running commands.
 ///
 /// # Errors
 /// As [`probe`].
@@ -84,7 +84,7 @@ fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
 }
 
 impl Diagnosis {
-    /// True if commands are confined, and all that was tried was as promised.
+    /// True if commands are confined, and every test had the promised result.
     pub fn is_good(&self) -> bool {
         self.report.confined() && self.trials.iter().all(|trial| trial.ok)
     }
@@ -136,7 +136,7 @@ impl Diagnosis {
     }
 }
 
-/// The report as lines for a terminal: what holds, what does not, and what to do about it.
+/// The report as lines for a terminal: the layers that hold, those that do not, and what to do about them.
 pub fn render(report: &LayerReport) -> String {
     let mut text = String::new();
     for layer in &report.layers {

@@ -1,4 +1,4 @@
-//! Trying from inside what a policy promises.
+//! Testing a policy's promises from inside.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -45,7 +45,7 @@ const SOCKETS: &[&str] = &[
 /// Prints what `$1` is, if it can be read.
 const READ: &str = "if [ -d \"$1\" ]; then ls -A \"$1\"; else head -c 1 \"$1\"; fi >/dev/null 2>&1 && stat -L -c %d:%i \"$1\"";
 
-/// Prints what `$1` is, if it is there.
+/// Prints what `$1` is, if it exists.
 const FIND: &str = "stat -L -c %d:%i \"$1\" 2>/dev/null";
 
 /// Makes a file and removes it.
@@ -54,19 +54,19 @@ const WRITE: &str = "{ : > \"$1\"; } 2>/dev/null && rm \"$1\"";
 /// Makes a file.
 const MAKE: &str = "{ : > \"$1\"; } 2>/dev/null";
 
-/// Opens a file as one that is changed, and changes nothing.
+/// Opens a file for changing, without changing it.
 const OPEN: &str = "{ : >> \"$1\"; } 2>/dev/null";
 
-/// One thing that was tried.
+/// One test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trial {
     /// The promise.
     pub name: String,
-    /// True if it was so.
+    /// True if it had the promised result.
     pub ok: bool,
 }
 
-/// Tries everything with the commands of a spawner.
+/// Tests everything with the commands of a spawner.
 pub(super) fn try_all(policy: &ConfinePolicy, spawner: &Spawner) -> Vec<Trial> {
     let mut trials = Trials { spawner, done: Vec::new() };
     let own = format!(".sandbridge-doctor-{:016x}", rand::random::<u64>());
@@ -134,7 +134,7 @@ impl Trials<'_> {
         self.done.push(Trial { name: name.to_owned(), ok });
     }
 
-    /// Commands must not find the file that is there outside, if they find any.
+    /// Commands must not find the file that exists outside at this path.
     fn out_of_reach(&mut self, path: &Path, script: &str) {
         let Ok(found) = fs::metadata(path) else { return };
         let identity = format!("{}:{}", found.dev(), found.ino());
@@ -147,7 +147,7 @@ impl Trials<'_> {
         self.run(MAKE, path);
         let is_there = fs::symlink_metadata(path).is_ok();
         if is_there {
-            // Ours, by a name nobody else has.
+            // Created here, with a unique name.
             let _ = fs::remove_file(path);
         }
         let directory = path.parent().unwrap_or(path).display();

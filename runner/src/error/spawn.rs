@@ -22,20 +22,20 @@ pub enum SpawnError {
     /// The working directory cannot be entered: it is missing, no directory, or outside the workspace.
     #[error("working directory: {0}")]
     Directory(pathguard::Error),
-    /// The request itself cannot be carried out by any system.
+    /// The request is invalid on any system.
     #[error("invalid command: {reason}")]
     InvalidRequest {
         /// The reason.
         reason: &'static str,
     },
-    /// Confinement that this machine has could not be set up, so nothing may be started.
+    /// A confinement layer that this machine has could not be set up, so nothing may be started.
     #[error(
         "commands cannot be confined: {0}. No command is started without confinement. Make room (disk, memory), or move the \
          private home \
          (homes/ in the state directory) out of the way; `sandbridge-runner doctor` tries it again"
     )]
     Confinement(io::Error),
-    /// The policy asks for what this machine cannot do, so nothing may be started.
+    /// The policy asks for something that this machine cannot do, so nothing may be started.
     #[error("{0}")]
     Unavailable(io::Error),
     /// The spawner has ended.
@@ -52,7 +52,7 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
-    /// The exit code a shell would report: 127 not found, 126 not executable, 125 for what the sandbox could not do.
+    /// The exit code a shell would report: 127 not found, 126 not executable, 125 for failures of the sandbox.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::NotFound { .. } => 127,

@@ -7,7 +7,7 @@ use crate::explain::{Entry, resolve};
 use crate::limits::STDERR_TAIL_BYTES;
 
 /// Words that programs print for errors that only confinement causes, in small letters: `mount` and `sudo` begin small. A
-/// repository's configuration, and what leads to it, is busy where it cannot be replaced.
+/// repository's configuration, and each directory leading to it, is busy when it cannot be replaced.
 const CERTAIN: [&str; 4] = [
     "operation not permitted",
     "read-only file system",
@@ -15,7 +15,7 @@ const CERTAIN: [&str; 4] = [
     "device or resource busy",
 ];
 
-/// Words that they also print where a file's own mode keeps them out.
+/// Words that they also print when a file's own mode denies access.
 const AMBIGUOUS: &str = "permission denied";
 
 /// The last bytes of a command's standard error.
@@ -30,14 +30,14 @@ impl Tail {
         self.0.extend_from_slice(kept);
     }
 
-    /// True if it has one of these words, which are in small letters.
+    /// True if it contains one of these words, which are in small letters.
     pub(super) fn tells(&self, words: &[&str]) -> bool {
         let small = String::from_utf8_lossy(&self.0).to_ascii_lowercase();
         words.iter().any(|words| small.contains(words))
     }
 
-    /// True if the kernel's words for a denial are in it. `is_open` says of a path, which may be relative, that the sandbox lets
-    /// commands do everything with it: then something else denied it.
+    /// True if it contains the kernel's words for a denial. `is_open` tells if the sandbox allows everything with a path, which
+    /// may be relative: then something else denied it.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
         let text = String::from_utf8_lossy(&self.0);
         text.lines().any(|line| {
@@ -52,7 +52,7 @@ impl Tail {
     }
 }
 
-/// The paths that a line names, as programs write them: in quotes, or right before the words at `at`.
+/// The paths in a line, as programs write them: in quotes, or right before the words at `at`.
 fn named_paths(line: &str, at: usize) -> Vec<&str> {
     let quoted = line.split(['\'', '"', '`', '\u{2018}', '\u{2019}']).skip(1).step_by(2);
     let quoted: Vec<&str> = quoted.filter(|text| !text.is_empty() && !text.contains(": ")).collect();
@@ -64,7 +64,7 @@ fn named_paths(line: &str, at: usize) -> Vec<&str> {
     last.split_whitespace().next_back().filter(|word| !word.is_empty()).into_iter().collect()
 }
 
-/// Paths that commands may use in every way, by the rules that the runner started with.
+/// Paths that commands may use in every way, by the rules at the runner's start.
 #[derive(Debug)]
 pub(crate) struct OpenPlaces {
     entries: Vec<Entry>,
@@ -75,7 +75,7 @@ impl OpenPlaces {
         Self { entries }
     }
 
-    /// True if that is a place where the sandbox denies nothing: it exists, or is named with its directory.
+    /// True if the sandbox denies nothing there: it exists, or is named with its directory.
     pub(super) fn hold(&self, directory: &Path, path: &Path) -> bool {
         let is_named_well = path.components().count() > 1;
         let path = resolve(&normal(&directory.join(path)));
@@ -86,7 +86,7 @@ impl OpenPlaces {
     }
 }
 
-/// Without `.` and `..`, by the text alone.
+/// Without `.` and `..`, lexically.
 fn normal(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut path, component| {
         match component {
@@ -185,7 +185,7 @@ mod tests {
             ("./none", true),
         ] {
             let path = Path::new(path);
-            // A word that is no file may be any word.
+            // A word that is not a file may be any word.
             let expected = open && (path.components().count() > 1 || work.join(path).exists());
             assert_eq!(places.hold(&work, path), expected, "{}", path.display());
         }

@@ -1,4 +1,4 @@
-//! The execs of one runner: what they share, and what is asked of them from outside.
+//! The execs of one runner: their shared state, and operations on them from outside.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -21,27 +21,27 @@ use crate::host::Host;
 use crate::kill;
 use crate::stream::{Connection, StreamHandle};
 
-/// The commands of one runner, and what they share.
+/// The commands of one runner, and their shared state.
 #[derive(Debug)]
 pub(crate) struct Execs {
     pub(crate) host: Rc<Host>,
     pub(super) registry: Registry,
     pub(super) terminals: Terminals,
     pub(super) trees: TreeWatch,
-    /// Called when a command starts, for what watches only while some run.
+    /// Notified when a command starts, for watchers that only work while some run.
     pub(super) command_started: Notify,
     pub(super) scratch: Scratch,
     pub(super) open_places: OpenPlaces,
-    /// Held by every command that started a moment ago.
+    /// Held by every recently started command.
     pub(super) young: Rc<()>,
-    /// True if the server that is connected runs on this machine, as far as its address tells.
+    /// True if the connected server runs on this machine, judging by its address.
     pub(super) is_beside_server: Cell<bool>,
-    /// The link that is served now, for what belongs to no request.
+    /// The current link, for messages without a request.
     connection: RefCell<Option<Rc<Connection>>>,
 }
 
 impl Execs {
-    /// No command yet; output that does not fit into memory is put away below `state_dir`.
+    /// No command yet; output that does not fit into memory is stored below `state_dir`.
     pub(crate) fn new(host: Rc<Host>, open_places: OpenPlaces, state_dir: &Path) -> Rc<Self> {
         Rc::new(Self {
             host,
@@ -57,22 +57,22 @@ impl Execs {
         })
     }
 
-    /// A link is served from now on; messages of the session go there.
+    /// Sets the current link; messages of the session go there.
     pub(crate) fn connected(&self, connection: Rc<Connection>) {
         self.connection.replace(Some(connection));
     }
 
-    /// True if the server that is connected runs on this machine, as far as its address tells.
+    /// Sets if the connected server runs on this machine, judging by its address.
     pub(crate) fn set_beside_server(&self, is_beside: bool) {
         self.is_beside_server.set(is_beside);
     }
 
-    /// Attaches a stream to an exec; gives the stream back where the id is none of an exec.
+    /// Attaches a stream to an exec; returns the stream if no exec has this id.
     pub(crate) fn attach(&self, request: &Attach, stream: StreamHandle) -> Option<StreamHandle> {
         self.registry.attach(request, stream)
     }
 
-    /// A result arrived where it was wanted.
+    /// Handles the acknowledgement of a result.
     pub(crate) fn acknowledge(&self, exec_id: ExecId) {
         self.registry.acknowledge(exec_id);
     }
@@ -85,7 +85,7 @@ impl Execs {
         self.registry.report(request)
     }
 
-    /// The execs that are not forgotten, the newest first.
+    /// The execs that are still remembered, the newest first.
     pub(crate) fn list(&self) -> ExecList {
         ExecList { execs: self.registry.list() }
     }
@@ -93,7 +93,7 @@ impl Execs {
     /// Changes the size of an exec's terminal.
     ///
     /// # Errors
-    /// `no_such_exec` where no exec of that id has one.
+    /// `no_such_exec` if no exec of that id has one.
     pub(crate) fn resize(&self, request: &Resize) -> Result<Done, WireError> {
         self.terminals.resize(request)
     }
@@ -108,27 +108,27 @@ impl Execs {
         Ok(Done {})
     }
 
-    /// How many commands run, or left something behind that does.
+    /// The number of commands that run, or left running processes.
     pub(crate) fn running(&self) -> usize {
         self.registry.running() + self.trees.marks().count()
     }
 
-    /// True if nothing is known to live that a command left behind.
+    /// True if no process left by a command is known to live.
     pub(crate) fn have_no_remains(&self) -> bool {
         self.trees.settle(|exec_id| self.tree_gone(exec_id))
     }
 
-    /// Ends every command that runs, and waits until all are complete.
+    /// Ends every running command, and waits until all are complete.
     pub(crate) async fn end_all(&self) {
         self.registry.end_all().await;
     }
 
-    /// Forgets results that were kept long enough; sooner while an update waits for them.
+    /// Removes results that were kept long enough; sooner while an update waits for them.
     pub(crate) fn forget_old(&self, update_waits: bool) {
         self.registry.forget_old(update_waits);
     }
 
-    /// Waits until processes ended, or a look at what commands left behind is due.
+    /// Waits until processes ended, or a check of leftover processes is due.
     pub(crate) async fn trees_due(&self, child_signals: &mut unix::Signal) {
         tokio::select! {
             () = TreeWatch::child_ended(child_signals) => {}
@@ -136,16 +136,16 @@ impl Execs {
         }
     }
 
-    /// Announces which trees are gone. To be called after processes ended.
+    /// Reports the trees that are gone. Call this after processes ended.
     pub(crate) async fn look_after_trees(&self) {
         if !self.trees.is_empty() {
-            // What is left behind may have outlived the look at its command's end.
+            // Leftover processes may have outlived the check at their command's end.
             self.host.look_after_git();
         }
         self.trees.look(|exec_id| self.tree_gone(exec_id)).await;
     }
 
-    /// The last process of an exec ended.
+    /// Called when the last process of an exec ended.
     fn tree_gone(&self, exec_id: ExecId) {
         self.registry.tree_gone(exec_id);
         if let Some(connection) = &*self.connection.borrow() {

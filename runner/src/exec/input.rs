@@ -1,7 +1,7 @@
 //! From the peer to the command's standard input.
 //!
-//! A terminal has no end that could be closed while it is in use. There the end of the input is typed, as a person does: the
-//! character that means it (Ctrl-D, unless the command chose another), twice after half a line.
+//! A terminal's input cannot be closed while it is in use. There the end of the input is typed, as a person would: with the
+//! character for it (Ctrl-D, unless the command chose another), twice after an incomplete line.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,10 +14,10 @@ use tokio::net::unix::pipe;
 use super::outlet::{self, Outlet};
 use crate::limits::TERMINAL_RETRY_MS;
 
-/// The character that ends the input where the terminal names none.
+/// The character that ends the input if the terminal names none.
 const CONTROL_D: u8 = 0x04;
 
-/// Writes what arrives to the command; what it does not want is discarded, so that the sender is never stuck.
+/// Writes incoming data to the command; data that it does not want is discarded, so that the sender is never stuck.
 #[derive(Debug)]
 pub(super) struct Input {
     pipe: Option<pipe::Sender>,
@@ -34,15 +34,15 @@ struct Line {
 }
 
 impl Input {
-    /// Takes our end of the pipe, or a terminal, which must be non-blocking.
+    /// Takes the runner's end of the pipe, or a terminal, which must be non-blocking.
     pub(super) fn new(pipe: Option<OwnedFd>, is_terminal: bool) -> io::Result<Self> {
         let pipe = pipe.map(pipe::Sender::from_owned_fd_unchecked).transpose()?;
         Ok(Self { pipe, front: None, terminal: is_terminal.then(Line::default) })
     }
 
-    /// Writes what can be written now.
+    /// Writes as much as can be written now.
     pub(super) fn pump(&mut self, outlet: &Outlet) {
-        // What came on a stream that is gone comes again on the next one, as far as it was not taken.
+        // Data from a stream that is gone comes again on the next one, as far as it was not taken.
         self.front.take_if(|front| !outlet.is_current(front.generation));
         while let Some(mut front) = self.front.take().or_else(|| outlet.take_input()) {
             let length = front.bytes.len();
@@ -54,7 +54,7 @@ impl Input {
                     return;
                 }
                 Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => 0,
-                // The command closed its input; the rest is for nobody.
+                // The command closed its input; the rest is discarded.
                 Some(Err(_)) => {
                     self.pipe = None;
                     length
@@ -74,7 +74,7 @@ impl Input {
         }
     }
 
-    /// Waits until more can be written; never, when nothing waits to be.
+    /// Waits until more can be written; forever, if nothing waits to be.
     pub(super) async fn writable(&self) {
         let is_ending = self.terminal.as_ref().is_some_and(|line| !line.end.is_empty());
         match &self.pipe {
@@ -85,7 +85,7 @@ impl Input {
                     () = retry => {}
                 }
             }
-            // An error shows in the write that follows.
+            // The following write reports an error.
             Some(pipe) if self.front.is_some() => drop(pipe.writable().await),
             _ => std::future::pending().await,
         }
@@ -94,7 +94,7 @@ impl Input {
     fn write(&self, bytes: &[u8]) -> Option<io::Result<usize>> {
         let pipe = self.pipe.as_ref()?;
         Some(match pipe.try_write(bytes) {
-            // A terminal that took nothing may take more without an event that says so.
+            // A terminal that accepted nothing may accept more without an event.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.terminal.is_some() => {
                 rustix::io::write(pipe, bytes).map_err(io::Error::from)
             }
@@ -102,7 +102,7 @@ impl Input {
         })
     }
 
-    /// The peer sends no more, and all of it was written.
+    /// The peer sends no more, and everything was written.
     fn end(&mut self) {
         if let (Some(line), Some(pipe)) = (&mut self.terminal, &self.pipe) {
             if line.end.is_empty() {
@@ -118,7 +118,7 @@ impl Input {
     }
 }
 
-/// The characters that end the input: one ends a line that is begun, one more the input itself.
+/// The characters that end the input: one ends a begun line, another one the input itself.
 fn end_characters(terminal: &pipe::Sender, line_is_begun: bool) -> Bytes {
     let modes = rustix::termios::tcgetattr(terminal);
     let end = modes.map_or(CONTROL_D, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);

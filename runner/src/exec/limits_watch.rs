@@ -1,10 +1,10 @@
 //! The limits watch: notices that commands met a limit of all of them together, and ends the tree that is to blame.
 //!
 //! The kernel only refuses: a crowd at its limit would leave no room for the next command. What the kernel counts of a control
-//! group is read from open files; where there is none, processes are counted here. While nothing runs nothing is done.
+//! group is read from open files; without one, processes are counted here. Without running commands it does nothing.
 //!
-//! A bomb of open files may leave the machine without any, and then nothing can be opened to count or to kill it. So what tells
-//! how many there are is held open, what runs is paused before its files are counted, and a few files are held in reserve.
+//! A bomb of open files may leave the machine without any, and then nothing can be opened to count or to kill it. So the file
+//! with their number is held open, commands are paused before their files are counted, and a few files are held in reserve.
 
 mod judge;
 mod machine;
@@ -44,7 +44,7 @@ async fn watch(execs: &Execs) {
     let mut signs = Signs::begin(group::met(), machine::now(&bounds));
     loop {
         if living_trees(execs).is_empty() {
-            // Nothing runs that could take all files.
+            // No command runs that could use up all files.
             reserve.give_back();
             execs.command_started.notified().await;
             signs = Signs::begin(group::met(), machine::now(&bounds));
@@ -56,7 +56,7 @@ async fn watch(execs: &Execs) {
         if signs.ask_for_a_count() && look(execs, &bounds, &mut signs, &mut reserve).await {
             signs = Signs::begin(group::met(), machine::now(&bounds));
         }
-        // Counting many processes takes a while, and a small part of the time.
+        // Counting many processes takes a while, so it gets only a small part of the time.
         pause =
             (begun.elapsed() * LIMITS_LOOK_PART).clamp(least, Duration::from_millis(LIMITS_LOOK_LIMIT_MS));
     }
@@ -68,12 +68,12 @@ fn living_trees(execs: &Execs) -> Vec<Mark> {
     execs.registry.marks().chain(execs.trees.marks()).filter(|mark| seen.insert(*mark)).collect()
 }
 
-/// Counts, and ends a tree that met a limit; says whether one did.
+/// Counts, and ends a tree that met a limit; returns true if one did.
 async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut machine::Reserve) -> bool {
     let mut paused = None;
     let mut usage = None;
     if !signs.crowded && !signs.many_files {
-        // What looks at every process is held up for seconds by a crowd that comes meanwhile.
+        // Code that looks at every process can be held up for seconds by a crowd that appears meanwhile.
         tokio::select! {
             counted = count(execs, bounds, signs) => usage = counted,
             crowded = crowd(bounds, *signs) => *signs = crowded,
@@ -93,7 +93,7 @@ async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut m
         post(move || drop(paused));
         return false;
     };
-    // Before it dies, so that its exec knows why.
+    // Before it dies, so that its exec can report the reason.
     let told = execs.registry.met_limit(mark, limit);
     tracing::warn!("a command was {limit}; reported to its caller: {told}");
     let end = move || {
@@ -109,7 +109,7 @@ async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut m
     true
 }
 
-/// The resources that the trees take; `None` if the thread that counts failed.
+/// The resources used by the trees; `None` if the counting thread failed.
 async fn count(execs: &Execs, bounds: &Bounds, signs: &Signs) -> Option<Vec<Usage>> {
     let (trees, signs) = (living_trees(execs), *signs);
     let counted = Counted {
@@ -123,7 +123,7 @@ async fn count(execs: &Execs, bounds: &Bounds, signs: &Signs) -> Option<Vec<Usag
     blocking(count).await.ok()
 }
 
-/// Looks on, without counting, until there is a crowd.
+/// Watches without counting, until there is a crowd.
 async fn crowd(bounds: &Bounds, mut signs: Signs) -> Signs {
     while !signs.crowded {
         tokio::time::sleep(Duration::from_millis(LIMITS_LOOK_MS)).await;

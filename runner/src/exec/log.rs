@@ -4,8 +4,8 @@
 //!   dropped │ put away in the spool │ in memory
 //!  0 ───────┴start──────────────────┴──────────end
 //! ```
-//! The newest is in memory. What exceeds [`LOG_MEMORY_BYTES`] there, or [`LOG_PIECES`] pieces, is put away; what finds no
-//! room in the spool is dropped from the oldest on, which a reader learns by its offset lying before `start`.
+//! The newest is in memory. Output above [`LOG_MEMORY_BYTES`] there, or [`LOG_PIECES`] pieces, is moved to the spool; if
+//! that is full the oldest is dropped, which a reader notices because its offset is before `start`.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub(super) struct Log {
     pieces: VecDeque<Piece>,
     memory_bytes: usize,
     spool: Spool,
-    /// The block that was read last, which the next read most likely needs again.
+    /// The block that was read last, which the next read probably needs again.
     loaded: Option<(u64, Vec<Piece>)>,
 }
 
@@ -96,7 +96,7 @@ impl Log {
         self.end
     }
 
-    /// Adds what was read next.
+    /// Adds the next bytes.
     pub(super) fn append(&mut self, channel: Channel, bytes: Bytes) {
         let length = bytes.len();
         if length == 0 {
@@ -112,7 +112,7 @@ impl Log {
             _ => false,
         };
         if !gathered {
-            // A copy of a few bytes, so that they do not keep a whole frame alive, and may grow.
+            // A copy of a few bytes, so that they do not keep a whole frame alive, and can grow.
             let small = length <= LOG_GATHERED_BYTES / 4;
             let body = if small { Body::Growing(BytesMut::from(&bytes[..])) } else { Body::Whole(bytes) };
             self.pieces.push_back(Piece { offset: self.end, channel, body });
@@ -124,7 +124,7 @@ impl Log {
         }
     }
 
-    /// Forgets everything before `offset`.
+    /// Drops everything before `offset`.
     pub(super) fn trim_to(&mut self, offset: u64) {
         self.start = self.start.max(offset.min(self.end));
         while self.blocks.front().is_some_and(|block| block.end() <= self.start) {
@@ -144,7 +144,7 @@ impl Log {
         self.trim_to(self.end.saturating_sub(bytes));
     }
 
-    /// Output from `offset` on, of one channel, at most `most` bytes of it; `None` at the end, and before the start.
+    /// Output of one channel from `offset` on, at most `most` bytes; `None` at the end, and before the start.
     pub(super) fn read(&mut self, offset: u64, most: usize) -> Option<(Channel, Bytes)> {
         if offset < self.start || offset >= self.end {
             return None;
@@ -172,7 +172,7 @@ impl Log {
         pieces.get(at).map(|piece| part(piece, offset, most))
     }
 
-    /// Moves the older half of what is in memory to the spool, or drops it.
+    /// Moves the older half of the output in memory to the spool, or drops it.
     fn put_away(&mut self) {
         let mut records = Vec::with_capacity(SPOOL_SLOT_BYTES);
         let pieces_goal = LOG_PIECES / 2;

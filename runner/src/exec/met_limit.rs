@@ -8,11 +8,11 @@ use crate::group;
 /// A limit that a tree was ended for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetLimit {
-    /// So many processes and threads of all commands.
+    /// This many processes and threads of all commands.
     Processes(u32),
-    /// So much memory of all commands.
+    /// This much memory of all commands.
     Memory(Bytes),
-    /// So many open files of all commands.
+    /// This many open files of all commands.
     Files(u32),
 }
 

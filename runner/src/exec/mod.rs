@@ -8,12 +8,12 @@
 //!                                                                       ExecTreeGone when the last one ended,
 //!                                                                       the result is kept until it is acknowledged
 //! ```
-//! No part of this knows a link: output goes to the [`outlet`], where streams attach and leave. What all execs share is in
-//! [`Execs`].
+//! No part of this depends on a link: output goes to the [`outlet`], where streams attach and leave. The shared state of all
+//! execs is in [`Execs`].
 //!
-//! | module | what |
+//! | module | holds |
 //! |---|---|
-//! | `execs` | all of a runner: what they share |
+//! | `execs` | all of a runner, and their shared state |
 //! | `start` | from a request to a process |
 //! | `running` | the task of one exec: waits for everything at once |
 //! | [`outlet`], `reader` | from the output to the attached clients: credit, replay, news |
@@ -23,10 +23,10 @@
 //! | `stop` | TERM, grace, KILL |
 //! | `limits_watch`, `met_limit` | ends a tree that met a limit of all commands together |
 //! | `terminal` | execs with a terminal |
-//! | `registry` | who runs under which exec_id, whose result is kept, which ids were used |
-//! | `tree` | which trees outlived their exec |
-//! | `user` | as whom a command runs |
-//! | `denied`, `shortage` | telling a denial, or what ran out, from a failure |
+//! | `registry` | the exec of each id, the kept results, the used ids |
+//! | `tree` | the trees that outlived their exec |
+//! | `user` | the user that a command runs as |
+//! | `denied`, `shortage` | distinguishing a denial, or a shortage, from a failure |
 
 mod denied;
 mod execs;
@@ -59,7 +59,7 @@ use registry::Start;
 pub(crate) use registry::no_such_exec;
 use start::{not_started, start};
 
-/// Runs a command, and serves the clients that attach to it until its result is forgotten.
+/// Runs a command, and serves the clients that attach to it until its result is removed.
 pub(crate) async fn run(execs: Rc<Execs>, stream: StreamHandle, request: Exec) {
     let request = Rc::new(request);
     let Start::New(outlet) = execs.registry.start(&request, stream) else { return };

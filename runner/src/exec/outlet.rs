@@ -1,13 +1,15 @@
-//! Where a command's output goes: into the [`Log`], and from there to the attached clients.
+//! A command's output on its way: into the [`Log`], and from there to the attached clients.
 //!
-//! An exec knows nothing of links. Streams attach, read from an offset on as their credit allows, and go; the exec goes on.
+//! An exec does not depend on links. Streams attach, read from an offset on as their credit allows, and leave; the exec goes
+//! on.
 //!
 //! ```text
 //!  pipe ─▶ push ─▶ log ─┬─▶ reader (cursor, stream) ─▶ peer        what a reader drained is trimmed,
 //!                       └─▶ reader …                               unless the exec retains its output
 //! ```
-//! - While somebody reads, the pipe is read as far as the reader may be sent to at once: it fills, and the command waits.
-//! - While nobody does, and where the request says `DropOldest`, it is always read, and the oldest is dropped at a bound.
+//! - While there is a reader, the pipe is read only as far as the output can be sent at once: otherwise it fills, and the
+//!   command waits.
+//! - Without a reader, and if the request says `DropOldest`, it is always read, and the oldest is dropped at a bound.
 //! - Bytes go to the log and onto the link as one allocation.
 
 use std::cell::RefCell;
@@ -29,7 +31,7 @@ use super::spool::Budget;
 use crate::limits::{BACKLOG_BYTES, CANCELLED_OUTPUT_MS, REPORT_BYTES, REPORT_HEAD_BYTES, SPOOL_EXEC_BYTES};
 use crate::stream::StreamHandle;
 
-/// The news of an exec, and the streams that get it. Shared by its task and the registry.
+/// The events of an exec, and the streams that get them. Shared by its task and the registry.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     state: RefCell<State>,
@@ -41,7 +43,7 @@ pub(crate) struct Outlet {
 struct State {
     log: Log,
     readers: Vec<Reader>,
-    /// Counts the readers that could give input, so that what one gave is not credited to another.
+    /// Counts the readers that could send input, so that input of one is not credited to another.
     generation: u64,
     retain: bool,
     overflow: Overflow,
@@ -51,7 +53,7 @@ struct State {
     started: Option<ExecStarted>,
     exited: Option<ExecExited>,
     ended: Option<Result<ExecStreamsClosed, WireError>>,
-    /// When a client that cancelled and takes nothing gets no more of the output.
+    /// The time when a client that cancelled and takes nothing gets no more of the output.
     gives_up_at: Option<Instant>,
     input_taken: u64,
     is_cancelled: bool,
@@ -95,18 +97,18 @@ impl Outlet {
         })
     }
 
-    /// The stream of the request itself: from offset 0. To be pumped once before anybody waits.
+    /// Adds the stream of the request itself: from offset 0. Pump it once before anything waits.
     pub(super) fn begin(&self, stream: StreamHandle) {
         self.add(stream, 0, true, false);
     }
 
-    /// That of a repeated request.
+    /// Adds the stream of a repeated request.
     pub(super) fn begin_again(&self, stream: StreamHandle) {
         self.add(stream, 0, true, false);
         self.changed.notify_one();
     }
 
-    /// A stream that goes on with an earlier one.
+    /// Adds a stream that resumes an earlier one.
     pub(super) fn attach(&self, stream: StreamHandle, request: &Attach) {
         let end = self.state.borrow().log.end();
         if request.output && request.offset > end {
@@ -146,12 +148,12 @@ impl Outlet {
         self.state.borrow().room()
     }
 
-    /// Takes output that was read; more than [`Outlet::room`] is taken too, and then may be dropped.
+    /// Takes output that was read; more than [`Outlet::room`] is accepted too, but may be dropped then.
     pub(super) fn push(&self, channel: Channel, bytes: DataBuf) {
         self.state.borrow_mut().push(channel, bytes);
     }
 
-    /// Sends what can be sent, and lets go of readers whose link is gone.
+    /// Sends what can be sent, and drops readers whose link is gone.
     pub(super) fn pump(&self) {
         self.state.borrow_mut().pump();
     }
@@ -176,20 +178,20 @@ impl Outlet {
         state.pump();
     }
 
-    /// True if somebody wants the command ended.
+    /// True if the command is to be ended.
     pub(super) fn is_cancelled(&self) -> bool {
         let mut state = self.state.borrow_mut();
         state.is_cancelled |= state.readers.iter().any(|reader| reader.stream.is_cancelled());
         state.is_cancelled
     }
 
-    /// Lets the command be ended though nobody attached asked for it: the runner stops.
+    /// Makes the command end without a request of a client: the runner stops.
     pub(super) fn cancel(&self) {
         self.state.borrow_mut().is_cancelled = true;
         self.changed.notify_one();
     }
 
-    /// The command is being ended for a limit.
+    /// Records that the command is being ended for a limit.
     pub(super) fn meet_limit(&self, limit: MetLimit) {
         self.state.borrow_mut().met_limit = Some(limit);
         self.changed.notify_one();
@@ -200,7 +202,7 @@ impl Outlet {
         self.state.borrow_mut().met_limit.take()
     }
 
-    /// Since when the exec is there.
+    /// When the exec was created.
     pub(super) fn born(&self) -> Instant {
         self.state.borrow().born
     }
@@ -209,7 +211,7 @@ impl Outlet {
         self.state.borrow().retain
     }
 
-    /// Nobody will ask for the result any more.
+    /// The result will not be requested any more.
     pub(super) fn forget(&self) {
         let mut state = self.state.borrow_mut();
         state.is_forgotten = true;
@@ -217,7 +219,7 @@ impl Outlet {
         self.changed.notify_one();
     }
 
-    /// Serves readers of an exec that is complete, until it is forgotten and they have all.
+    /// Serves readers of a complete exec, until it is removed and they have everything.
     pub(super) async fn serve(&self) {
         loop {
             {
@@ -259,7 +261,7 @@ impl Outlet {
         }
     }
 
-    /// Notes input that went to the command, or that it does not want.
+    /// Records input that went to the command, or that it does not want.
     pub(super) fn input_taken(&self, generation: u64, bytes: usize) {
         let mut state = self.state.borrow_mut();
         if generation == state.generation {
@@ -350,15 +352,15 @@ impl State {
             let left = SPOOL_EXEC_BYTES.saturating_sub(self.log.end() - furthest_behind);
             return usize::try_from(left).unwrap_or(usize::MAX).min(MAX_DATA_BYTES);
         }
-        // One reader: what it cannot be sent at once stays in the pipe.
+        // With one reader, output that cannot be sent at once stays in the pipe.
         let reader = self.output_readers().find(|reader| reader.cursor == self.log.end());
         reader.map_or(0, |reader| reader.stream.writable().min(MAX_DATA_BYTES))
     }
 
-    /// How much the log may hold now.
+    /// The most that the log may hold now.
     fn log_limit(&self) -> u64 {
         match self.output_readers().map(|reader| reader.replay_end).max() {
-            // A client that attached gets what had gathered till then; from there on it is a backlog.
+            // A client that attached gets the output gathered until then; later output is a backlog.
             Some(replay_end) if self.overflow == Overflow::DropOldest && !self.retain => {
                 replay_end.saturating_sub(self.log.start())
                     + BACKLOG_BYTES as u64
@@ -401,7 +403,7 @@ impl State {
         self.readers = readers;
     }
 
-    /// Gives a reader what it can be given now; `false` when it has all.
+    /// Gives a reader as much as possible now; `false` when it has everything.
     fn serve(&mut self, reader: &mut Reader) -> bool {
         if let Some(started) = &self.started
             && !std::mem::replace(&mut reader.told_started, true)
@@ -410,7 +412,7 @@ impl State {
         }
         if reader.wants_output {
             reader.note_drained();
-            // An offset says what the peer has seen, its credit what it has for good.
+            // An offset tells what the peer has seen, its credit what it has for good.
             if !self.retain && reader.has_drained {
                 self.log.trim_to(reader.drained);
             }

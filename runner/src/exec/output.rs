@@ -24,7 +24,7 @@ impl Scratch {
         self.0.take().unwrap_or_else(|| DataBuf::with_capacity(MAX_DATA_BYTES))
     }
 
-    /// Data that was read into a buffer.
+    /// Cuts data that was read out of a buffer.
     fn cut(&self, buffer: DataBuf) -> DataBuf {
         if buffer.len() >= HAND_OVER_BYTES {
             return buffer;
@@ -43,7 +43,7 @@ impl Scratch {
 /// The state that the outputs of one exec share.
 #[derive(Debug)]
 pub(super) struct Account {
-    /// How much more may be sent at all.
+    /// How much more may be sent in total.
     pub(super) allowance: Option<u64>,
     /// Bytes that were not sent for that reason.
     pub(super) dropped_bytes: u64,
@@ -60,7 +60,7 @@ impl Account {
 pub(super) struct Turn {
     /// Bytes were read from the pipe.
     pub(super) moved: bool,
-    /// There may be something to read, and no room for it.
+    /// There may be data to read, but no room for it.
     pub(super) blocked: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Takes our end of the pipe, which must be non-blocking.
+    /// Takes the runner's end of the pipe, which must be non-blocking.
     pub(super) fn new(pipe: OwnedFd, channel: Channel, keep_tail: bool) -> io::Result<Self> {
         Ok(Self {
             channel,
@@ -87,49 +87,49 @@ impl Output {
         })
     }
 
-    /// The command's output, as far as it was read.
+    /// The length of the command's output, as far as it was read.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// True if somebody may still write.
+    /// True if it may still have a writer.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }
 
-    /// True if the pipe holds something that was not read yet.
+    /// True if the pipe holds unread data.
     pub(super) fn holds_something(&self) -> bool {
         let waiting = self.pipe.as_ref().map(rustix::io::ioctl_fionread);
         waiting.is_some_and(|bytes| bytes.is_ok_and(|bytes| bytes > 0))
     }
 
-    /// True if the end of the output tells a denial.
+    /// True if the end of the output indicates a denial.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
         self.tail.as_ref().is_some_and(|tail| tail.tells_a_denial(is_open))
     }
 
-    /// The end of what was written, where it is kept.
+    /// The end of the output, if it is kept.
     pub(super) fn tail(&self) -> Option<&Tail> {
         self.tail.as_ref()
     }
 
-    /// True if reading makes sense: the pipe is open, and what comes out of it can go somewhere.
+    /// True if reading makes sense: the pipe is open, and its data can be stored.
     pub(super) fn may_read(&self, outlet: &Outlet, account: &Account) -> bool {
         self.is_open() && room(outlet, account) > 0
     }
 
-    /// Waits until there is something to read; never, when the pipe has ended.
+    /// Waits until there is data to read; forever, if the pipe has ended.
     pub(super) async fn readable(&self) {
         match &self.pipe {
-            // An error shows in the read that follows.
+            // The following read reports an error.
             Some(pipe) => drop(pipe.readable().await),
             None => std::future::pending().await,
         }
     }
 
-    /// The command ended: reads all that it left, room or not. A pipe holds no more than its own size.
+    /// The command ended: reads all remaining data, regardless of room. A pipe holds no more than its own size.
     pub(super) fn command_ended(&mut self, outlet: &Outlet, account: &mut Account) {
-        // The kernel knows about the pipe what its event may not have reported yet.
+        // The kernel may have data in the pipe that its event has not reported yet.
         let mut left = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0);
         while left > 0 {
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(MAX_DATA_BYTES);
@@ -137,19 +137,19 @@ impl Output {
             left = left.saturating_sub(buffer.len() as u64);
             self.deliver(buffer, outlet, account);
         }
-        // After it the output ends, most often.
+        // After that the output usually ends.
         if let Some(buffer) = self.read_untold(1) {
             self.deliver(buffer, outlet, account);
         }
     }
 
-    /// Adds what the runner has to say to what the command wrote.
+    /// Adds a text of the runner to the command's output.
     pub(super) fn add(&mut self, text: &str, outlet: &Outlet, account: &mut Account) {
         self.written_bytes += text.len() as u64;
         self.deliver(DataBuf::copy_from(text.as_bytes()), outlet, account);
     }
 
-    /// Moves what can be moved now, in fairness to others not without end.
+    /// Moves what can be moved now, bounded for fairness to others.
     pub(super) fn pump(&mut self, outlet: &Outlet, account: &mut Account, scratch: &Scratch) -> Turn {
         let mut turn = Turn::default();
         for _ in 0..READS_PER_TURN {
@@ -175,7 +175,7 @@ impl Output {
         turn
     }
 
-    /// Reads and forgets until every writer is gone, so that none is hurt by a closed pipe.
+    /// Reads and discards until every writer is gone, so that none is affected by a closed pipe.
     pub(super) async fn discard(&mut self, scratch: &Scratch) {
         while self.pipe.is_some() {
             self.readable().await;
@@ -188,12 +188,12 @@ impl Output {
         }
     }
 
-    /// Reads once into an empty buffer, at most `room` bytes; `false` when there is nothing now, or nothing any more.
+    /// Reads once into an empty buffer, at most `room` bytes; `false` if there is nothing now, or nothing any more.
     fn read(&mut self, buffer: &mut DataBuf, room: usize) -> bool {
         self.read_by(|pipe| pipe.try_read_buf(&mut buffer.unfilled(room))).is_some()
     }
 
-    /// The same without waiting for what the reactor tells.
+    /// The same without waiting for the reactor.
     fn read_untold(&mut self, room: usize) -> Option<DataBuf> {
         let mut buffer = DataBuf::zeroed(room);
         let length = self.read_by(|pipe| Ok(rustix::io::read(pipe, buffer.as_mut_slice())?))?;
@@ -219,10 +219,10 @@ impl Output {
         }
     }
 
-    /// Lets the command write ahead, once it is seen to write a lot: less changing between it and us for each megabyte.
+    /// Lets the command write ahead once it is found to write a lot: that means fewer context switches per megabyte.
     fn grow(&mut self) {
         if let Some(pipe) = self.pipe.as_ref().filter(|_| !std::mem::replace(&mut self.is_grown, true)) {
-            // A terminal is no pipe, and a user may have too many large ones: then it stays as it is.
+            // A terminal is not a pipe, and a user may have too many large ones: then it stays as it is.
             let _ = rustix::pipe::fcntl_setpipe_size(pipe, BULK_PIPE_BYTES);
         }
     }

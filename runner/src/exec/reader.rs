@@ -1,4 +1,4 @@
-//! One attached stream: how far it was sent, how far its peer drained.
+//! One attached stream: how far it was sent, and how far its peer drained it.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub(super) struct Reader {
     /// Gaps that were sent and that `drained` has not passed yet: offset and length.
     gaps: VecDeque<(u64, u64)>,
     pub(super) gap_bytes: u64,
-    /// Where the output ended when it attached: up to there it may be behind.
+    /// The end of the output when it attached: up to there it may be behind.
     pub(super) replay_end: u64,
     pub(super) told_started: bool,
     pub(super) told_exited: bool,
@@ -30,7 +30,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// A stream that has everything before `offset`; `replay_end` is where the output ends now.
+    /// A stream that already has everything before `offset`; `replay_end` is the current end of the output.
     pub(super) fn new(stream: StreamHandle, offset: u64, wants_output: bool, replay_end: u64) -> Self {
         Self {
             stream,
@@ -52,7 +52,7 @@ impl Reader {
         self.stream.finish(Err::<ExecStreamsClosed, _>(detached));
     }
 
-    /// True if the peer wanted no more, and got that confirmed.
+    /// True if the peer wanted no more, and got the confirmation.
     pub(super) fn leaves(&self) -> bool {
         if self.stream.has_left() {
             self.detach("left, as asked for");
@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// Tells that what lies between here and `offset` will not come.
+    /// Reports that output up to `offset` will not come.
     pub(super) fn skip_to(&mut self, offset: u64) {
         let dropped = offset - self.cursor;
         self.stream.gap(Channel::Main, dropped);
@@ -86,7 +86,7 @@ impl Reader {
         self.cursor = offset;
     }
 
-    /// Moves the mark of what the peer has for good; credit counts data, offsets count gaps too.
+    /// Moves the mark of what the peer has for good; credit counts data, offsets also count gaps.
     pub(super) fn note_drained(&mut self) {
         let mut drained = self.stream.take_drained();
         self.has_drained |= drained > 0;

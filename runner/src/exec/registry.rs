@@ -1,4 +1,4 @@
-//! Which execs there are, which results are kept, and which ids were used before.
+//! The existing execs, the kept results, and the ids that were used before.
 //!
 //! ```text
 //!  start ─▶ known: runs, then its result is kept ──ACK, or time──▶ tombstone ──100,000 others, or 24 h──▶ unknown
@@ -24,7 +24,7 @@ use crate::limits::{
 };
 use crate::stream::StreamHandle;
 
-/// The execs of this runner's life.
+/// The execs of this process.
 #[derive(Debug)]
 pub(crate) struct Registry {
     known: RefCell<HashMap<ExecId, Known>>,
@@ -38,7 +38,7 @@ pub(crate) struct Registry {
 struct Known {
     request: Rc<Exec>,
     outlet: Rc<Outlet>,
-    /// While some process of it lives.
+    /// Present while a process of it lives.
     mark: Option<Mark>,
     completed: Option<Instant>,
 }
@@ -47,7 +47,7 @@ struct Known {
 pub(super) enum Start {
     /// It is new: run it.
     New(Rc<Outlet>),
-    /// It was made before; the stream was attached, or got the reason why not.
+    /// It was requested before; the stream was attached, or got the reason why not.
     Known,
 }
 
@@ -57,7 +57,7 @@ impl Registry {
         Self { known: RefCell::default(), tombstones: RefCell::default(), budget, completion: Notify::new() }
     }
 
-    /// Takes in a start. The same one again attaches.
+    /// Accepts a start. A repeated one attaches.
     pub(super) fn start(&self, request: &Rc<Exec>, stream: StreamHandle) -> Start {
         let exec_id = request.exec_id;
         let refuse = |kind, text| {
@@ -85,7 +85,7 @@ impl Registry {
         Start::New(outlet)
     }
 
-    /// Attaches a stream to an exec; gives the stream back where the id is none of an exec.
+    /// Attaches a stream to an exec; returns the stream if no exec has this id.
     pub(crate) fn attach(&self, request: &Attach, stream: StreamHandle) -> Option<StreamHandle> {
         match self.known.borrow().get(&request.id) {
             Some(known) => {
@@ -123,7 +123,7 @@ impl Registry {
         self.completion.notify_waiters();
     }
 
-    /// Ends every command that runs, and waits until all are complete.
+    /// Ends every running command, and waits until all are complete.
     pub(crate) async fn end_all(&self) {
         let running = || self.known.borrow().values().any(|known| known.completed.is_none());
         for known in self.known.borrow().values().filter(|known| known.completed.is_none()) {
@@ -134,7 +134,7 @@ impl Registry {
         }
     }
 
-    /// The result arrived: it is forgotten. An exec that is not complete has none to forget.
+    /// The result was acknowledged: it is removed. An incomplete exec has none.
     pub(crate) fn acknowledge(&self, exec_id: ExecId) {
         let mut known = self.known.borrow_mut();
         if known.get(&exec_id).is_some_and(|known| known.completed.is_some())
@@ -145,7 +145,7 @@ impl Registry {
         }
     }
 
-    /// Forgets results that were kept long enough; sooner while an update waits for them.
+    /// Removes results that were kept long enough; sooner while an update waits for them.
     pub(crate) fn forget_old(&self, update_waits: bool) {
         let kept = |known: &Known| match known.outlet.is_retained() {
             true if update_waits => UPDATE_RESULTS_KEPT_MS,
@@ -164,7 +164,7 @@ impl Registry {
         self.tombstones.borrow_mut().forget_old();
     }
 
-    /// How many execs are not complete.
+    /// The number of incomplete execs.
     pub(crate) fn running(&self) -> usize {
         self.known.borrow().values().filter(|known| known.completed.is_none()).count()
     }
@@ -174,13 +174,13 @@ impl Registry {
         self.known.borrow().get(&exec_id)?.mark
     }
 
-    /// The trees of execs that are not forgotten and not gone.
+    /// The trees of execs that are still remembered and not gone.
     pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
         let marks: Vec<Mark> = self.known.borrow().values().filter_map(|known| known.mark).collect();
         marks.into_iter()
     }
 
-    /// A tree is ended for a limit; whether an exec that is not complete will tell of it.
+    /// A tree is ended for a limit; returns true if an incomplete exec will report it.
     pub(super) fn met_limit(&self, mark: Mark, limit: MetLimit) -> bool {
         let known = self.known.borrow();
         let exec = known.values().find(|known| known.mark == Some(mark) && known.completed.is_none());
@@ -197,7 +197,7 @@ impl Registry {
         Ok(known.outlet.report(request.head_bytes, request.tail_bytes))
     }
 
-    /// The execs that are not forgotten, the newest first.
+    /// The execs that are still remembered, the newest first.
     pub(crate) fn list(&self) -> Vec<ExecEntry> {
         let mut execs: Vec<_> = self
             .known
@@ -216,12 +216,12 @@ pub(crate) fn no_such_exec(exec_id: ExecId) -> WireError {
     WireError::new(ErrorKind::NoSuchExec, format!("this runner has no exec {exec_id}"))
 }
 
-/// Ids whose results are forgotten.
+/// Ids whose results were removed.
 #[derive(Debug, Default)]
 struct Tombstones {
     ids: HashSet<ExecId>,
     order: VecDeque<(Instant, ExecId)>,
-    /// Ids that were made before this may have been forgotten.
+    /// Ids from before this time may have been removed.
     forgotten_until: Cell<Option<Instant>>,
 }
 
@@ -252,7 +252,7 @@ impl Tombstones {
     fn may_hold(&self, exec_id: ExecId, age_ms: u64) -> bool {
         self.ids.contains(&exec_id)
             || self.forgotten_until.get().is_some_and(|until| {
-                // Made before the runner's clock began counts as made at its beginning.
+                // An id from before the runner's clock began counts as from its beginning.
                 Instant::now().checked_sub(Duration::from_millis(age_ms)).is_none_or(|made| made <= until)
             })
     }

@@ -47,22 +47,22 @@ pub(super) struct Running {
     account: Account,
     stop: Stop,
     confined: bool,
-    /// Where it runs, unless under a profile narrower than the runner's.
+    /// The directory it runs in, unless under a profile narrower than the runner's.
     directory: Option<PathBuf>,
     /// The kernel's counts when this one started.
     met: Met,
     /// The limit it is ended for.
     met_limit: Option<MetLimit>,
-    /// A line about what it ran out of, as seen when it failed; the last line of its output.
+    /// A line about the shortage seen when it failed; the last line of its output.
     shortage: Option<String>,
     started: Instant,
-    /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
+    /// When a running command no longer counts as short; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
-    /// Makes it one of the young ones until then: where many start at once each takes longer to be a short one.
+    /// Counts it as young until then: if many start at once, each takes longer to count as short.
     young: Option<Rc<()>>,
-    /// True once the news of the start was sent.
+    /// True once the start was reported.
     is_announced: bool,
-    /// When the workspace's repositories are looked after next.
+    /// When the workspace's repositories are checked next.
     git_due: Instant,
     /// When the time limit is over.
     due: Option<Instant>,
@@ -72,7 +72,7 @@ pub(super) struct Running {
 /// The time between the command's end and the exec's completion.
 struct Drain {
     ended: Instant,
-    /// When something last came, or could not be sent.
+    /// When data last came, or could not be sent.
     stirred: Instant,
     /// Since when there is no credit.
     blocked: Option<Instant>,
@@ -127,16 +127,16 @@ impl Running {
         })
     }
 
-    /// Runs the exec to its end, and what it left behind too.
+    /// Runs the exec, and the processes it left, to their end.
     ///
     /// # Errors
-    /// Its program never ran; no news was sent.
+    /// Its program never ran; nothing was reported.
     pub(super) async fn run(mut self) -> io::Result<()> {
         self.pump();
         let mut has_ended = self.wait().await;
         loop {
             if has_ended && let Some(failure) = self.child.start_failure() {
-                // Its status says the same, and is nobody's; one that is not there yet goes with the orphans'.
+                // Its status is the same, and is not needed; a missing one is reaped with the orphans.
                 let _ = self.child.try_wait();
                 return Err(failure);
             }
@@ -160,16 +160,16 @@ impl Running {
         Ok(())
     }
 
-    /// Tells of the start. Most commands have something to say, or end, within a moment: the news then costs no frame
-    /// and no wake-up of its own.
+    /// Reports the start. Most commands write something, or end, within a moment: the report then costs no separate frame
+    /// and no wake-up.
     fn announce(&mut self, has_ended: bool) {
         let mut is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
-        // No news is sent of a command that may yet turn out not to run.
+        // Nothing is reported for a command that may still turn out not to run.
         if is_settled
             && !has_ended
             && let Some(again) = self.child.look_after_start()
         {
-            // Most often it is only late by a little.
+            // Usually it is only a little late.
             self.settled_at = Some(Instant::now() + again.min(self.started.elapsed()));
             is_settled = false;
         }
@@ -178,15 +178,15 @@ impl Running {
             self.young = None;
         }
         let mut outputs = std::iter::once(&self.stdout).chain(&self.stderr);
-        // A pipe that only ended tells nothing: most often its command is about to. What is in one later is not read before
-        // the reactor, which runs on this thread, has reported it.
+        // A pipe that only ended does not matter: usually its command is about to end. Later data is not read before the
+        // reactor, which runs on this thread, has reported it.
         if !self.is_announced && (is_settled || has_ended || outputs.any(Output::holds_something)) {
             self.is_announced = true;
             self.outlet.tell_started(ExecStarted { pid: self.child.pid() });
         }
     }
 
-    /// Moves what can be moved without waiting, and notes the causes to end the command.
+    /// Moves what can be moved without waiting, and records causes to end the command.
     fn pump(&mut self) {
         let now = Instant::now();
         self.outlet.pump();
@@ -211,7 +211,7 @@ impl Running {
         }
     }
 
-    /// Waits for the next thing to do; `true` when the command has ended.
+    /// Waits for the next action; `true` when the command has ended.
     async fn wait(&mut self) -> bool {
         let due = self.next_due();
         let timer = async {
@@ -251,12 +251,12 @@ impl Running {
             return git_due.into_iter().chain(self.due.filter(|_| self.stop.cause().is_none())).min();
         };
         let silent_at = drain.blocked.is_none().then(|| drain.silent_at());
-        // What is past has been acted on, or waits for something else.
+        // A time in the past has been acted on, or waits for something else.
         let now = Instant::now();
         [silent_at, Some(drain.over_at())].into_iter().flatten().filter(|due| *due > now).min()
     }
 
-    /// The command's process ended: tells how, after what it wrote last.
+    /// The command's process ended: reports how, after its last output.
     fn take_exit(&mut self) -> io::Result<()> {
         let child = &mut self.child;
         let waited = self.end.try_io(|| child.try_wait()?.ok_or_else(|| io::ErrorKind::WouldBlock.into()));
@@ -295,7 +295,7 @@ impl Running {
         Ok(())
     }
 
-    /// Looks after the workspace's repositories, and tells in the command's output what had to be done.
+    /// Checks the workspace's repositories, and reports repairs in the command's output.
     fn look_after_git(&mut self) {
         self.git_due = Instant::now() + Duration::from_millis(GIT_LOOK_MS);
         for told in self.execs.host.look_after_git() {
@@ -309,11 +309,11 @@ impl Running {
         self.directory.as_ref().is_some_and(|directory| self.execs.open_places.hold(directory, path))
     }
 
-    /// A line about what a command that failed ran out of, by what it wrote until now.
+    /// A line about the shortage that made a command fail, based on its output so far.
     fn find_shortage(&self, exit: Exit) -> Option<String> {
         let was_refused = group::met().refused > self.met.refused;
         if self.stop.cause().is_some() {
-            // A crowd may have ended by itself, and what waited for it ran out of time.
+            // A crowd may have ended by itself, and the command waiting for it ran out of time.
             return if was_refused { shortage::processes() } else { None };
         }
         if self.ran_out_of_memory(exit) {
@@ -323,13 +323,13 @@ impl Running {
         shortage::note(told.tail(), was_refused, self.execs.host.workspace())
     }
 
-    /// True if the command, or a program that its shell waited for, was killed for want of memory.
+    /// True if the command, or a program that its shell waited for, was killed for lack of memory.
     fn ran_out_of_memory(&self, exit: Exit) -> bool {
         let was_killed = matches!(exit, Exit::Signal(libc::SIGKILL) | Exit::Code(KILLED_IN_SHELL));
         was_killed && group::met().kills > self.met.kills
     }
 
-    /// True if nothing of what the command wrote can still come.
+    /// True if no more of the command's own output can come.
     fn is_complete(&self) -> bool {
         let Some(drain) = &self.drain else { return false };
         if self.stop.is_under_way() {
@@ -340,19 +340,19 @@ impl Running {
         over || !std::iter::once(&self.stdout).chain(&self.stderr).any(Output::is_open)
     }
 
-    /// Completes the exec, then looks after what it left behind and the clients that attach for its result.
+    /// Completes the exec, then handles the processes it left and the clients that attach for its result.
     async fn finish(mut self) {
         let met_limit = self.outlet.take_met_limit().or(self.met_limit);
         let met_limit = met_limit.map(|limit| format!("sandbridge: {limit}\n"));
         if let Some(note) = met_limit.or(self.shortage.take()) {
-            // The last line: what the command left behind may write hundreds about forks that failed.
+            // The last line: leftover processes may write hundreds about failed forks.
             let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
             output.add(&note, &self.outlet, &mut self.account);
         }
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
         if !self.stdout.is_open() {
-            // Nobody has it open any more: it is gone before the answer says so.
+            // It is closed everywhere: it is gone before the answer reports it.
             self.terminal = None;
         }
         self.execs.registry.completed(self.exec_id);
@@ -362,7 +362,7 @@ impl Running {
             dropped_bytes: self.account.dropped_bytes,
             still_open: self.stdout.is_open() || stderr_open,
         }));
-        // The answer goes out before this side tidies up.
+        // The answer is sent before this side cleans up.
         tokio::task::yield_now().await;
         drop(self.input);
         self.execs.trees.add(Tree { exec_id: self.exec_id, mark: self.child.mark() });
@@ -394,7 +394,7 @@ impl Drain {
         self.stirred + Duration::from_millis(DRAIN_IDLE_MS)
     }
 
-    /// When even a talkative descendant is waited for no longer.
+    /// When even a talkative descendant is no longer waited for.
     fn over_at(&self) -> Instant {
         self.ended + Duration::from_millis(DRAIN_LIMIT_MS)
     }

@@ -1,4 +1,4 @@
-//! The reason why a command failed for want of something: the kernel's own words name neither the limit nor who set it.
+//! The reason why a command failed because of a shortage: the kernel's own message names neither the limit nor its owner.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use crate::bounds::LimitsBy;
 use crate::group;
 use crate::space::Space;
 
-/// Words that programs print where a file system is full, in small letters.
+/// Words that programs print when a file system is full, in small letters.
 const FULL: &[&str] = &["no space left on device", "disk quota exceeded"];
 
-/// Words that they print where no process or thread was started.
+/// Words that they print when no process or thread was started.
 const REFUSED: &[&str] = &[
     "cannot fork",
     "can't fork",
@@ -21,14 +21,14 @@ const REFUSED: &[&str] = &[
     "unable to create native thread",
 ];
 
-/// Words that they print where a process may open no more files.
+/// Words that they print when a process may open no more files.
 const TOO_MANY_FILES: &[&str] = &["too many open files"];
 
 /// The commands' own temporary file systems.
 const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 
-/// A line about what ran out, for a command that failed; `was_refused` says whether the kernel counted processes that it did
-/// not start.
+/// A line about the shortage, for a failed command; `was_refused` is true if the kernel counted processes that it did not
+/// start.
 pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> Option<String> {
     let tells = |words: &[&str]| tail.is_some_and(|tail| tail.tells(words));
     if was_refused || !group::counts_refused() && tells(REFUSED) {
@@ -42,7 +42,7 @@ pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> 
     })
 }
 
-/// The line for a command that was killed for want of memory: a signal alone does not say why.
+/// The line for a command that was killed for lack of memory: a signal alone does not explain it.
 pub(super) fn memory() -> String {
     let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
     format!(

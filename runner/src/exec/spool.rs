@@ -1,4 +1,4 @@
-//! Where output waits that memory is too dear for: one unlinked file per exec, in slots of one size.
+//! Output that does not fit into memory: one unlinked file per exec, in slots of one size.
 //!
 //! A freed slot is used again, so a file never outgrows what its exec may keep; all files together share a [`Budget`].
 //! Reading and writing go through the page cache and are done where they are asked for.
@@ -35,12 +35,12 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// Nothing is used yet, of `limit_bytes`; `make_file` is called when an exec has something to put away.
+    /// Nothing is used yet, of `limit_bytes`; `make_file` is called when an exec first needs to store output.
     pub(crate) fn new(limit_bytes: u64, make_file: Box<MakeFile>) -> Rc<Self> {
         Rc::new(Self { used_slots: Cell::new(0), limit_bytes, make_file, spare: RefCell::default() })
     }
 
-    /// Room for a runner's output, in files without a name in the state directory, which its own thread cannot see.
+    /// A budget for a runner's output, in files without a name in the state directory, which its own thread cannot see.
     pub(crate) fn of_runner(state_dir: &Path) -> Rc<Self> {
         let directory = state_dir.to_owned();
         let make_file = move || {
@@ -71,12 +71,12 @@ impl Budget {
 pub(super) struct Spool {
     file: Option<File>,
     free: Vec<u32>,
-    /// Slots the file has, free ones included.
+    /// The number of slots in the file, including free ones.
     slots: u32,
     budget: Rc<Budget>,
 }
 
-/// Where a block lies.
+/// The place of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     number: u32,
@@ -89,7 +89,7 @@ impl Spool {
         Self { file: None, free: Vec::new(), slots: 0, budget }
     }
 
-    /// Puts away at most one slot's bytes; `None` where there is no room, or no file can be had.
+    /// Stores at most one slot's bytes; `None` if there is no room, or no file can be created.
     pub(super) fn write(&mut self, block: &[u8]) -> Option<Slot> {
         debug_assert!(block.len() <= SPOOL_SLOT_BYTES);
         let used = u64::from(self.slots) - self.free.len() as u64;
@@ -115,7 +115,7 @@ impl Spool {
         }
     }
 
-    /// The part of the output that was put away.
+    /// A stored part of the output.
     pub(super) fn read(&self, slot: &Slot) -> io::Result<Vec<u8>> {
         let mut block = vec![0; slot.length];
         let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
@@ -123,7 +123,7 @@ impl Spool {
         Ok(block)
     }
 
-    /// Gives a slot free for others.
+    /// Frees a slot for others.
     pub(super) fn free(&mut self, slot: &Slot) {
         self.free.push(slot.number);
         self.budget.give_back(1);

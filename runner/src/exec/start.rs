@@ -1,4 +1,4 @@
-//! From a request to a command's process, or to the reason why there is none.
+//! From a request to a command's process, or to the error.
 
 use std::rc::Rc;
 
@@ -28,8 +28,8 @@ pub(super) async fn start(
     let policy = execs.host.policy_of(user);
     let order = spawn_request(policy, request)?;
     if execs.is_beside_server.get() && Rc::strong_count(&execs.young) == 1 {
-        // The server may have been cut short by the wake-up that its request was, and wait for this processor: seeing that,
-        // the kernel has the command begin on another one, which sleeps and has nothing of it in its caches.
+        // The server's request may have woken this thread on the server's own processor, for which the server now waits: in
+        // that case the kernel starts the command on another one, which is asleep and has cold caches.
         std::thread::yield_now();
     }
     let spawned = match &request.pty {
@@ -61,7 +61,7 @@ pub(super) fn not_started(execs: &Execs, request: &Exec, failure: std::io::Error
     }
 }
 
-/// The profile to run under: the runner's, or the narrower one that was asked for.
+/// The profile to run under: the runner's, or the requested narrower one.
 fn profile(host: &Host, request: &Exec) -> Result<Profile, WireError> {
     let wire = |profile| match profile {
         Profile::ReadOnly => proto::request::Profile::ReadOnly,
@@ -91,7 +91,7 @@ fn spawn_request(policy: &ConfinePolicy, request: &Exec) -> Result<SpawnRequest,
         Command::Argv(argv) => argv.clone(),
         Command::Shell(line) => vec![policy.shell.as_bytes().to_vec(), b"-c".to_vec(), line.clone()],
     };
-    // First, so that a variable of the request replaces it.
+    // Added first, so that a variable of the request replaces it.
     let kind = request.pty.as_ref().map(terminal::variable).transpose()?.flatten();
     Ok(SpawnRequest {
         argv,

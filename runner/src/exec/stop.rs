@@ -20,19 +20,19 @@ pub(super) enum Cause {
     Cancelled,
 }
 
-/// The end of a command: its cause, if it is being ended, and how far it is.
+/// The end of a command: its cause, if it is being ended, and its progress.
 pub(super) struct Stop {
     signals: &'static [i32],
     cause: Option<Cause>,
     work: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
-/// The signals that ask a command to end. Stopped jobs hear it only once they go on.
+/// The signals that ask a command to end. Stopped jobs receive them only once they continue.
 const SIGNALS: &[i32] = &[libc::SIGTERM];
 const TERMINAL_SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGTERM, libc::SIGCONT];
 
 impl Stop {
-    /// Nothing is being ended yet; `in_terminal` says where the command runs.
+    /// Nothing is being ended yet; `in_terminal` is true if the command runs in a terminal.
     pub(super) fn new(in_terminal: bool) -> Self {
         Self { signals: if in_terminal { TERMINAL_SIGNALS } else { SIGNALS }, cause: None, work: None }
     }
@@ -54,7 +54,7 @@ impl Stop {
         self.work.is_some()
     }
 
-    /// Goes on with it; returns when the tree is gone. Never, when nothing is being ended.
+    /// Continues with it; returns when the tree is gone. Waits forever if nothing is being ended.
     pub(super) async fn progress(&mut self) {
         match &mut self.work {
             Some(work) => work.await,

@@ -1,4 +1,4 @@
-//! Execs with a terminal: how they start, and how their terminal is resized.
+//! Execs with a terminal: their start, and resizing the terminal.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::spawn::{SpawnError, SpawnRequest, Spawned, Terminal, TerminalSize, st
 pub(crate) struct Terminals(RefCell<HashMap<ExecId, Weak<Terminal>>>);
 
 impl Terminals {
-    /// Takes note of an exec's terminal, for as long as somebody holds it.
+    /// Records an exec's terminal, as long as it is held elsewhere.
     pub(super) fn add(&self, exec_id: ExecId, terminal: &Rc<Terminal>) {
         let mut terminals = self.0.borrow_mut();
         terminals.retain(|_, terminal| terminal.strong_count() > 0);
@@ -29,7 +29,7 @@ impl Terminals {
     /// Changes the size of an exec's terminal; the programs in it get a signal.
     ///
     /// # Errors
-    /// `no_such_exec` where no exec of that id has one.
+    /// `no_such_exec` if no exec of that id has one.
     pub(crate) fn resize(&self, request: &Resize) -> Result<Done, WireError> {
         let exec_id = request.exec_id;
         let terminal = self.0.borrow().get(&exec_id).and_then(Weak::upgrade).ok_or_else(|| {
@@ -44,10 +44,10 @@ impl Terminals {
 /// Name and value.
 type Variable = (Vec<u8>, Vec<u8>);
 
-/// The variable that names a terminal's kind; none where the request names none.
+/// The variable that names a terminal's type; none if the request names none.
 ///
 /// # Errors
-/// `invalid_body` for what no terminal is called.
+/// `invalid_body` for an invalid name.
 pub(super) fn variable(pty: &Pty) -> Result<Option<Variable>, WireError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte);
     if pty.term.len() > TERMINAL_NAME_BYTES || !pty.term.bytes().all(fits) {
@@ -58,7 +58,7 @@ pub(super) fn variable(pty: &Pty) -> Result<Option<Variable>, WireError> {
     Ok(named.then(|| (b"TERM".to_vec(), pty.term.clone().into_bytes())))
 }
 
-/// Starts a command on a terminal of its own.
+/// Starts a command on a new terminal.
 pub(super) async fn start(
     host: &Host,
     profile: Profile,

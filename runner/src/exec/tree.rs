@@ -1,4 +1,4 @@
-//! Which trees outlived their exec, and when they are gone.
+//! The trees that outlived their exec, until they are gone.
 //!
 //! The last process of a tree is always a child of this one (the reaper of orphans), so its end raises SIGCHLD; the code that gets
 //! that calls [`TreeWatch::look`].
@@ -23,7 +23,7 @@ use crate::sys;
 #[derive(Debug, Default)]
 pub(crate) struct TreeWatch {
     trees: RefCell<Vec<Tree>>,
-    /// When a look was put off because the last one was just before.
+    /// The time of a check that was postponed because the last one was just before.
     due: Cell<Option<Instant>>,
     last_look: Cell<Option<Instant>>,
     changed: Notify,
@@ -37,8 +37,8 @@ pub(super) struct Tree {
 }
 
 impl TreeWatch {
-    /// Watches the tree of an exec that is complete. The news that it is gone, as most are by then, goes out a moment later:
-    /// together with others, and out of the way of what the peer asks for next.
+    /// Watches the tree of a complete exec. Most are gone by then; this is reported a moment later: together with others,
+    /// and without delaying the peer's next request.
     pub(super) fn add(&self, tree: Tree) {
         self.trees.borrow_mut().push(tree);
         self.put_off(Duration::ZERO);
@@ -50,13 +50,13 @@ impl TreeWatch {
         marks.into_iter()
     }
 
-    /// Waits for SIGCHLD. At other times it is held: each exec raises one, just when its outcome is to be sent.
+    /// Waits for SIGCHLD. At other times it is blocked: each exec raises one, just when its outcome is to be sent.
     pub(crate) async fn child_ended(signals: &mut Signal) {
         let _taken = sys::ChildSignal::take();
         signals.recv().await;
     }
 
-    /// Waits until a look is due that no SIGCHLD will ask for.
+    /// Waits until a check is due that no SIGCHLD will trigger.
     pub(crate) async fn due(&self) {
         while self.due.get().is_none() {
             self.changed.notified().await;
@@ -71,13 +71,13 @@ impl TreeWatch {
         self.trees.borrow().is_empty()
     }
 
-    /// Calls `gone` with the execs whose trees are gone. To be called after processes ended.
+    /// Calls `gone` with the execs whose trees are gone. Call this after processes ended.
     pub(super) async fn look(&self, gone: impl Fn(ExecId)) {
         let pause = Duration::from_millis(TREE_LOOK_MS);
         if self.is_empty() {
             return self.due.set(None);
         }
-        // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
+        // The usual case, at the cost of one system call: no exec runs and no process was left.
         if has_no_children() {
             self.due.set(None);
             return self.trees.take().iter().for_each(|tree| gone(tree.exec_id));
@@ -90,7 +90,7 @@ impl TreeWatch {
         let looked_for: HashSet<Mark> = watched.iter().copied().collect();
         let living = blocking(move || kill::living(&watched)).await;
         self.last_look.set(Some(Instant::now()));
-        // Without an answer nothing is known of any.
+        // Without an answer nothing is known about any.
         let Ok(living) = living else { return };
         self.trees.borrow_mut().retain(|tree| {
             let is_gone = looked_for.contains(&tree.mark) && !living.contains(&tree.mark);
@@ -101,7 +101,7 @@ impl TreeWatch {
         });
     }
 
-    /// True if no tree is known to live; where one system call says that all are gone, `gone` is called with each, and it is
+    /// True if no tree is known to live; if one system call shows that all are gone, `gone` is called with each, and it is
     /// true the next time.
     pub(super) fn settle(&self, gone: impl Fn(ExecId)) -> bool {
         if self.is_empty() {

@@ -7,10 +7,10 @@ use proto::{ErrorKind, WireError};
 
 use crate::host::{CommandUser, Host};
 
-/// Whom a request means.
+/// The user that a request means.
 ///
 /// # Errors
-/// `unsupported` where this runner knows one user only, `sandbox_denied` for a user that its options do not name.
+/// `unsupported` if this runner has only one user, `sandbox_denied` for a user that its options do not name.
 pub(super) fn choose(host: &Host, asked: Option<&str>) -> Result<CommandUser, WireError> {
     let names = host.command_users();
     match asked {

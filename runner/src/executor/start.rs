@@ -4,7 +4,7 @@ use super::ExecutorConfig;
 use crate::confine::ConfinePolicy;
 use crate::layers::Profile;
 
-/// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.
+/// Gives commands the user's settings; returns notes about them, and about additional allowances.
 pub(super) fn notes(config: &ExecutorConfig, policy: &ConfinePolicy) -> Vec<String> {
     if config.profile == Profile::FullControl || config.is_for_others {
         return Vec::new();

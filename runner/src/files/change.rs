@@ -1,4 +1,4 @@
-//! Facts, and the changes that are one system call or few.
+//! Metadata, and the changes that take one or a few system calls.
 
 use pathguard::Root;
 use proto::message::{Done, Metadata};
@@ -12,7 +12,7 @@ use super::{Files, may_change, path as as_path, path_error, wire_metadata};
 use crate::host::Host;
 use crate::stream::StreamHandle;
 
-/// Facts about a path, symlinks followed.
+/// Metadata of a path, following symlinks.
 pub(crate) async fn stat(Files { root, disk }: Files, request: Stat) -> Result<Metadata, WireError> {
     let found = disk.run(move || root.stat(as_path(&request.path))).await?.map_err(path_error)?;
     Ok(wire_metadata(&found))

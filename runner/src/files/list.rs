@@ -35,7 +35,7 @@ async fn transfer(
     while !batch.entries.is_empty() {
         entries += batch.entries.len() as u64;
         let body = codec::encode(&batch)?;
-        // Cut in two it would be no batch.
+        // Cut in two it would not be a batch.
         stream.room(body.len()).await?;
         stream.data(Channel::Main, DataBuf::copy_from(&body));
         (directory, batch) = disk.run(move || next_batch(directory)).await??;

@@ -10,9 +10,9 @@
 //! | `download` | `Download` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
-//! | `resolved` | `Resolve`; what `WriteResolved` and `DownloadResolved` check besides |
+//! | `resolved` | `Resolve`; the additional checks of `WriteResolved` and `DownloadResolved` |
 //!
-//! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
+//! No operation holds a thread while it waits for the peer, so a stalled transfer blocks no other.
 
 mod change;
 mod download;
@@ -41,7 +41,7 @@ pub(crate) use tree::read_tree;
 use crate::host::{Files, Host};
 use crate::layers::Profile;
 
-/// The wire's word for an error of a guarded operation; its text names nothing outside the workspace.
+/// The wire error for an error of a guarded operation; its text names nothing outside the workspace.
 pub(crate) fn path_error(error: pathguard::Error) -> WireError {
     use pathguard::Error as Path;
     let kind = match error {
@@ -74,7 +74,7 @@ pub(crate) fn path_error(error: pathguard::Error) -> WireError {
     WireError::new(kind, error)
 }
 
-/// Like [`path_error`], for errors that come as the standard library's.
+/// Like [`path_error`], for errors of the standard library's type.
 fn io_error(error: std::io::Error) -> WireError {
     path_error(pathguard::Error::from(error))
 }

@@ -1,9 +1,9 @@
 //! Streaming a file to the peer.
 //!
-//! Data that is already in memory is read on the thread that serves the link, and costs no change of threads. That a read is not to wait
-//! (`RWF_NOWAIT`) does not make it quick, though: the system reads ahead meanwhile, and stays until it has found and cleared the
-//! memory for that. Megabytes at once took 20 ms and more, in which nothing else was answered. So we say what is to be read
-//! ahead, and where a read was slow, or would have had to wait, other threads read on: the next piece while this one is sent.
+//! Data that is already in memory is read on the thread that serves the link, and costs no change of threads. A read that must not wait
+//! (`RWF_NOWAIT`) is not necessarily quick, though: the system reads ahead during it, and returns only after finding and clearing the
+//! memory for that. Megabytes at once took 20 ms and more, in which nothing else was answered. So this code controls the read-ahead, and
+//! if a read was slow, or would have had to wait, other threads continue: they read the next piece while this one is sent.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -63,7 +63,7 @@ async fn transfer(
             let (next, ()) = tokio::try_join!(next, sent)?;
             next
         } else {
-            // A peer that is slow costs the memory of one piece.
+            // A slow peer costs the memory of one piece.
             sent.await?;
             next.await?
         };
@@ -98,9 +98,9 @@ struct Source {
     left: u64,
     /// The bytes expected beyond `offset`, by the file's size.
     expected: u64,
-    /// Up to where the system was asked to read.
+    /// The offset up to which the system was asked to read.
     advised: u64,
-    /// From where on it is tried again to read on the thread that serves the link.
+    /// The offset from which reading on the thread that serves the link is tried again.
     slow_until: u64,
     ended: bool,
 }
@@ -126,12 +126,12 @@ impl Source {
         Ok((source, opened))
     }
 
-    /// True if the next read is likely to take no longer than a copy.
+    /// True if the next read will probably take no longer than a copy.
     fn is_quick(&self) -> bool {
         self.offset >= self.slow_until
     }
 
-    /// The next buffer, of what is in memory; `None` when it would have to wait.
+    /// The next buffer, from memory; `None` if it would have to wait.
     fn read_here(&mut self) -> io::Result<Option<DataBuf>> {
         let begun = Instant::now();
         let buffer = self.next_buffer(Wait::Never)?;
@@ -151,8 +151,8 @@ impl Source {
         Ok(piece)
     }
 
-    /// Has the disk at work on what follows the next piece, a little at a time: left to itself the system takes megabytes,
-    /// and may keep a processor for 20 ms meanwhile. Advice that a file system does not take changes nothing.
+    /// Makes the disk work on the data after the next piece, a little at a time: by itself the system reads megabytes, and
+    /// may occupy a processor for 20 ms meanwhile. A file system that ignores this advice does no harm.
     fn advise(&mut self) {
         let (piece, ahead) = (FILE_PIECE_BYTES as u64, READ_AHEAD_BYTES as u64);
         let left = self.expected.min(self.left);
@@ -171,7 +171,7 @@ impl Source {
     }
 
     fn next_buffer(&mut self, wait: Wait) -> io::Result<Option<DataBuf>> {
-        // One byte more than expected: a short read then tells the end without another one.
+        // One byte more than expected: a short read then indicates the end without another one.
         let expected = usize::try_from(self.expected).unwrap_or(usize::MAX).saturating_add(1);
         let wanted = expected.clamp(FILE_BUFFER_BYTES, MAX_DATA_BYTES);
         let wanted = wanted.min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -219,7 +219,7 @@ mod tests {
 
     const BYTES: usize = 3 * 1024 * 1024 + 12_345;
 
-    /// A source of [`BYTES`] bytes, and what it must come to.
+    /// A source of [`BYTES`] bytes, and the expected result.
     fn source(offset: usize, length: Option<usize>) -> (Source, Vec<u8>) {
         let content: Vec<u8> =
             (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();

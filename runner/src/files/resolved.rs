@@ -1,5 +1,5 @@
-//! Where a path leads, and writing to that place only: what a person allowed is what happens, whatever a command puts in
-//! the way meanwhile.
+//! Resolving a path, and writing only to that place: what a person allowed is what happens, even if a command changes the
+//! path meanwhile.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use std::os::unix::ffi::OsStrExt;
 use super::write::content_hash;
 use super::{Files, path, path_error, wire_metadata};
 
-/// Tells where a path leads.
+/// Resolves a path.
 pub(crate) async fn resolve(Files { root, disk }: Files, request: Resolve) -> Result<Resolved, WireError> {
     disk.run(move || {
         let found = root.resolve(path(&request.path)).map_err(path_error)?;
         let is_file = found.metadata.as_ref().is_some_and(|metadata| metadata.kind == Kind::File);
-        // One that cannot be read, or is too large, is compared with nothing.
+        // A file that cannot be read, or is too large, never matches.
         let content = is_file.then(|| root.open_file(&found.path).ok()).flatten();
         Ok(Resolved {
             path: WirePath::from(found.path.as_os_str().as_bytes()),
@@ -36,7 +36,7 @@ pub(super) fn create(
     options: CreateOptions,
     present: Present,
 ) -> Result<PendingFile, WireError> {
-    // Before a folder is made somewhere else.
+    // Before a folder is created somewhere else.
     if root.resolve(path).map_err(path_error)?.path != path {
         return Err(elsewhere());
     }
@@ -45,7 +45,7 @@ pub(super) fn create(
     Ok(pending)
 }
 
-/// Refuses a file that would stand somewhere else, or replace something else.
+/// Refuses a file that would end up somewhere else, or replace something else.
 pub(super) fn check(
     root: &Root,
     pending: &PendingFile,

@@ -96,7 +96,7 @@ fn tree_error(error: TreeError) -> WireError {
     WireError::new(path_error(error.error).kind, error)
 }
 
-/// Adds what is there in spite of the error.
+/// Adds the part that was written in spite of the error.
 fn with_report(error: WireError, report: &TreeReport) -> WireError {
     let TreeReport { files, directories, symlinks, .. } = report;
     let written =

@@ -1,4 +1,4 @@
-//! Receiving a file: into a temporary one that takes its name only when everything has arrived.
+//! Receiving a file: into a temporary one that gets its name only when everything has arrived.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -16,7 +16,7 @@ use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES, WRITEBACK_BYTES};
 use crate::stream::{Stopped, StreamHandle};
 use crate::sys;
 
-/// Makes the file that a `WriteFile` asks for; with `present`, only where its resolved path leads and that is there.
+/// Writes the file of a `WriteFile`; with `present`, only if its path still resolves there and that file is there.
 pub(super) async fn write(
     Files { root, disk }: Files,
     stream: &StreamHandle,
@@ -34,7 +34,7 @@ pub(super) async fn write(
         if size_bytes.is_some_and(|announced| bytes > announced) {
             return Err(wrong_size(bytes, size_bytes));
         }
-        // What is being written is held beside what may be under way, so that the one is no pause of the other.
+        // Data being written does not count as in flight, so that writing does not pause receiving.
         stream.consumed(length);
         growing = disk.run(move || growing.append(&batch)).await?.map_err(io_error)?;
     }
@@ -42,12 +42,12 @@ pub(super) async fn write(
         return Err(wrong_size(bytes, size_bytes));
     }
     let commit = move || {
-        // Others may have changed the file while the content was on its way.
+        // Others may have changed the file while the content was arriving.
         check_condition(&root, &request)?;
         if let Some(present) = present {
             resolved::check(&root, &growing.pending, path(&request.path), present)?;
         }
-        // Held until the answer is on its way: giving a large file's memory back takes as long as writing some of it.
+        // Held until the answer is sent: freeing a large file's memory takes as long as writing some of it.
         let replaced = root.open_file(path(&request.path)).ok();
         let committed = growing.pending.commit().map_err(path_error);
         post(move || drop(replaced));
@@ -101,7 +101,7 @@ fn create(root: &Root, request: &WriteFile, present: Option<Present>) -> Result<
     root.create_file(path(&request.path), options).map_err(path_error)
 }
 
-/// The SHA-256 of what the file holds now; `None` where there is none.
+/// The SHA-256 of the current file; `None` if there is none.
 fn present_hash(root: &Root, request: &WriteFile) -> Result<Option<[u8; 32]>, WireError> {
     match root.open_file(path(&request.path)) {
         Ok(open) => content_hash(open).map(Some),
@@ -110,12 +110,12 @@ fn present_hash(root: &Root, request: &WriteFile) -> Result<Option<[u8; 32]>, Wi
     }
 }
 
-/// The SHA-256 of a file's content, where that is small enough to be compared.
+/// The SHA-256 of a file's content, if that is small enough to be compared.
 pub(super) fn content_hash(open: OpenFile) -> Result<[u8; 32], WireError> {
     if open.metadata().size_bytes > CONDITION_BYTES {
         return Err(too_large_to_compare());
     }
-    // Its size says nothing of one that grows meanwhile, nor of some file systems' own.
+    // Its size is unreliable if it grows meanwhile, and on some file systems.
     let mut file = open.into_file().take(CONDITION_BYTES + 1);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; WRITE_BATCH_BYTES];
@@ -140,9 +140,9 @@ fn too_large_to_compare() -> WireError {
 /// A file on its way to the disk.
 struct Growing {
     pending: PendingFile,
-    /// How large it is.
+    /// Its size.
     bytes: u64,
-    /// How much of it the disk was asked to begin with.
+    /// The part that the disk was asked to begin with.
     begun: u64,
 }
 
@@ -154,7 +154,7 @@ impl Growing {
         }
         let more = self.bytes - self.begun;
         if more >= WRITEBACK_BYTES {
-            // Where a file system has no such thing, all of it is left for the end.
+            // On a file system without this, all of it is left for the end.
             let _ = sys::begin_writeback(self.pending.as_fd(), self.begun, more);
             self.begun = self.bytes;
         }

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::host::{Controller, Version};
 
-/// Where the kernel counts the processes it killed for want of memory.
+/// The kernel's count of processes killed for lack of memory.
 const KILLS: &str = "oom_kill ";
 
-/// Where it counts the processes it did not start.
+/// The kernel's count of processes that it did not start.
 const REFUSED: &str = "max ";
 
 /// How often the limits were met since the group was made.
@@ -22,17 +22,17 @@ pub(crate) struct Met {
     pub(crate) kills: u64,
 }
 
-/// The files of a group that tell of it.
+/// The files of a group with its events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     refused: Option<File>,
     kills: Option<File>,
-    /// Where the number of processes is limited, and to what; absent where the group is not ours to change.
+    /// The file that limits the number of processes, and the limit; absent if the group cannot be changed.
     most: Option<(File, u32)>,
 }
 
 impl Events {
-    /// Opens what a group has; `most` is the number of processes that was written there.
+    /// Opens the files that a group has; `most` is the number of processes that was written there.
     pub(super) fn open(
         &mut self,
         group: &Path,
@@ -72,7 +72,7 @@ impl Events {
         }
     }
 
-    /// Lets nothing more be started in the group, or as much as before.
+    /// Prevents new processes in the group, or allows as many as before.
     pub(super) fn close(&self, is_closed: bool) -> io::Result<()> {
         let Some((file, most)) = &self.most else { return Ok(()) };
         let most = if is_closed { 0 } else { *most };

@@ -1,4 +1,4 @@
-//! Which hierarchies of control groups the machine has, and where in them this process may make a group.
+//! The machine's hierarchies of control groups, and the places in them where this process may make a group.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use super::GroupError;
 
-/// The group that a runner steps aside into.
+/// The group that a runner moves itself into.
 const ASIDE: &str = "sandbridge-runner";
 
 /// The resources that a control group limits, as far as they are used here.
@@ -45,13 +45,13 @@ pub(super) enum Version {
     Two,
 }
 
-/// Where a group can be made, and what it will limit.
+/// A place for a group, and the controllers there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) version: Version,
     pub(super) parent: PathBuf,
     pub(super) controllers: Vec<Controller>,
-    /// The parent holds this process alone, which has to step aside before its groups can have controllers.
+    /// The parent contains only this process, which has to move away before its groups can have controllers.
     steps_aside: bool,
 }
 
@@ -69,7 +69,7 @@ impl Host {
         Ok(Self { mounts: read("/proc/self/mountinfo")?, groups: read("/proc/self/cgroup")? })
     }
 
-    /// Where groups with these controllers can be made; changes nothing.
+    /// The places for groups with these controllers; changes nothing.
     pub(super) fn places(&self, controllers: &[Controller]) -> Result<Vec<Place>, GroupError> {
         let unified = self.unified();
         let offered =
@@ -114,7 +114,7 @@ impl Host {
         self.mounted("cgroup", has, own)
     }
 
-    /// The group this process is in itself, of the hierarchy that has a controller.
+    /// The group that this process is in, in the hierarchy of a controller.
     pub(super) fn own(&self, controller: Controller) -> Option<(Version, PathBuf)> {
         let first = self.own_of_first(controller).map(|own| (Version::One, own));
         first.or_else(|| Some((Version::Two, self.unified()?)))
@@ -126,7 +126,7 @@ impl Host {
         self.mounted("cgroup2", |_| true, own)
     }
 
-    /// Where the group `own` of a hierarchy is found in the file system.
+    /// The path of the group `own` of a hierarchy in the file system.
     fn mounted(&self, kind: &str, has: impl Fn(&str) -> bool, own: &str) -> Option<PathBuf> {
         self.mounts.lines().find_map(|line| {
             let (mount, file_system) = line.split_once(" - ")?;
@@ -140,8 +140,9 @@ impl Host {
     }
 }
 
-/// The kernel lets a group hold processes or deal out what others get, not both (the root may). So the new one is made below
-/// ours if it is the root, or deals out already, or we are alone in it and can step aside; otherwise beside ours.
+/// The kernel lets a group either contain processes or distribute resources to others, not both (except the root). So the
+/// new one is made below this process's group if that is the root, or distributes already, or contains only this process,
+/// which can move away; otherwise next to it.
 fn second_version(own: &Path, controllers: Vec<Controller>) -> Result<Place, GroupError> {
     let deals_out = |group: &Path| {
         let dealt_out = words(&group.join("cgroup.subtree_control"));
@@ -158,7 +159,7 @@ fn second_version(own: &Path, controllers: Vec<Controller>) -> Result<Place, Gro
         return Ok(place(own, false));
     }
     let beside = own.parent().filter(|parent| may_write(parent) && deals_out(parent));
-    // An earlier program of this process stepped aside.
+    // An earlier program of this process moved away.
     if let Some(parent) = beside.filter(|_| own.file_name().is_some_and(|name| name == ASIDE)) {
         return Ok(place(parent, false));
     }
@@ -178,7 +179,7 @@ fn second_version(own: &Path, controllers: Vec<Controller>) -> Result<Place, Gro
 }
 
 impl Place {
-    /// Makes what is made here have its controllers. Adds what it makes to `made`.
+    /// Makes the groups created here have their controllers. Adds the groups that it makes to `made`.
     pub(super) fn prepare(&self, made: &mut Vec<PathBuf>) -> Result<(), GroupError> {
         if self.version == Version::One {
             return Ok(());
@@ -222,7 +223,7 @@ fn words(path: &Path) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// True if groups can be made in a directory, and processes be put into them.
+/// True if groups can be created in a directory, and processes moved into them.
 fn may_write(directory: &Path) -> bool {
     let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
     may(directory) && may(&directory.join("cgroup.procs"))
@@ -232,7 +233,7 @@ fn may_write(directory: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// A machine whose hierarchies lie in a directory of the test's.
+    /// A machine whose hierarchies are in a test directory.
     fn host(root: &Path, mounts: &[(&str, &str)], groups: &str) -> Host {
         let line = |(point, kind): &(&str, &str)| {
             let (file_system, options) = kind.split_once(' ').unwrap_or((kind, "rw"));
@@ -298,7 +299,7 @@ mod tests {
         assert_eq!(made, std::slice::from_ref(&aside));
         assert_eq!(fs::read_to_string(aside.join("cgroup.procs")).unwrap(), "0");
         assert_eq!(fs::read_to_string(own.join("cgroup.subtree_control")).unwrap(), "+memory +pids +cpu");
-        // A program that takes this one's place finds itself there, and makes its group at the same place.
+        // A program that replaces this one finds itself there, and makes its group in the same place.
         fs::write(own.join("cgroup.subtree_control"), "memory pids cpu").unwrap();
         group(&aside, &[offered, ("cgroup.type", "domain")]);
         fs::write(aside.join("cgroup.procs"), format!("{}\n", std::process::id())).unwrap();

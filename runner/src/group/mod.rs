@@ -5,11 +5,11 @@
 //! | a control group of either version | yes | yes | yes |
 //! | the largest process number of the runner's own PID namespace (`namespace`) | | yes | |
 //! | `RLIMIT_NPROC`, for users other than root | | yes | |
-//! | the runner itself, which counts and ends what is too much (`exec::limits_watch`) | yes | too late for a crowd | |
+//! | the runner itself, which counts, and ends commands above the limit (`exec::limits_watch`) | yes | too late for a crowd | |
 //!
-//! The group is made before the guardian forks, below the runner's own place in each hierarchy (beside it, where the kernel lets
-//! none be made below), and removed when the guardian ends. The runner is not in it: when memory is short the kernel looks for
-//! a victim among the commands alone, and when there are too many processes the runner still starts the threads that kill.
+//! The group is made before the guardian forks, below the runner's own place in each hierarchy (next to it, if the kernel allows
+//! none below), and removed when the guardian ends. The runner is not in it: when memory is short the kernel looks for a victim
+//! among the commands alone, and when there are too many processes the runner still starts the threads that kill.
 //!
 //! ```text
 //! version 1   a new process starts where the thread is that starts it: so the threads that start commands join, and no other.
@@ -17,7 +17,7 @@
 //! version 2   a process has all its threads in one place: so each command is born into the group (`CLONE_INTO_CGROUP`)
 //! ```
 //! Neither costs an exec anything. The thread that runs everything is one of those that start commands; under version 1 it gets
-//! its processor time from the group, which is dealt out often enough for that not to be felt.
+//! its processor time from the group, in slices that are frequent enough not to matter.
 
 mod events;
 mod host;
@@ -47,31 +47,31 @@ pub(crate) use namespace::Outside;
 pub(crate) use share::machine_memory_bytes;
 pub(crate) use tasks::tasks_of;
 
-/// How the names of groups begin.
+/// The prefix of group names.
 const PREFIX: &str = "sandbridge-";
 
 /// The limits of this process's commands.
 #[derive(Debug)]
 struct Group {
     asked: Limits,
-    /// The numbers in force, `None` where there is no limit.
+    /// The limits in force, `None` if there is none.
     in_force: Limits,
     /// The limits that the control groups enforce.
     controllers: Vec<(Controller, LimitsBy)>,
-    /// Where threads join, under version 1.
+    /// The files through which threads join, under version 1.
     joins: Vec<File>,
-    /// Where commands are born into, under version 2.
+    /// The group that commands are born into, under version 2.
     birthplace: Option<OwnedFd>,
     events: Events,
 }
 
 static GROUP: OnceLock<Group> = OnceLock::new();
 
-/// Removes the groups that were made when it is dropped, and they are empty.
+/// Removes the created groups when it is dropped and they are empty.
 #[derive(Debug)]
 pub struct Remains {
     directories: Vec<PathBuf>,
-    /// Whose they are: a child that was forked inherits this too.
+    /// The owning process: a child that was forked inherits this too.
     owner: u32,
 }
 
@@ -80,7 +80,7 @@ impl Drop for Remains {
         if self.owner == std::process::id() {
             let deadline = Instant::now() + Duration::from_millis(GROUP_REMOVAL_MS);
             for directory in self.directories.iter().rev() {
-                // The dead leave a moment after they are reaped. What stays all the same, the next runner removes.
+                // Dead processes leave a moment after they are reaped. The next runner removes any group that remains.
                 while fs::remove_dir(directory)
                     .is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
                     && Instant::now() < deadline
@@ -95,7 +95,7 @@ impl Drop for Remains {
 /// Why commands cannot be limited together.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
-    /// The machine offers nothing to do it with; the text says what to do.
+    /// The machine has no means for it; the text says what to do.
     #[error("{0}")]
     Unavailable(String),
     /// The kernel refused a step.
@@ -115,11 +115,11 @@ impl GroupError {
     }
 }
 
-/// Sets up what holds `limits`, once in the life of a process, before it forks or starts threads: control groups where there
-/// are any, for the rest what `processes_by` says and the runner's own counting.
+/// Sets up the means that enforce `limits`, once per process, before it forks or starts threads: control groups if
+/// available, otherwise those of `processes_by` and the runner's own counting.
 ///
 /// # Errors
-/// A processor limit, or a means that was named, cannot be had here; or this process has done it already.
+/// A processor limit, or a named means, is not available here; or this process has done it already.
 pub fn establish(limits: &Limits) -> Result<Remains, GroupError> {
     let mut remains = Remains { directories: Vec::new(), owner: std::process::id() };
     let group = Group::make(limits, &mut remains)?;
@@ -154,7 +154,7 @@ impl Group {
         match group.join_up(&host, &wanted, remains) {
             Err(error) if must_have => return Err(error),
             Ok(()) => {}
-            // A share of the machine that nobody asked for is held by other means.
+            // A default share of the machine is enforced by other means.
             Err(_) => {
                 for directory in remains.directories.drain(known..).rev() {
                     let _ = fs::remove_dir(directory);
@@ -169,7 +169,7 @@ impl Group {
         Ok(group)
     }
 
-    /// The controllers that are needed and can be had here.
+    /// The controllers that are needed and available.
     fn wanted(&self, host: &Host) -> Result<Vec<Controller>, GroupError> {
         let by = self.asked.by;
         let mut wanted = Vec::new();
@@ -242,7 +242,7 @@ impl Group {
         opened.map_err(GroupError::refused(directory))
     }
 
-    /// Takes the limits of the container that this process is the init process of for its own.
+    /// Adopts the limits of the container whose init process this is.
     fn look_at_container(&mut self, host: &Host) {
         let may =
             |controller| self.asked.by.is_none() && needed(&self.in_force).any(|needed| needed == controller);
@@ -265,16 +265,16 @@ impl Group {
         }
     }
 
-    /// The means that holds a controller's limit, if a group does.
+    /// The means that enforces a controller's limit, if a group does.
     fn by(&self, controller: Controller) -> Option<LimitsBy> {
         self.controllers.iter().find(|(known, _)| *known == controller).map(|(_, by)| *by)
     }
 }
 
-/// Lets what the calling thread starts belong to the group. Reports whether `limits` are in force.
+/// Makes the processes that the calling thread starts belong to the group. Reports if `limits` are in force.
 ///
 /// # Errors
-/// Of the kind `Unsupported`: they are not, and were asked for. Otherwise the kernel refused.
+/// Of the kind `Unsupported`: they are not, and were requested. Otherwise the kernel refused.
 pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
     let group = GROUP.get();
     let unsupported = |text: &str| Err(io::Error::new(io::ErrorKind::Unsupported, text.to_owned()));
@@ -290,26 +290,26 @@ pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
              Linux 6.14 and a PID namespace. Leave the limit out, or let commands run as another user (--run-as-default)",
         );
     }
-    // The calling thread's own number, in whichever namespace.
+    // The calling thread's own number, in its own namespace.
     group.map_or(Ok(()), |group| group.joins.iter().try_for_each(|mut file| file.write_all(b"0")))
 }
 
-/// Where commands are to be born, if they are not born there by themselves.
+/// The group that commands have to be born into explicitly, if any.
 pub(crate) fn birthplace() -> Option<BorrowedFd<'static>> {
     GROUP.get()?.birthplace.as_ref().map(AsFd::as_fd)
 }
 
-/// How much memory commands may take together, if that is limited.
+/// The memory limit of all commands together, if there is one.
 pub(crate) fn memory() -> Option<Bytes> {
     GROUP.get()?.in_force.memory
 }
 
-/// How many processes and threads commands may have together, if that is limited.
+/// The limit on processes and threads of all commands together, if there is one.
 pub(crate) fn processes() -> Option<u32> {
     GROUP.get()?.in_force.pids
 }
 
-/// The means that limits the processes of a user's commands (of the runner's user, where none is named); `None` without a limit.
+/// The means that limits the processes of a user's commands (of the runner's user if none is named); `None` without a limit.
 pub(crate) fn processes_by(user: Option<&Account>) -> Option<LimitsBy> {
     let group = GROUP.get()?;
     group.in_force.pids?;
@@ -325,7 +325,7 @@ pub(crate) fn processes_by(user: Option<&Account>) -> Option<LimitsBy> {
     Some(if !is_root && may(LimitsBy::Rlimit) { LimitsBy::Rlimit } else { LimitsBy::None })
 }
 
-/// The number outside, where the runner's own namespace is to limit its processes; to be asked before it is made.
+/// The number outside, if the runner's own namespace is to limit its processes; read it before the namespace is made.
 pub(crate) fn before_namespace() -> Option<Outside> {
     let group = GROUP.get()?;
     let is_wanted = group.asked.by.is_none_or(|by| by == LimitsBy::Namespace)
@@ -334,10 +334,10 @@ pub(crate) fn before_namespace() -> Option<Outside> {
     if is_wanted { Outside::read() } else { None }
 }
 
-/// Limits the namespace that the calling process is the init process of, where that is possible.
+/// Limits the namespace of which the calling process is init, if possible.
 pub(crate) fn bind_namespace(outside: Option<Outside>) {
     if let (Some(outside), Some(most)) = (outside, processes()) {
-        // Where it is not, another means holds, or reports say that none does.
+        // If not, another means applies, or reports show that none does.
         let _ = namespace::bind(most, outside);
     }
 }
@@ -347,21 +347,21 @@ pub(crate) fn met() -> Met {
     GROUP.get().map(|group| group.events.met()).unwrap_or_default()
 }
 
-/// True if the kernel tells of commands that were killed for want of memory.
+/// True if the kernel counts commands that were killed for lack of memory.
 pub(crate) fn counts_kills() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_kills())
 }
 
-/// True if the kernel tells of processes that it did not start.
+/// True if the kernel counts processes that it did not start.
 pub(crate) fn counts_refused() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_refused())
 }
 
-/// While this lives nothing new is started by commands, where a means allows that.
+/// While this lives commands cannot start anything new, if a means allows that.
 #[derive(Debug)]
 pub(crate) struct Closed(());
 
-/// Lets commands start nothing for a moment.
+/// Stops commands from starting anything for a moment.
 pub(crate) fn close() -> Closed {
     close_all(true);
     Closed(())
@@ -388,7 +388,7 @@ pub(crate) fn holds(user: Option<&Account>) -> bool {
     memory().is_some() && processes_by(user).is_some_and(|by| by != LimitsBy::None)
 }
 
-/// The limits and their means, or why there are none; for people.
+/// The limits and their means, or the reason why there are none; for people.
 pub(crate) fn describe(user: Option<&Account>) -> String {
     let Some(group) = GROUP.get() else {
         return format!("{SWITCHED_OFF}: unlimited memory, processes and processors");
@@ -455,7 +455,7 @@ fn limit(controller: Controller, version: Version, group: &Path, limits: &Limits
     match (controller, version) {
         (Controller::Memory, Version::One) => {
             write("memory.limit_in_bytes", memory.to_string())?;
-            // Kernels that do not count what is swapped out have no such file.
+            // Kernels that do not count swapped memory have no such file.
             let _ = write("memory.memsw.limit_in_bytes", memory.to_string());
             Ok(())
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{GroupError, PREFIX};
 
-/// The name of a group: after the process that made it, as its number means something in its own namespace only.
+/// The name of a group: derived from the process that made it, as its number is only meaningful in its own namespace.
 pub(super) struct Name {
     namespace: String,
 }

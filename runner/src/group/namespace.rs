@@ -1,8 +1,8 @@
 //! A limit on processes without a control group: the largest process number of the runner's own PID namespace.
 //!
-//! The number is each namespace's own since Linux 6.14. Before that a write would change the machine's: so nothing is written
-//! unless the new namespace shows another number than the one around it, or the kernel is young enough, and the guardian,
-//! which stayed outside, looks whether its own number is what it was.
+//! Each namespace has its own number since Linux 6.14. Before that a write would change the machine's: so nothing is written
+//! unless the new namespace shows another number than the outer one, or the kernel is new enough, and the guardian, which
+//! stayed outside, checks that its own number is unchanged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -29,21 +29,21 @@ static BOUND: OnceLock<Bound> = OnceLock::new();
 /// Set once a write in a namespace turned out to change the machine's number.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
-/// The number outside, to be compared with later.
+/// The number outside, for a later comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outside(u32);
 
 impl Outside {
-    /// Of the calling process's namespace; `None` where it cannot be read, or is known to be everybody's.
+    /// The number of the calling process's namespace; `None` if it cannot be read, or is known to be shared.
     pub(crate) fn read() -> Option<Self> {
         let is_shared = IS_SHARED.load(Ordering::Relaxed);
         if is_shared { None } else { largest().ok().map(Self) }
     }
 
-    /// Makes sure that the number outside is what it was, and puts it back if it is not.
+    /// Makes sure that the number outside is unchanged, and restores it if it is not.
     ///
     /// # Errors
-    /// It had changed: numbers are not each namespace's own here.
+    /// It had changed: namespaces do not have their own numbers here.
     pub(crate) fn check(self) -> io::Result<()> {
         if largest()? == self.0 {
             return Ok(());
@@ -54,10 +54,10 @@ impl Outside {
     }
 }
 
-/// Lets the namespace that the calling process is the init process of have about `most` processes and threads.
+/// Limits the namespace of which the calling process is init to about `most` processes and threads.
 ///
 /// # Errors
-/// The number is not the namespace's own, or may not be changed.
+/// The number does not belong to the namespace, or may not be changed.
 pub(super) fn bind(most: u32, outside: Outside) -> io::Result<()> {
     let inside = largest()?;
     if inside == outside.0 && !is_since(&release()) {
@@ -80,12 +80,12 @@ pub(super) fn bound() -> Option<&'static Bound> {
 }
 
 impl Bound {
-    /// Lets nothing more be started.
+    /// Prevents new processes.
     pub(super) fn close(&self) -> io::Result<()> {
         self.set(NAMESPACE_PIDS_RESERVED + 1)
     }
 
-    /// Lets as much be started as before.
+    /// Allows as many processes as before.
     pub(super) fn open(&self) -> io::Result<()> {
         self.set(self.largest)
     }

@@ -1,4 +1,4 @@
-//! How much commands may take together where nobody said: a share of the machine, and less where a group above allows less.
+//! The default resources of commands: a share of the machine, and less if a group above allows less.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::limits::{
     MEMORY_BYTES_LEAST,
 };
 
-/// The limits of memory and processes that hold: those asked for, else the machine's share; `None` where none is wanted.
+/// The effective limits of memory and processes: the requested ones, else the machine's share; `None` for no limit.
 pub(super) fn of_machine(asked: &Limits) -> Limits {
     let memory = asked.memory.unwrap_or_else(|| share_of_memory(machine_memory_bytes()));
     let pids = asked.pids.unwrap_or_else(|| share_of_processes(machine_processes()));
@@ -21,7 +21,7 @@ pub(super) fn of_machine(asked: &Limits) -> Limits {
     }
 }
 
-/// Lowers what nobody asked for to a share of what the group above is allowed.
+/// Lowers a default limit to a share of what the group above is allowed.
 pub(super) fn within(parent: &Path, version: Version, asked: &Limits, in_force: &mut Limits) {
     if asked.memory.is_none()
         && let Some(above) = limit_of(parent, Controller::Memory, version)
@@ -46,7 +46,7 @@ pub(super) fn limit_of(group: &Path, controller: Controller, version: Version) -
         (Controller::Cpu, _) => return None,
     };
     let limit = fs::read_to_string(group.join(name)).ok()?.trim().parse().ok()?;
-    // Version 1 writes a number beyond all memory where there is no limit.
+    // Version 1 shows a number beyond all memory if there is no limit.
     (controller != Controller::Memory || limit < machine_memory_bytes()).then_some(limit)
 }
 
@@ -68,7 +68,7 @@ fn share_of_processes(machine: u32) -> u32 {
     (machine / DEFAULT_PIDS_PART).clamp(DEFAULT_PIDS_LEAST, DEFAULT_PIDS_MOST)
 }
 
-/// How many processes and threads the machine can have.
+/// The most processes and threads of the machine.
 fn machine_processes() -> u32 {
     let read = |name: &str| -> Option<u32> {
         fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?.trim().parse().ok()

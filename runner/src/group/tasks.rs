@@ -1,4 +1,4 @@
-//! How many processes and threads each user has on the machine, as this process found it before it had a namespace of its own.
+//! The number of each user's processes and threads on the machine, as counted before this process had its own namespace.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 static FOUND: OnceLock<HashMap<u32, u32>> = OnceLock::new();
 
-/// Counts them; to be called where the machine's processes can be seen.
+/// Counts them; call this where the machine's processes are visible.
 pub(super) fn count() {
     FOUND.get_or_init(|| {
         let mut users = HashMap::new();
@@ -23,7 +23,7 @@ pub(super) fn count() {
     });
 }
 
-/// How many a user had.
+/// The number that a user had.
 pub(crate) fn tasks_of(user: u32) -> u32 {
     FOUND.get().and_then(|found| found.get(&user)).copied().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Born into a group, under the filter, on the hierarchy of the second version; it needs no controllers for that.
+//! Birth in a group, under the filter, on the hierarchy of the second version; it needs no controllers for that.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::confine::install_filter_alone;
 use crate::sys::{self, Common, SpawnPlan};
 
-/// A group of the test's own, where this machine and user can have one.
+/// A test group, if this machine and user can have one.
 struct Own(std::path::PathBuf);
 
 impl Own {

@@ -19,7 +19,7 @@ const ORPHANED_EXIT_CODE: i32 = 137;
 
 /// Sets up the calling process, just forked, for its tier.
 ///
-/// `ids` are the guardian's: in a new user namespace they cannot be asked for any more.
+/// `ids` are the guardian's: in a new user namespace they cannot be read any more.
 pub(super) fn enter(tier: KillTier, ids: Ids, alive: &OwnedFd) -> io::Result<()> {
     // A terminal's Ctrl-C is for the guardian, which passes it on in an orderly way.
     rustix::process::setpgid(None, None)?;
@@ -37,7 +37,7 @@ pub(super) fn enter(tier: KillTier, ids: Ids, alive: &OwnedFd) -> io::Result<()>
     Ok(rustix::mount::mount("proc", "/proc", "proc", flags, None)?)
 }
 
-/// Who the guardian is: user and group.
+/// The guardian's user and group.
 #[derive(Clone, Copy)]
 pub(super) struct Ids {
     user: u32,
@@ -49,7 +49,7 @@ impl Ids {
         Self { user: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
     }
 
-    /// In a new user namespace, stay who we are: commands should see their own user, not a false root.
+    /// Keeps the user in a new user namespace: commands should see their own user, not a false root.
     fn keep(self) -> io::Result<()> {
         let Self { user, group } = self;
         fs::write("/proc/self/setgroups", "deny")?;
@@ -66,7 +66,7 @@ fn is_closed(alive: &OwnedFd) -> io::Result<bool> {
 /// Starts a thread that kills everything and ends this process once the guardian is gone.
 pub(super) fn die_with_guardian(alive: OwnedFd) -> io::Result<()> {
     let wait = move || {
-        // The guardian never writes: whatever the call returns, the pipe is at its end.
+        // The guardian never writes: whatever the call returns, the pipe has ended.
         let _ = rustix::io::retry_on_intr(|| rustix::io::read(alive.as_fd(), &mut [0_u8; 1]));
         kill::kill_everything_for_good();
         process::exit(ORPHANED_EXIT_CODE);

@@ -1,5 +1,5 @@
-//! Taking a token out of the command line, where every user of the machine could read it, and handing it, and why an update
-//! failed, to the program that takes this one's place.
+//! Removing a token from the command line, where every user of the machine could read it, and passing it, and the reason why
+//! an update failed, to the program that replaces this one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,13 +18,13 @@ use crate::sys;
 const TOKEN: &[u8] = b"--token";
 /// The hidden option that takes its place: the number of a descriptor that holds the token.
 const TOKEN_DESCRIPTOR: &[u8] = b"--token-fd";
-/// The hidden option for why an update failed: likewise.
+/// The hidden option for the reason why an update failed: likewise.
 const UPDATE_ERROR_DESCRIPTOR: &[u8] = b"--update-error-fd";
 
 /// Returns the token given as `--token T` or `--token=T`, having removed it from this process's arguments.
 ///
 /// The process executes itself again, with the token in a sealed anonymous file and `--token-fd N` in its place; the second
-/// time round the token is read and the file closed. So declare a hidden option `--token-fd`, and call this first.
+/// time the token is read and the file closed. So declare a hidden option `--token-fd`, and call this first.
 ///
 /// # Errors
 /// The token is missing, not UTF-8 or longer than 4,096 bytes, or the process cannot execute itself.
@@ -36,31 +36,31 @@ pub fn take_token_from_argv() -> io::Result<Option<String>> {
     read_hidden(&arguments, TOKEN_DESCRIPTOR, TOKEN_BYTES)
 }
 
-/// Reads what an earlier program of this process left for this one, as `--update-error-fd N`: why its update failed.
+/// Reads the reason why an earlier program's update failed, passed as `--update-error-fd N`.
 ///
 /// # Errors
-/// The descriptor is none.
+/// The descriptor is invalid.
 pub fn take_update_error() -> io::Result<Option<String>> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     read_hidden(&arguments, UPDATE_ERROR_DESCRIPTOR, UPDATE_ERROR_BYTES)
 }
 
-/// True if an argument is one that [`hidden_token`] or [`hidden_update_error`] makes: it counts for one execution only.
+/// True if an argument is one that [`hidden_token`] or [`hidden_update_error`] makes: it is valid for one execution only.
 pub(crate) fn is_hidden(argument: &OsStr) -> bool {
     [TOKEN_DESCRIPTOR, UPDATE_ERROR_DESCRIPTOR].iter().any(|option| {
         argument.as_bytes().strip_prefix(*option).is_some_and(|value| value.first() == Some(&b'='))
     })
 }
 
-/// A file without a name that the next program inherits while it is open here, and the argument that names it to that one.
+/// A file without a name that the next program inherits while it is open here, and the argument that names it there.
 pub(crate) type Hidden = (File, OsString);
 
-/// Hands a token to the program that this process, or a child of it, executes next.
+/// Passes a token to the program that this process, or a child of it, executes next.
 pub(crate) fn hidden_token(token: &str) -> io::Result<Hidden> {
     hide(TOKEN_DESCRIPTOR, token.as_bytes())
 }
 
-/// Hands on why an update failed.
+/// Passes on the reason why an update failed.
 pub(crate) fn hidden_update_error(text: &str) -> io::Result<Hidden> {
     hide(UPDATE_ERROR_DESCRIPTOR, text.as_bytes())
 }
@@ -88,7 +88,7 @@ fn read_hidden(arguments: &[OsString], option: &[u8], most_bytes: usize) -> io::
     Ok(Some(content))
 }
 
-/// Finds an option's value, in either form, and the arguments without it. What comes after `--` is not ours.
+/// Finds an option's value, in either form, and the arguments without it. Arguments after `--` are ignored.
 fn split(arguments: &[OsString], option: &[u8]) -> io::Result<Option<(OsString, Vec<OsString>)>> {
     let own = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let with_value = [option, b"="].concat();
@@ -113,7 +113,7 @@ fn split(arguments: &[OsString], option: &[u8]) -> io::Result<Option<(OsString, 
     Ok(None)
 }
 
-/// Replaces this process by itself without the token among its arguments; returns only when that failed.
+/// Executes this process again without the token among its arguments; returns only if that failed.
 fn execute_again(token: &OsStr, mut arguments: Vec<OsString>) -> io::Error {
     if token.len() > TOKEN_BYTES || token.to_str().is_none() {
         return io::Error::new(

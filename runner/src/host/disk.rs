@@ -1,4 +1,4 @@
-//! With whose rights file operations are done.
+//! The rights with which file operations are done.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use proto::{ErrorKind, WireError};
 use crate::account::Account;
 use crate::blocking::blocking;
 
-/// The workspace, and with whose rights it is used; cheap to clone.
+/// The workspace, and the rights with which it is used; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     pub(crate) root: Root,
     pub(crate) disk: Disk,
 }
 
-/// Does what blocks on a thread that may, with the rights of the user that commands run as: a file that is made through the
-/// runner is theirs, and what they may not read is not read for them.
+/// Runs blocking work on a thread for that, with the rights of the user that commands run as: files created through the
+/// runner are theirs, and files that they may not read are not read for them.
 #[derive(Debug, Clone)]
 pub(crate) struct Disk(Option<Arc<Account>>);
 
 impl Disk {
-    /// With the rights of `user`; with the runner's own where there is none.
+    /// With the rights of `user`, or the runner's own if there is none.
     pub(crate) fn of(user: Option<&Account>) -> Self {
         Self(user.map(|user| Arc::new(user.clone())))
     }
 
-    /// Runs `work`; fails only when that panicked, there is no such thread, or it cannot have the user's rights.
+    /// Runs `work`; fails only if that panicked, there is no such thread, or it cannot get the user's rights.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -38,7 +38,7 @@ impl Disk {
         })
     }
 
-    /// Adds to a denial who was denied: that this is not who started the runner surprises people.
+    /// Adds the denied user to a denial: it may surprise people that this is not the user who started the runner.
     pub(crate) fn explain(&self, error: WireError) -> WireError {
         match &self.0 {
             Some(user) if error.kind == ErrorKind::PermissionDenied => {

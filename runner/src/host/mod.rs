@@ -1,6 +1,6 @@
 //! The machine as requests act on it: the workspace's files, and the confined threads that start commands in it.
 //!
-//! The base that files, commands and updates stand on; it knows no request. [`crate::executor`] is above them all.
+//! The base of files, commands and updates; it depends on no request. [`crate::executor`] is above them all.
 
 mod disk;
 
@@ -19,37 +19,37 @@ use crate::layers::{LayerReport, Profile};
 use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, spawners};
 pub(crate) use disk::{Disk, Files};
 
-/// As whom a command runs.
+/// The user that a command runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandUser {
-    /// As every command that says nothing.
+    /// The default user.
     Default,
-    /// As the one that has to be asked for.
+    /// The privileged user, which a request has to name.
     Privileged,
 }
 
-/// One workspace of this machine, and what may be done in it. Lives on one thread, which is confined like its commands.
+/// One workspace of this machine, with its policy. Lives on one thread, which is confined like its commands.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) policy: ConfinePolicy,
     pub(crate) files: Files,
     pub(crate) git_watch: Watch,
     spawner: Here,
-    /// For requests that ask for less than the runner's profile; started when the first one does.
+    /// For requests with a narrower profile than the runner's; started for the first one.
     narrower: Spawners,
-    /// For requests that ask for the privileged user.
+    /// For requests that name the privileged user.
     privileged: Option<(Account, Spawners)>,
     /// Cancelled when the runner is to stop.
     pub(crate) stopping: CancellationToken,
 }
 
 impl Host {
-    /// Confines the calling thread for good, as commands come from it; blocks for some milliseconds.
+    /// Confines the calling thread permanently, as it starts commands; blocks for some milliseconds.
     ///
-    /// `root` is the workspace, `privileged` the user that requests may ask for, with what its commands may see.
+    /// `root` is the workspace, `privileged` the user that requests may name, with the policy for its commands.
     ///
     /// # Errors
-    /// The thread cannot be confined. It must not go on then: it may be confined half way.
+    /// The thread cannot be confined. It must not go on then: it may be partly confined.
     pub(crate) fn confine(
         profile: Profile,
         root: Root,
@@ -70,7 +70,7 @@ impl Host {
         })
     }
 
-    /// Which layers of confinement hold for commands.
+    /// The layers of confinement that hold for commands.
     pub(crate) fn report(&self) -> &LayerReport {
         self.spawner.report()
     }
@@ -91,7 +91,7 @@ impl Host {
         RunAsNames { default: self.policy.user.clone(), privileged }
     }
 
-    /// True if commands run as another user than the runner's, or may.
+    /// True if commands run, or may run, as another user than the runner's.
     pub(crate) fn knows_users(&self) -> bool {
         self.policy.run_as.is_some() || self.privileged.is_some()
     }
@@ -145,8 +145,8 @@ impl Host {
         }
     }
 
-    /// The spawner of a narrower profile, or of another user; none for what the runner's own thread starts. A command of the
-    /// profile read-only gets a spawner to itself even where that is the runner's own profile: nothing that it writes stays.
+    /// The spawner of a narrower profile, or of another user; none for commands of the runner's own thread. A command of the
+    /// profile read-only gets its own spawner even if that is the runner's own profile: none of its files stay.
     async fn other_spawner(
         &self,
         profile: Profile,
@@ -164,7 +164,7 @@ impl Host {
         spawners.get(profile, self.report()).await.map(Some)
     }
 
-    /// Brings what commands know about name servers up to date; to be called when the network may have changed.
+    /// Updates the name servers for commands; call this when the network may have changed.
     pub(crate) async fn refresh_resolver(&self) {
         let others = std::iter::once(&self.narrower).chain(self.privileged.iter().map(|(_, others)| others));
         let others = others.flat_map(Spawners::started).map(|spawner| spawner.resolver());
@@ -175,7 +175,7 @@ impl Host {
         }
     }
 
-    /// Looks after the workspace's repositories; what had to be done is for the output of a command that runs, and the log.
+    /// Checks the workspace's repositories; the returned repairs are for the output of a running command, and the log.
     pub(crate) fn look_after_git(&self) -> Vec<String> {
         let found = self.git_watch.look();
         found.iter().for_each(|what| tracing::warn!("{what}"));

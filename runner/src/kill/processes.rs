@@ -14,7 +14,7 @@ pub(super) fn all() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The fields of `/proc/PID/stat` that matter here.
+/// The relevant fields of `/proc/PID/stat`.
 pub(super) struct Status {
     pub(super) alive: bool,
     pub(super) parent: u32,
@@ -23,10 +23,10 @@ pub(super) struct Status {
     pub(super) threads: u32,
 }
 
-/// Looks at one process; `None` when there is none.
+/// Looks up one process; `None` if it does not exist.
 pub(super) fn status(pid: u32) -> Option<Status> {
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything: what counts comes after the last one.
+    // The name, in parentheses, may contain anything: the relevant fields follow the last one.
     let name_end = line.iter().rposition(|byte| *byte == b')')?;
     let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
     let leader_is_dead = matches!(fields.next()?, "Z" | "X");
@@ -37,17 +37,17 @@ pub(super) fn status(pid: u32) -> Option<Status> {
     Some(Status { alive: !leader_is_dead || threads > 1, parent, session, threads: threads.max(1) })
 }
 
-/// The mark of a process; `None` when there is none, or no such process.
+/// The mark of a process; `None` if there is no mark, or no such process.
 pub(super) fn mark(pid: u32) -> Option<u64> {
     match sys::mark_of(pid) {
         Ok(mark) => Some(mark),
-        // It became another user, and this process lacks the capability to ask the kernel about those.
+        // It became another user, and this process lacks the capability to query those.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => mark_in_file(pid),
         Err(_) => None,
     }
 }
 
-/// The same from a file that everybody may read, which takes longer.
+/// The same from a file that every user may read, which takes longer.
 fn mark_in_file(pid: u32) -> Option<u64> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
     let row = limits.lines().find_map(|line| line.strip_prefix(MARK_ROW))?;
@@ -55,7 +55,7 @@ fn mark_in_file(pid: u32) -> Option<u64> {
     row.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// This process's children, whichever of its threads started or inherited them.
+/// This process's children, regardless of which thread started or inherited them.
 pub(super) fn children() -> Vec<u32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists: Vec<_> = threads.map(|thread| fs::read_to_string(thread.path().join("children"))).collect();

@@ -1,8 +1,8 @@
-//! How everything is found that a runner started, when the runner goes away.
+//! How everything that a runner started is found when the runner ends.
 
 use crate::sys;
 
-/// How everything a runner started is found when the runner goes away.
+/// How everything that a runner started is found when the runner ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KillTier {
     /// The runner was started without a guardian, as tests do.
@@ -41,7 +41,7 @@ impl KillTier {
         }
     }
 
-    /// True if the runner gets a PID namespace of its own from its guardian.
+    /// True if the runner gets its own PID namespace from its guardian.
     pub(crate) fn makes_namespace(self) -> bool {
         match self {
             Self::PidNamespace | Self::UserPidNamespace => true,

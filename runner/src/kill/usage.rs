@@ -1,33 +1,33 @@
-//! How much the trees of execs take.
+//! The resources used by the trees of execs.
 
 use std::collections::HashMap;
 use std::fs;
 
 use super::{Mark, processes};
 
-/// The resources that one tree takes.
+/// The resources used by one tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// The tree.
     pub(crate) mark: Mark,
-    /// Its processes and threads, the dead ones that nobody has reaped included.
+    /// Its processes and threads, including unreaped dead ones.
     pub(crate) tasks: u64,
-    /// Its memory that is no file's, in bytes.
+    /// Its memory that is not backed by files, in bytes.
     pub(crate) memory_bytes: u64,
-    /// Its open files; 0 where they were not counted.
+    /// Its open files; 0 if they were not counted.
     pub(crate) files: u64,
 }
 
-/// Resources to count beside processes and threads; each takes longer.
+/// Resources to count in addition to processes and threads; each takes longer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
-    /// Memory; above this many bytes of all together it is counted again so that shared pages count once.
+    /// Memory; above this total in bytes it is counted again so that shared pages count once.
     pub(crate) memory_above_bytes: Option<u64>,
     /// Open files.
     pub(crate) files: bool,
 }
 
-/// Counts what trees take, by one look at every process. Blocks.
+/// Counts the resources of trees, in one pass over all processes. Blocks.
 pub(crate) fn usage(marks: &[Mark], counted: Counted) -> Vec<Usage> {
     let numbers: HashMap<u64, usize> =
         marks.iter().enumerate().filter_map(|(index, mark)| Some((mark.number?, index))).collect();
@@ -73,7 +73,7 @@ fn open_files(pid: u32) -> u64 {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.count() as u64)
 }
 
-/// Memory of a process that no file backs; pages that it shares with its parent since it was forked included.
+/// Memory of a process that is not backed by files, including pages that it has shared with its parent since the fork.
 fn private_bytes(pid: u32) -> u64 {
     let pages = || -> Option<u64> {
         let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
@@ -84,7 +84,7 @@ fn private_bytes(pid: u32) -> u64 {
     pages().unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// The same with shared pages divided among those who share them; takes much longer.
+/// The same with shared pages divided among their users; takes much longer.
 fn proportional_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let row = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;

@@ -1,6 +1,6 @@
 //! The names of the layers, as they appear in reports.
 
-/// An own root file system with only what commands may see.
+/// A separate root file system with only what commands may see.
 pub const MOUNT_NAMESPACE: &str = "mount-namespace";
 /// Commands cannot see processes outside the runner, and die with it.
 pub const PID_NAMESPACE: &str = "pid-namespace";
@@ -8,7 +8,7 @@ pub const PID_NAMESPACE: &str = "pid-namespace";
 pub const LANDLOCK: &str = "landlock";
 /// Landlock's scope: no signals and no abstract sockets to the outside.
 pub const LANDLOCK_SCOPE: &str = "landlock-scope";
-/// System V IPC objects and message queues of the commands' own.
+/// Separate System V IPC objects and message queues for the commands.
 pub const IPC_NAMESPACE: &str = "ipc-namespace";
 /// A filter of system calls.
 pub const SECCOMP: &str = "seccomp";
@@ -16,17 +16,17 @@ pub const SECCOMP: &str = "seccomp";
 pub const CAPABILITIES: &str = "capabilities";
 /// No program can gain privileges.
 pub const NO_NEW_PRIVS: &str = "no-new-privs";
-/// HOME is a directory of the workspace's own.
+/// HOME is a private directory of the workspace.
 pub const PRIVATE_HOME: &str = "private-home";
-/// What git obeys in the workspace's repositories stays as it is.
+/// The files that git obeys in the workspace's repositories stay unchanged.
 pub const GIT_CONFIG: &str = "git-config";
-/// No socket or FIFO of a service is in reach in what commands only read.
+/// No socket or FIFO of a service can be reached in the read-only trees.
 pub const SOCKET_FILES: &str = "socket-files";
 /// The runner's memory and descriptors cannot be read by others.
 pub const NON_DUMPABLE: &str = "non-dumpable";
 /// Commands reach less over the network than the machine does.
 pub const NETWORK: &str = "network";
-/// Limits of what all commands together may take.
+/// Limits on the resources of all commands together.
 pub const LIMITS: &str = "limits";
-/// How everything a command left behind is found and killed.
+/// How everything that a command left is found and killed.
 pub const KILL_TIER: &str = "kill-tier";

@@ -1,4 +1,4 @@
-//! Layers that are left out on purpose: for finding out which one denies something, and for tests.
+//! Layers that are left out on purpose: to find out which one denies something, and for tests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,14 +25,14 @@ const LAYERS: &[&str] = &[
 /// The layers that need `no_new_privs`, as the kernel demands.
 const ON_NO_NEW_PRIVS: &[&str] = &[LANDLOCK, LANDLOCK_SCOPE, SECCOMP];
 
-/// Layers that are not set up although the machine has them; reports say so.
+/// Layers that are not set up although the machine has them; reports mention that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(u16);
 
 /// A list of layers that cannot be left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotLeaveOut {
-    /// No such layer, or one that is no layer of its own.
+    /// No such layer, or one that cannot be left out alone.
     #[error("\"{0}\" is not a layer that can be left out: choose among {list}", list = LAYERS.join(", "))]
     Unknown(String),
     /// Another layer needs it.
@@ -59,7 +59,7 @@ impl LeftOut {
         self.names().any(|left_out| left_out == name)
     }
 
-    /// True if every layer is set up that the machine has.
+    /// True if every layer that the machine has is set up.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -73,7 +73,7 @@ impl LeftOut {
 impl FromStr for LeftOut {
     type Err = CannotLeaveOut;
 
-    /// Reads the name of one layer.
+    /// Parses the name of one layer.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let index = LAYERS.iter().position(|layer| *layer == name);
         index.map(|index| Self(1 << index)).ok_or_else(|| CannotLeaveOut::Unknown(name.to_owned()))

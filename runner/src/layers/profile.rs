@@ -1,16 +1,16 @@
-//! Profiles: how much a command may touch.
+//! Profiles: the extent of what a command may touch.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How much a command may touch.
+/// The extent of what a command may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// The workspace, the private home and temporary directories are writable; the system is readable.
     Workspace,
     /// Like `Workspace`, with the workspace itself only readable.
     ReadOnly,
-    /// Not confined; still an own session and a clean environment.
+    /// Not confined; still with its own session and a clean environment.
     FullControl,
 }
 

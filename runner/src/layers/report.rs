@@ -1,14 +1,14 @@
-//! Which layers hold, as a machine reports them.
+//! The layers that hold, as a machine reports them.
 
 use std::fmt;
 
 use super::layer_name;
 use super::left_out::LeftOut;
 
-/// A report's note for a layer that does not hold because that was asked for.
+/// A report's note for a layer that was left out on request.
 pub const LEFT_OUT: &str = "left out by --without";
 
-/// How reports begin on limits that somebody chose not to have.
+/// The beginning of a report's note on limits that were turned off on request.
 pub(crate) const SWITCHED_OFF: &str = "switched off";
 
 /// One layer of confinement.
@@ -22,7 +22,7 @@ pub struct Layer {
     pub detail: String,
 }
 
-/// Which layers hold, in the order they were set up.
+/// The layers that hold, in the order they were set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerReport {
     /// Each layer once.
@@ -63,7 +63,7 @@ impl LayerReport {
         }
     }
 
-    /// Says of the layers that do not hold that this was asked for.
+    /// Notes that the layers that do not hold were left out on request.
     pub(crate) fn leave_out(&mut self, left_out: LeftOut) {
         for layer in self.layers.iter_mut().filter(|layer| !layer.holds && left_out.contains(layer.name)) {
             layer.detail = LEFT_OUT.to_owned();
@@ -79,7 +79,7 @@ impl LayerReport {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
-    /// Layers that are missing on this machine, in distinction from those that nobody asked for.
+    /// Layers that are missing on this machine, as opposed to those that were not requested.
     pub fn missing(&self) -> impl Iterator<Item = &Layer> {
         let is_chosen = |layer: &Layer| {
             layer.name == layer_name::NETWORK
@@ -93,15 +93,15 @@ impl LayerReport {
         self.layer(name).is_some_and(|layer| layer.holds)
     }
 
-    /// The layers that hold in `wider` and not here; those about the files there are do not count, as more files could keep
-    /// commands from starting, nor does the one whose means may differ between users.
+    /// The layers that hold in `wider` and not here; those that depend on the existing files are ignored, as more files
+    /// could prevent commands from starting, and so is the one whose means may differ between users.
     pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
         let differing = [layer_name::GIT_CONFIG, layer_name::SOCKET_FILES, layer_name::LIMITS];
         let holding = wider.layers.iter().filter(|layer| layer.holds && !differing.contains(&layer.name));
         holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
     }
 
-    /// True if the least that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
+    /// True if the minimum that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
     pub fn confined(&self) -> bool {
         [layer_name::LANDLOCK, layer_name::SECCOMP, layer_name::NO_NEW_PRIVS]
             .into_iter()

@@ -10,7 +10,7 @@ use tokio_util::sync::PollSender;
 
 use super::LinkError;
 
-/// Frames under way in one direction before the sender has to wait.
+/// Frames in flight in one direction before the sender has to wait.
 const QUEUED_FRAMES: usize = 16;
 
 /// One end of a link within this process.

@@ -1,4 +1,4 @@
-//! Links: whatever carries whole frames between this runner and a server.
+//! Links: they carry whole frames between this runner and a server.
 //!
 //! | module | carries frames over |
 //! |---|---|
@@ -26,13 +26,13 @@ pub enum LinkError {
     /// The other end closed it.
     #[error("the server closed the connection")]
     Ended,
-    /// The operating system says so.
+    /// The operating system reports an error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The WebSocket library says so.
+    /// The WebSocket library reports an error.
     #[error("{0}")]
     WebSocket(String),
-    /// Something else than a frame came.
+    /// Something other than a frame came.
     #[error("the server sent something that is not a frame")]
     NotAFrame,
     /// A new peer attached to the standard streams and wants a registration.

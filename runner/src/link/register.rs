@@ -21,10 +21,10 @@ pub trait TextLink {
 /// Why a registration did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// The server said no.
+    /// The server refused.
     #[error("{}", .0.message)]
     Refused(Refusal),
-    /// The server knows this runner's older dialect only.
+    /// The server only supports this runner's older dialect.
     #[error("the server does not speak Sandbridge's protocol: update the server")]
     NoExtension,
     /// The server answered something else.
@@ -33,7 +33,7 @@ pub enum RegisterError {
     /// The server did not answer in time.
     #[error("the server did not answer within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Silent,
-    /// The token that a one-use one was exchanged for cannot be kept. The one-use token still works, for this runner.
+    /// The token that replaces a one-time token cannot be stored. The one-time token still works, for this runner.
     #[error("the token that the server gave cannot be kept: {0}")]
     Token(Error),
     /// The connection failed.
@@ -43,10 +43,10 @@ pub enum RegisterError {
 
 /// Registers on a fresh connection; afterwards only binary frames travel.
 ///
-/// A token of its own that the runner is given is handed to `keep` before the runner says that it is ready.
+/// A permanent token for the runner is handed to `keep` before the runner reports that it is ready.
 ///
 /// # Errors
-/// See [`RegisterError`]; the connection is of no use after one.
+/// See [`RegisterError`]; the connection is unusable after one.
 pub async fn register(
     link: &mut impl TextLink,
     register: &Register,
@@ -64,7 +64,7 @@ pub async fn register(
     in_time(exchange).await
 }
 
-/// Registers as far as the server's answer, and takes nothing up: a token that came with it is not kept, and the link is of no use.
+/// Registers up to the server's answer, as a check: a token that came with it is not stored, and the link is not used afterwards.
 ///
 /// # Errors
 /// See [`RegisterError`].
@@ -88,7 +88,7 @@ async fn ask(link: &mut impl TextLink, register: &Register) -> Result<Accepted, 
         match Handshake::from_text(&text).map_err(|error| RegisterError::Malformed(error.to_string()))? {
             Handshake::RegisterOk { body } => return body.sandbridge.ok_or(RegisterError::NoExtension),
             Handshake::Error { body } => return Err(RegisterError::Refused(body)),
-            // The one who asked before is gone.
+            // The server that asked before is gone.
             Handshake::Attach {} => link.send_text(introduce.to_text()).await?,
             Handshake::Register { .. } | Handshake::Ready { .. } => {
                 return Err(RegisterError::Malformed("it is a runner's".to_owned()));

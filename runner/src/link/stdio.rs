@@ -48,7 +48,7 @@ impl StdioLink {
     /// Takes the process's standard streams; with `reopens` the end of the input is only a pause.
     ///
     /// # Errors
-    /// They are no pipes or sockets, or the system refuses.
+    /// They are not pipes or sockets, or the system refuses.
     pub fn take_standard_streams(reopens: bool) -> Result<Self, Error> {
         let take = || -> io::Result<Self> {
             let input = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -83,7 +83,7 @@ impl StdioLink {
     /// Waits until a server attaches.
     ///
     /// # Errors
-    /// The input ended and cannot come back, or is no envelope.
+    /// The input ended and cannot come back, or is not an envelope.
     pub async fn attached(&mut self) -> Result<(), LinkError> {
         loop {
             let text = self.next_text().await?;
@@ -93,12 +93,12 @@ impl StdioLink {
         }
     }
 
-    /// Forgets what was meant for a server that is gone, except for the rest of an envelope it got half of.
+    /// Drops data for a server that is gone, except for the rest of an envelope that was half sent.
     pub fn forget_unsent(&mut self) {
         self.queue.truncate(usize::from(self.written > 0));
     }
 
-    /// Forgets what was read and not understood, after an error of the envelopes.
+    /// Drops unread data that was not understood, after an error of the envelopes.
     pub fn resynchronise(&mut self) {
         self.reader = Reader::default();
     }

@@ -25,14 +25,14 @@ use crate::net::names::is_loopback;
 use crate::net::proxy::Proxy;
 use crate::net::{dial, tls};
 
-/// Where the server is and how it is checked.
+/// A server's address and how it is verified.
 #[derive(Clone)]
 pub struct Endpoint {
     url: String,
     address: Uri,
-    /// Without one the connection is not encrypted.
+    /// Without this the connection is not encrypted.
     tls: Option<TlsConnector>,
-    /// Where the environment puts one in between.
+    /// The proxy named by the environment, if any.
     proxy: Option<Arc<Proxy>>,
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// True if what is sent travels unencrypted beyond this machine.
+    /// True if the traffic leaves this machine unencrypted.
     pub(crate) fn is_open_to_others(&self) -> bool {
         self.tls.is_none() && !self.address.authority().is_some_and(|at| is_loopback(at.as_str()))
     }
@@ -51,7 +51,7 @@ impl Endpoint {
     /// Makes an endpoint of a server's URL: `ws`, `wss`, `http` and `https` are understood.
     ///
     /// # Errors
-    /// The URL is none, or unencrypted beyond this machine without `insecure`; the certificates cannot be loaded.
+    /// The URL is invalid, or unencrypted beyond this machine without `insecure`; the certificates cannot be loaded.
     pub fn new(server: &str, insecure: bool, ca_cert: Option<&PathBuf>) -> Result<Self, Error> {
         let url = runner_url(server, insecure)?;
         let tls = match url.starts_with("wss:") {
@@ -89,15 +89,15 @@ impl Endpoint {
             let stream = wsclient::open(stream, ask).await.map_err(refused)?;
             Ok(WebSocketLink { socket: builder.take_over(stream), is_beside })
         };
-        // Boxed: connecting needs room once, and every later step would carry it along.
+        // Boxed: connecting needs space once, and every later step would carry it along.
         match tokio::time::timeout(timeout, Box::pin(connecting)).await {
             Ok(connected) => connected,
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
     }
 
-    /// Opens a connection to the server, encrypted where the link is; also says whether the other end is on this machine. Takes as long
-    /// as it takes.
+    /// Opens a connection to the server, encrypted if the link is; also returns true if the other end is on this machine. Has no
+    /// timeout.
     pub(crate) async fn open(&self) -> Result<(MaybeTlsStream<TcpStream>, bool), SocketError> {
         let (host, port) = (host(&self.address), self.port());
         let stream = match &self.proxy {
@@ -115,7 +115,7 @@ impl Endpoint {
         self.address.authority().map_or("", |authority| authority.as_str())
     }
 
-    /// The path of something that the server hands out, such as `/download/NAME`.
+    /// The path of a file that the server hands out, such as `/download/NAME`.
     pub(crate) fn download_path(&self, name: &str) -> String {
         format!("{}/download/{name}", self.address.path().trim_end_matches("/runner"))
     }
@@ -125,7 +125,7 @@ fn host(address: &Uri) -> &str {
     address.host().unwrap_or_default().trim_matches(['[', ']'])
 }
 
-/// The runner's address of a server.
+/// The runners' endpoint of a server.
 fn runner_url(server: &str, insecure: bool) -> Result<String, Error> {
     let (scheme, rest) = server.split_once("://").unwrap_or(("", server));
     let scheme = match scheme {
@@ -156,7 +156,7 @@ fn runner_url(server: &str, insecure: bool) -> Result<String, Error> {
     })
 }
 
-/// A WebSocket that carries one frame a message.
+/// A WebSocket that carries one frame per message.
 #[derive(Debug)]
 pub struct WebSocketLink {
     socket: WebSocketStream<Resumed<MaybeTlsStream<TcpStream>>>,
@@ -164,7 +164,7 @@ pub struct WebSocketLink {
 }
 
 impl WebSocketLink {
-    /// True if the other end is on this machine, as far as its address tells: a tunnel's is, too.
+    /// True if the other end is on this machine, judging by its address, which may be a tunnel's.
     pub fn is_beside(&self) -> bool {
         self.is_beside
     }
@@ -247,7 +247,7 @@ fn broken(error: std::io::Error) -> LinkError {
     distrust(&error).map_or(LinkError::Io(error), LinkError::WebSocket)
 }
 
-/// Says of a certificate that was refused why, and the way out.
+/// Explains why a certificate was refused, and what to do.
 fn distrust(error: &std::io::Error) -> Option<String> {
     let refused = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     matches!(refused, rustls::Error::InvalidCertificate(_)).then(|| {

@@ -1,4 +1,4 @@
-//! Which LLM endpoint there is, from the runner's configuration, never from a request.
+//! The LLM endpoint, from the runner's configuration, never from a request.
 
 use std::io;
 use std::net::IpAddr;
@@ -46,15 +46,15 @@ pub struct LlmConfig {
     pub base: Uri,
     /// The API that it speaks.
     pub provider: Provider,
-    /// The model's name, only announced; may be empty.
+    /// The model's name, for information only; may be empty.
     pub model: String,
-    /// Where its key is; endpoints of one's own may have none.
+    /// The file of its key; a private endpoint may have none.
     pub key: Option<KeyFile>,
     /// How long it may be silent, in milliseconds.
     pub idle_ms: u64,
 }
 
-/// A file with a key, in a place that commands cannot see. It is read for each request, so that a new key is taken up.
+/// A file with a key, in a place that commands cannot see. It is read for each request, so that a new key is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFile {
     path: PathBuf,
@@ -63,7 +63,7 @@ pub struct KeyFile {
 }
 
 impl LlmOptions {
-    /// The endpoint, if one was named. `open` are the trees that commands can read, where the key must not lie.
+    /// The endpoint, if one is configured. `open` are the trees that commands can read, where the key must not be.
     ///
     /// # Errors
     /// The URL cannot be used, or the key's file cannot be read or could be read by commands.
@@ -81,7 +81,7 @@ impl LlmOptions {
 }
 
 impl LlmConfig {
-    /// The words that name the same endpoint on a command line.
+    /// The arguments that configure the same endpoint on a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec!["--llm-url".to_owned(), self.base.to_string()];
         words.extend(["--llm-provider".to_owned(), self.provider.name().to_owned()]);
@@ -94,11 +94,11 @@ impl LlmConfig {
         words
     }
 
-    /// The way to it. What is not encrypted stays on this machine or its private network: so no proxy, which looks up names
-    /// itself, gets to see it.
+    /// The route to it. Unencrypted traffic stays on this machine or its private network: so it never passes a proxy, which
+    /// looks up names itself.
     ///
     /// # Errors
-    /// The environment names a proxy of a kind that is not understood.
+    /// The environment names a proxy of an unsupported kind.
     pub(crate) fn way(&self) -> io::Result<Way> {
         if self.base.scheme_str() == Some("https") {
             Way::to(&self.base)
@@ -117,7 +117,7 @@ impl Provider {
         }
     }
 
-    /// The header that shows a key.
+    /// The header with a key.
     pub(crate) fn authorization(self, key: &str) -> io::Result<(HeaderName, HeaderValue)> {
         let (name, value) = match self {
             Self::Openai => (AUTHORIZATION, format!("Bearer {key}")),
@@ -130,10 +130,10 @@ impl Provider {
 }
 
 impl KeyFile {
-    /// Refuses a file in one of the trees that commands can read (`open`), or one that they could let point elsewhere.
+    /// Refuses a file in one of the trees that commands can read (`open`), or one that they could redirect.
     ///
     /// # Errors
-    /// It is such a file, or cannot be read, or holds no key.
+    /// It is such a file, or cannot be read, or contains no key.
     pub fn new(file: &Path, open: Vec<PathBuf>) -> Result<Self, Error> {
         let path = std::path::absolute(file).map_err(Error::file(file))?;
         let directory = path.parent().unwrap_or(&path).canonicalize().map_err(Error::file(file))?;
@@ -144,7 +144,7 @@ impl KeyFile {
         Ok(key)
     }
 
-    /// The key as it is now; blocks.
+    /// The current key; blocks.
     pub(crate) fn read(&self) -> Result<String, Error> {
         let path = self.path.canonicalize().map_err(Error::file(&self.path))?;
         self.check(&path)?;
@@ -162,10 +162,10 @@ impl KeyFile {
     }
 }
 
-/// Reads the address of an endpoint.
+/// Parses the address of an endpoint.
 ///
 /// # Errors
-/// It is no address of HTTP, holds more than host and path, or would carry the key unencrypted to a public address.
+/// It is not an HTTP address, contains more than host and path, or would send the key unencrypted to a public address.
 pub fn base_url(url: &str) -> Result<Uri, Error> {
     let usage = |text: &str| Err(Error::Usage(format!("--llm-url: {text}")));
     let Ok(uri) = url.parse::<Uri>() else {

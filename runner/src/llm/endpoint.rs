@@ -1,4 +1,4 @@
-//! One request to the endpoint, over a connection of its own.
+//! One request to the endpoint, over its own connection.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -23,14 +23,14 @@ use crate::limits::{LLM_ANSWER_HEADERS, LLM_ANSWER_HEADERS_BYTES};
 use crate::net::connection::Connection;
 use crate::net::http::{self, connect, innermost};
 
-/// An answer whose body is still to come. Dropped, it closes the connection.
+/// An answer whose body is still to come. Dropping this closes the connection.
 pub(super) struct Answer<'a> {
     connection: Connection,
     response: Response<Incoming>,
     config: &'a LlmConfig,
 }
 
-/// A body that is there as a whole.
+/// A body that is complete already.
 struct Whole(Bytes);
 
 impl Body for Whole {
@@ -55,7 +55,7 @@ impl Body for Whole {
 }
 
 impl<'a> Answer<'a> {
-    /// Asks, with the key, and waits for the headers; redirects are answers like others.
+    /// Sends the request, with the key, and waits for the headers; redirects are answers like others.
     pub(super) async fn to(
         config: &'a LlmConfig,
         target: Uri,
@@ -118,7 +118,7 @@ fn request(
     *request.headers_mut() = headers;
     request.headers_mut().insert(HOST, host);
     request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(http::USER_AGENT));
-    // What is compressed would wait for more before it can be read.
+    // A compressed body could not be read before more of it arrives.
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if let Some(key) = key {
         let (name, value) =
@@ -128,19 +128,19 @@ fn request(
     Ok(request)
 }
 
-/// The key as it is now.
+/// The current key.
 async fn key(config: &LlmConfig) -> Result<Option<String>, WireError> {
     let Some(file) = config.key.clone() else { return Ok(None) };
     blocking(move || file.read()).await?.map(Some).map_err(|error| no_key(&error))
 }
 
-/// Where the key is and what is wrong with it is for the runner's own people.
+/// The place of the key and the problem with it are only for the runner's operator.
 fn no_key(reason: &dyn Display) -> WireError {
     tracing::warn!("the key of the LLM endpoint cannot be used: {reason}");
     WireError::new(ErrorKind::Io, "the runner cannot use its key for the LLM endpoint; its log says why")
 }
 
-/// Fails where nothing happens for too long.
+/// Fails if nothing happens for too long.
 async fn in_time<T>(config: &LlmConfig, wanted: impl Future<Output = T>) -> Result<T, WireError> {
     let timeout = Duration::from_millis(config.idle_ms);
     let silent = |_| failed(config, &format!("it was silent for {} s", timeout.as_secs_f32()));

@@ -1,8 +1,8 @@
 //! The relay to an LLM endpoint whose key only this runner holds.
 //!
-//! Only the configured host is reached, redirects are not followed, and neither the key nor the headers that hold it go back. What the endpoint
-//! sends leaves at once, piece by piece; what nobody takes is not read from it either. It is asked by the confined thread; the key comes from one
-//! that is not, again for each request.
+//! Only the configured host is reached, redirects are not followed, and neither the key nor the headers that hold it go back. The endpoint's
+//! answer is passed on at once, piece by piece; if the reader stops, reading from the endpoint stops too. The confined thread sends the request;
+//! the key comes from an unconfined one, again for each request.
 
 mod config;
 mod endpoint;
@@ -22,7 +22,7 @@ use self::endpoint::Answer;
 use crate::limits::{LLM_BODY_BYTES, LLM_REQUESTS};
 use crate::stream::{Stopped, StreamHandle};
 
-/// The endpoint, if there is one, and how many more requests it may have.
+/// The endpoint, if there is one, and how many more requests it may get.
 #[derive(Debug)]
 pub(crate) struct Relay {
     config: Option<LlmConfig>,
@@ -103,7 +103,7 @@ async fn body(stream: &StreamHandle, idle_ms: u64) -> Result<Vec<u8>, WireError>
     }
 }
 
-/// Gives up, and with it the connection, once nobody wants the answer any more.
+/// Gives up, and closes the connection, once the answer is not wanted any more.
 async fn unless_stopped<T>(
     stream: &StreamHandle,
     work: impl Future<Output = Result<T, WireError>>,

@@ -1,4 +1,4 @@
-//! The parts of a request that reach the endpoint: nothing that could lead elsewhere, or speak in the runner's place.
+//! The parts of a request that reach the endpoint: nothing that could lead elsewhere, or impersonate the runner.
 
 use hyper::Uri;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -80,7 +80,7 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<HeaderMap, WireErr
     Ok(map)
 }
 
-/// The headers of an answer that are handed on. None shows the key, whatever its name.
+/// The headers of an answer that are passed on. None contains the key, whatever its name.
 pub(super) fn answered(headers: &HeaderMap, key: Option<&str>) -> Vec<(String, String)> {
     let is_told = |name: &HeaderName| !KEPT_BACK.contains(&name.as_str());
     let told = headers.iter().filter(|(name, _)| is_told(name));

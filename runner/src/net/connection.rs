@@ -1,10 +1,10 @@
-//! An HTTP/1.1 connection that is driven by the code that waits for its answers: no task of its own.
+//! An HTTP/1.1 connection that is driven by the code that waits for its answers: it has no task.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-/// A connection; its bytes move while something is waited for, and it is `None` once it has ended.
+/// A connection; its bytes move while something is awaited, and it is `None` once it has ended.
 pub(crate) struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
 
 impl Connection {
@@ -12,11 +12,11 @@ impl Connection {
         Self(Some(Box::pin(connection)))
     }
 
-    /// Waits for something that the connection brings.
+    /// Waits for an event of the connection.
     pub(crate) async fn beside<T>(&mut self, wanted: impl Future<Output = T>) -> T {
         let mut wanted = std::pin::pin!(wanted);
         poll_fn(|cx| {
-            // How it ended shows in what is waited for.
+            // How it ended shows in the awaited result.
             if self.0.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
                 self.0 = None;
             }

@@ -1,7 +1,7 @@
 //! Connections of the runner itself.
 //!
-//! The thread that runs everything is confined like the commands, and may have no network. So a socket is made, and its
-//! connection begun, by a thread that has the machine's; only the waiting is done here.
+//! The thread that runs everything is confined like the commands, and may have no network. So a thread with the machine's
+//! network creates the socket and begins the connection; only the waiting is done here.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::blocking::blocking;
 /// Connects to a host by its name, or its address.
 ///
 /// # Errors
-/// Nobody knows it, or it does not answer at any of its addresses.
+/// The name is unknown, or no address of it answers.
 pub(crate) async fn connect_by_name(host: &str, port: u16) -> io::Result<TcpStream> {
     connect(look_up(host, port).await?).await
 }
@@ -24,7 +24,7 @@ pub(crate) async fn connect_by_name(host: &str, port: u16) -> io::Result<TcpStre
 /// The addresses of a host; looked up by a thread that sees the machine's files and network, not the commands'.
 ///
 /// # Errors
-/// Nobody knows it.
+/// The name is unknown.
 pub(crate) async fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let host = host.to_owned();
     blocking(move || names::look_up(&host, port)).await.map_err(io::Error::other)?

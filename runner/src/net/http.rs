@@ -25,30 +25,30 @@ pub(crate) trait Socket: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Socket for T {}
 
-/// A host is at an address that may not be used.
+/// A host has an address that may not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("the name leads to an address that may not be used")]
 pub(crate) struct NotReached;
 
-/// How the host of a URL is reached.
+/// The route to the host of a URL.
 pub(crate) enum Way {
-    /// At those of its addresses that are let through; the others are not dialled.
+    /// At the permitted ones of its addresses; the others are not dialled.
     Direct(fn(IpAddr) -> bool),
-    /// By a proxy, which looks its name up.
+    /// Through a proxy, which looks its name up.
     Through(Proxy),
 }
 
 impl Way {
-    /// The way that the environment names to a host that may be at any address.
+    /// The route that the environment names to a host that may have any address.
     ///
     /// # Errors
-    /// The proxy is of a kind that is not understood.
+    /// The proxy is of an unsupported kind.
     pub(crate) fn to(uri: &Uri) -> io::Result<Self> {
         let proxy = Proxy::on_the_way_to(uri.host().unwrap_or_default(), is_encrypted(uri));
         Ok(proxy.map_err(io::Error::other)?.map_or(Self::Direct(|_| true), Self::Through))
     }
 
-    /// Begins a request for a URL: a proxy is asked for the whole of what is not encrypted, and anybody else for the path.
+    /// Begins a request for a URL: an unencrypted one through a proxy names the whole URL, any other the path.
     pub(crate) fn get(&self, uri: &Uri) -> request::Builder {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -83,7 +83,7 @@ fn is_encrypted(uri: &Uri) -> bool {
 /// Connects to the host of a URL with `http` or `https`, or to the proxy on the way to it, within [`CONNECT_TIMEOUT_MS`].
 ///
 /// # Errors
-/// It cannot be reached in time, or is at no address that may be used, or cannot be trusted.
+/// It cannot be reached in time, has no permitted address, or cannot be trusted.
 pub(crate) async fn connect(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
     let late = |_| io::Error::other(format!("no connection within {} s", timeout.as_secs()));
@@ -96,7 +96,7 @@ async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     let socket = match way {
         Way::Direct(may_reach) => {
             let (found, may_reach) = (dial::look_up(&host, port).await?, *may_reach);
-            // By a thread that sees which addresses are this machine's. Only those let through are dialled.
+            // Done by a thread that sees which addresses belong to this machine. Only permitted ones are dialled.
             let let_through = blocking(move || {
                 let addresses: Vec<_> = found.into_iter().filter(|address| may_reach(address.ip())).collect();
                 if addresses.is_empty() { Err(io::Error::other(NotReached)) } else { Ok(addresses) }
@@ -114,7 +114,7 @@ async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     Ok(Box::new(TlsConnector::from(Arc::new(config)).connect(name, socket).await?))
 }
 
-/// The innermost reason, which says most.
+/// The innermost cause, which is the most specific.
 pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -1,10 +1,10 @@
-//! Connections that the runner itself makes, from outside of what commands may reach.
+//! The runner's own connections, which are not limited as those of commands are.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | [`names`] | finds the addresses of a host |
 //! | [`dial`] | connects to them |
-//! | [`tls`] | says which certificates are trusted |
+//! | [`tls`] | selects the trusted certificates |
 //! | [`proxy`] | connects through the HTTP proxy that the environment names |
 //! | [`http`] | reaches the host of a URL in any of these ways; [`connection`] moves the bytes |
 

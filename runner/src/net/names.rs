@@ -1,9 +1,9 @@
-//! Hosts by their names: which one is this machine, and the addresses of the others.
+//! Hosts by their names: recognising this machine, and the addresses of the others.
 //!
-//! The C library's own lookup loads modules that the machine configured for it (`nsswitch.conf`): a statically linked runner has
-//! no place for them, and ends where they are of another version. So the usual sources are read here, `/etc/hosts` and the DNS
-//! servers of `/etc/resolv.conf`; what they do not know, such as `printer.local`, is asked of the machine's `getent`, which is a
-//! program of its own. All of it blocks, and is for threads that see the machine's files and network.
+//! The C library's own lookup loads modules that the machine configured for it (`nsswitch.conf`): a statically linked runner
+//! cannot load them, and crashes if their version differs. So the usual sources are read here, `/etc/hosts` and the DNS servers
+//! of `/etc/resolv.conf`; for other names, such as `printer.local`, it runs the machine's `getent`, a separate program. All of
+//! it blocks, and is for threads that see the machine's files and network.
 
 use std::fs;
 use std::io;
@@ -19,11 +19,11 @@ use domain::resolv::lookup::{lookup_host, search_host};
 
 use crate::limits::NAME_ANSWER_MS;
 
-/// Where machines have `getent`. Not looked for in PATH: a directory of it may lie in the workspace, as an activated environment's
-/// does, and this runs outside of the sandbox.
+/// The usual paths of `getent`. PATH is not searched: a directory in it may be in the workspace, such as an activated
+/// environment's, and this runs outside of the sandbox.
 const GETENT: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
 
-/// The file of names that this machine knows itself.
+/// The file of names that this machine defines itself.
 const HOSTS: &str = "/etc/hosts";
 
 /// True if an authority of a URL (`HOST`, `HOST:PORT`, `[ADDRESS]:PORT`) is this machine itself.
@@ -32,7 +32,7 @@ pub(crate) fn is_loopback(authority: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or(""),
         None => authority.split(':').next().unwrap_or(""),
     };
-    // However it is written: a proxy would take another spelling for its own machine.
+    // In any spelling: a proxy would take another spelling for its own machine.
     host.trim_end_matches('.').eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
@@ -40,7 +40,7 @@ pub(crate) fn is_loopback(authority: &str) -> bool {
 /// The addresses of a host, which may be given as an address.
 ///
 /// # Errors
-/// Nobody knows the name; the error is that of the last one asked.
+/// The name is unknown; the error is that of the last source.
 pub(crate) fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let addresses = match host.parse::<IpAddr>() {
         Ok(address) => vec![address],
@@ -71,7 +71,7 @@ fn addresses_of(name: &str) -> io::Result<Vec<IpAddr>> {
     Err(io::Error::new(io::ErrorKind::NotFound, format!("the name {name} cannot be resolved{why}")))
 }
 
-/// The addresses that a file like `/etc/hosts` gives a name.
+/// The addresses of a name in a file like `/etc/hosts`.
 fn in_hosts(hosts: &str, name: &str) -> Vec<IpAddr> {
     let lines = hosts.lines().map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
     lines
@@ -82,7 +82,8 @@ fn in_hosts(hosts: &str, name: &str) -> Vec<IpAddr> {
         .collect()
 }
 
-/// The addresses that the DNS servers give; a name without a dot is looked for in the search domains, any other first as it is.
+/// The addresses from the DNS servers; a name without a dot is looked up in the search domains, any other is first looked up
+/// unchanged.
 fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
     let relative = RelativeName::<Vec<u8>>::from_str(name).map_err(io::Error::other)?;
     let has_dot = name.contains('.');
@@ -105,7 +106,7 @@ fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
     })
 }
 
-/// The addresses that the machine's own sources give for a name; none where it has no `getent`.
+/// The addresses of a name from the machine's own sources; none if it has no `getent`.
 fn by_getent(name: &str) -> Vec<IpAddr> {
     let Some(program) = GETENT.iter().find(|path| Path::new(path).exists()) else { return Vec::new() };
     let mut getent = Command::new(program);

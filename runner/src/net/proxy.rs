@@ -30,7 +30,7 @@ impl Proxy {
     /// The proxy on the way to a host (an IPv6 address in brackets), if the environment names one.
     ///
     /// # Errors
-    /// It is of a kind that is not understood.
+    /// It is of an unsupported kind.
     pub(crate) fn on_the_way_to(host: &str, is_encrypted: bool) -> Result<Option<Self>, Error> {
         Self::among(&Matcher::from_env(), host, is_encrypted)
     }
@@ -42,7 +42,7 @@ impl Proxy {
         };
         let Some(found) = proxies.intercept(&server).filter(|_| !is_loopback(host)) else { return Ok(None) };
         let (Some("http"), Some(proxy_host)) = (found.uri().scheme_str(), found.uri().host()) else {
-            // Without user and password, which may stand in it.
+            // Without user and password, which it may contain.
             let kind = found.uri().scheme_str().unwrap_or("an unknown one").to_owned();
             return Err(Error::Usage(format!(
                 "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is of the kind {kind}; only \
@@ -62,12 +62,12 @@ impl Proxy {
         self.port
     }
 
-    /// The user and password that it is shown, where the environment names some.
+    /// The user and password for it, if the environment names them.
     pub(crate) fn credentials(&self) -> Option<&HeaderValue> {
         self.credentials.as_ref()
     }
 
-    /// Why it did not let a request through, and the way out.
+    /// The reason why it refused a request, and what to do.
     pub(crate) fn wants_credentials(&self) -> String {
         format!(
             "{self} needs a user and a password: HTTPS_PROXY=http://USER:PASSWORD@{}:{}",
@@ -97,7 +97,7 @@ impl Proxy {
             request = request.header(PROXY_AUTHORIZATION, credentials);
         }
         let request = request.body(String::new()).map_err(|error| lost(&error))?;
-        // As many header lines as there is room for: the shortest has four bytes.
+        // As many header lines as there is space for: the shortest has four bytes.
         let mut client = http1::Builder::new();
         let opened = client
             .max_buf_size(PROXY_ANSWER_BYTES)

@@ -11,14 +11,14 @@ use crate::error::Error;
 /// TLS against the system's certificates and one more file.
 pub(crate) fn config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConfig, Error> {
     let mut roots = rustls::RootCertStore::empty();
-    // Some of a system's certificates may be unreadable; what matters is whether the server's is among the others.
+    // Some of a system's certificates may be unreadable; it matters that the server's is among the others.
     let native = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(native.certs);
     if let Some(file) = ca_cert {
         let tls = |reason: &dyn std::fmt::Display| Error::Tls(format!("{}: {reason}", file.display()));
         let certificates =
             CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        // A bundle of many may have some that are of no use here.
+        // A bundle may contain certificates that cannot be used here.
         if roots.add_parsable_certificates(certificates.map_err(|error| tls(&error))?).0 == 0 {
             return Err(tls(&"it holds no certificate of an authority; give one in PEM"));
         }

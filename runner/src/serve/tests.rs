@@ -1,4 +1,4 @@
-//! A link after the machine slept: kept if it answers, given up if not.
+//! A link after the machine slept: kept if it answers, given up otherwise.
 
 use futures_util::StreamExt;
 use proto::frame;
@@ -12,7 +12,7 @@ use crate::executor::ExecutorConfig;
 use crate::layers::Profile;
 use crate::link::memory::{MemoryLink, pair};
 
-/// Serves a link on a clock that jumps to whatever is waited for; gives the test the other end.
+/// Serves a link on a clock that jumps to the next awaited time; gives the test the other end.
 fn served(test: impl AsyncFnOnce(MemoryLink, JoinHandle<Ended>)) {
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [workspace, state_dir] = [0, 1].map(|index: usize| directories[index].path().to_owned());

@@ -1,4 +1,4 @@
-//! One sieve for all formats: an entry passes if a table lets its name pass and its value holds no credentials.
+//! One filter for all formats: an entry passes if a table allows its name and its value contains no credentials.
 
 use super::secrets::holds_secret;
 
@@ -7,7 +7,7 @@ use super::secrets::holds_secret;
 pub(super) enum Grammar {
     /// Sections with subsections; a backslash at a line's end continues it.
     Git,
-    /// Sections; a line that begins with a blank continues the one before.
+    /// Sections; a line that begins with a blank continues the previous one.
     Ini,
     /// No sections: names and values.
     Flat,
@@ -15,22 +15,22 @@ pub(super) enum Grammar {
     Toml,
 }
 
-/// The part that passed.
+/// The result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filtered {
     pub(super) text: String,
-    /// Names of entries that seem to hold credentials; never their values.
+    /// Names of entries that seem to contain credentials; never their values.
     pub(super) withheld: Vec<String>,
 }
 
-/// Names of entries, in small letters with their section before them: `*` is anything, `!` in front holds back. The first
-/// that fits decides; without one the entry is held back.
+/// Names of entries, in small letters with their section as a prefix: `*` matches anything, a leading `!` withholds. The
+/// first match decides; without one the entry is withheld.
 pub(super) type Rules = &'static [&'static str];
 
-/// Lets pass what may.
+/// Returns the permitted entries.
 ///
 /// # Errors
-/// The text is not of its grammar.
+/// The text does not follow its grammar.
 pub(super) fn filter(text: &str, grammar: Grammar, rules: Rules) -> Result<Filtered, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.contains('\0') {
@@ -55,7 +55,7 @@ pub(super) fn filter(text: &str, grammar: Grammar, rules: Rules) -> Result<Filte
     Ok(sieve.out)
 }
 
-/// True if `next` belongs to the entry that `line` is the last of.
+/// True if `next` belongs to the entry whose last line is `line`.
 fn continues(grammar: Grammar, line: &str, next: &str) -> bool {
     match grammar {
         Grammar::Git => {
@@ -72,7 +72,7 @@ fn continues(grammar: Grammar, line: &str, next: &str) -> bool {
 struct Section {
     /// In small letters, with a dot at the end; empty at the top.
     name: String,
-    /// As it stands in the file, until it is written.
+    /// As written in the file, until it is output.
     header: Option<String>,
     holds_secret: bool,
 }
@@ -80,7 +80,7 @@ struct Section {
 struct Sieve {
     grammar: Grammar,
     rules: Rules,
-    /// None where it is not certain which one it is.
+    /// `None` if the section is not certain.
     section: Option<Section>,
     out: Filtered,
 }
@@ -96,10 +96,10 @@ impl Sieve {
             return;
         }
         if first.starts_with('[') {
-            // Names in sections mean something else.
+            // Names in sections have another meaning.
             self.section = None;
         }
-        // A comment may hide where an entry of several lines ends: what looks like a section there may be one.
+        // A comment may hide where a multi-line entry ends: a line that looks like a section there may be a part of it.
         let may_enter =
             self.grammar == Grammar::Git && lines[1..].iter().any(|line| line.trim().starts_with('['));
         let is_comment = first.is_empty() || first.starts_with(['#', ';']);
@@ -138,7 +138,7 @@ impl Sieve {
         if !passes(self.rules, &name) {
             return;
         }
-        // One of several lines passes whole or not at all; git's own are left alone, see `take`.
+        // A multi-line entry passes as a whole or not at all; git's own are handled by `take`.
         let is_long = self.grammar == Grammar::Git && lines.len() > 1;
         let tells = lines.iter().any(|line| holds_secret(line));
         if is_long || section.holds_secret || tells {
@@ -197,7 +197,7 @@ fn passes(rules: Rules, name: &str) -> bool {
     rule.is_some_and(|rule| !rule.starts_with('!'))
 }
 
-/// True if a pattern, in which `*` is anything, fits all of a name.
+/// True if a pattern, in which `*` matches anything, matches a whole name.
 pub(super) fn fits(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),

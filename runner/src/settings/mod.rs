@@ -1,12 +1,12 @@
-//! The parts of the runner's user that commands get: settings without credentials, as copies in their private home, and variables.
+//! The runner user's settings that commands get: copies without credentials in their private home, and variables.
 //!
-//! | module | what |
+//! | module | holds |
 //! |---|---|
-//! | `tables` | which files, names and variables |
-//! | `filter` | one sieve for all formats |
-//! | `secrets` | telling values that hold credentials |
+//! | `tables` | the files, names and variables |
+//! | `filter` | one filter for all formats |
+//! | `secrets` | recognising values with credentials |
 //!
-//! A copy says in its first line that it is one, with a hash of the rest: what a command changed is left alone from then on.
+//! The first line of a copy marks it as one, with a hash of the rest: once a command has changed it, it is left alone.
 
 mod filter;
 mod secrets;
@@ -32,7 +32,7 @@ use tables::{
     ALL_BUT_CREDENTIALS, BASES, FILES, GIT_CONFIG, OF_MACHINE, PATH_VARIABLES, SettingsFile, VARIABLES,
 };
 
-/// How the first line of a copy begins, in every format.
+/// The beginning of a copy's first line, in every format.
 const MARK: &str = "# copied by sandbridge-runner without credentials; yours once you change it: ";
 
 /// The outcome of copying one file of the user's settings.
@@ -40,18 +40,18 @@ const MARK: &str = "# copied by sandbridge-runner without credentials; yours onc
 pub struct Copied {
     /// The program that reads it.
     pub program: &'static str,
-    /// Details for people: where it came from, what was left out.
+    /// Details for people: its source, and what was left out.
     pub detail: String,
-    /// True if commands have what they can have of it.
+    /// True if commands have everything of it that they may have.
     pub is_copied: bool,
 }
 
-/// The variables that commands get of the runner's own.
+/// The runner's own variables that commands get.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Names and values.
     pub variables: Vec<(String, OsString)>,
-    /// Why some were left out; without their values.
+    /// The reasons why some were left out; without their values.
     pub withheld: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Owner<'a> {
     pub(crate) home: &'a Path,
     /// The directory that commands work in.
     pub(crate) workspace: &'a Path,
-    /// The user, where it is another one than the runner's.
+    /// The user, if not the runner's.
     pub(crate) run_as: Option<&'a Account>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Owner<'a> {
 ///
 /// Nothing that goes wrong here is an error: commands then lack settings.
 pub(crate) fn copy(owner: Owner<'_>, private_home: &Path) -> Vec<Copied> {
-    // The way there is the runner's own.
+    // The path there is under the runner's control.
     let Ok(root) = Root::open(private_home) else { return Vec::new() };
     // Files are read with the rights of the user that commands run as, and the copies are that user's.
     match owner.run_as {
@@ -83,7 +83,7 @@ fn copy_all(owner: Owner<'_>, root: &Root) -> Vec<Copied> {
     let variable = |name: &str| std::env::var_os(name);
     let mut copied: Vec<Copied> =
         FILES.iter().filter_map(|file| copy_file(file, owner, root, &variable)).collect();
-    // So that `git config --global` of a command writes to it, and not to the copy.
+    // So that `git config --global` in a command writes to it, and not to the copy.
     if root.stat(".gitconfig") == Err(pathguard::Error::NotFound)
         && let Err(error) = write(root, ".gitconfig", "")
     {
@@ -128,7 +128,7 @@ fn copy_file(
     }
 }
 
-/// The files there are, in the order in which they count.
+/// The existing files, in order of precedence.
 fn sources(file: &SettingsFile, home: &Path, variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let named = Some(file.variable).filter(|name| !name.is_empty()).and_then(variable).map(PathBuf::from);
     if let Some(named) = named.filter(|path| path.is_absolute()) {
@@ -146,7 +146,8 @@ fn sources(file: &SettingsFile, home: &Path, variable: &impl Fn(&str) -> Option<
     if file.all_count { places.collect() } else { places.take(1).collect() }
 }
 
-/// Reads a file of the user's, of a sensible size; one in the home that leads out of it is none of the user's settings.
+/// Reads a file of the user, up to a sensible size; one in the home that leads out of it does not count as the user's
+/// settings.
 fn read(path: &Path, home: &Path) -> Result<String, String> {
     let real = path.canonicalize().map_err(|error| error.to_string())?;
     let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
@@ -164,7 +165,7 @@ fn read(path: &Path, home: &Path) -> Result<String, String> {
     read.map(|_| text).map_err(|_| "it cannot be read as text".to_owned())
 }
 
-/// The setting that lets git work in a workspace of another user than its own.
+/// The setting that lets git work in a workspace that belongs to another user.
 fn trusted_workspace(owner: Owner<'_>) -> String {
     let workspace = owner.workspace;
     let user = owner.run_as.map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.user_id);
@@ -177,7 +178,7 @@ fn trusted_workspace(owner: Owner<'_>) -> String {
     }
 }
 
-/// Puts a copy in place, or takes an old one away; false if a command has made it its own.
+/// Puts a copy in place, or removes an old one; false if a command has changed it.
 fn replace(root: &Root, path: &str, text: &str) -> pathguard::Result<bool> {
     let present = match root.open_file(path) {
         Ok(file) => {
@@ -216,7 +217,7 @@ fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The part of a file of `/etc` that commands may read: a file of settings loses its credentials.
+/// The part of a file of `/etc` that commands may read: credentials are removed from a settings file.
 pub(crate) fn of_machine(name: &str, content: Vec<u8>) -> Vec<u8> {
     match OF_MACHINE.iter().find(|(known, _)| *known == name) {
         None => content,
@@ -224,7 +225,7 @@ pub(crate) fn of_machine(name: &str, content: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// True if a file of `/etc` may be read as it is.
+/// True if a file of `/etc` may be read unchanged.
 pub(crate) fn is_harmless(name: &str, path: &Path) -> bool {
     let Some((_, grammar)) = OF_MACHINE.iter().find(|(known, _)| *known == name) else { return true };
     fs::read(path).is_ok_and(|content| {
@@ -239,7 +240,7 @@ fn sift(grammar: Grammar, content: &[u8]) -> String {
     filtered.map(|filtered| filtered.text).unwrap_or_default()
 }
 
-/// The runner's variables that commands get; `sees` says whether commands can read a path.
+/// The runner's variables that commands get; `sees` tells if commands can read a path.
 pub fn passed(variables: impl Iterator<Item = (OsString, OsString)>, sees: impl Fn(&Path) -> bool) -> Passed {
     let mut passed = Passed::default();
     for (name, value) in variables {

@@ -1,4 +1,4 @@
-//! Telling values that hold credentials. In doubt a value holds some: then a setting is missing, and nothing is lost.
+//! Recognising values with credentials. In doubt a value counts as one: then a setting is missing, and nothing leaks.
 
 /// Prefixes of the tokens of well-known services, in the case they are written in.
 const TOKEN_BEGINNINGS: &[&str] = &[
@@ -22,10 +22,10 @@ const TOKEN_BEGINNINGS: &[&str] = &[
     "xoxp-",
 ];
 
-/// How much of a token must follow its beginning, in characters.
+/// How many characters must follow a token's prefix.
 const TOKEN_CHARACTERS: usize = 16;
 
-/// Words that stand before a secret, in small letters.
+/// Words that precede a secret, in small letters.
 const TELLING: &[&str] = &[
     "-----begin",
     "access_key=",
@@ -43,9 +43,9 @@ const TELLING: &[&str] = &[
     "token=",
 ];
 
-/// True if a value seems to hold a password, a token or a key.
+/// True if a value seems to contain a password, a token or a key.
 pub(crate) fn holds_secret(value: &str) -> bool {
-    // Quotes and escapes may stand anywhere in a value, and mean nothing for what it is in the end.
+    // Quotes and escapes may appear anywhere in a value without changing its meaning.
     let plain: String = value.chars().filter(|letter| !matches!(letter, '"' | '\'' | '\\')).collect();
     let small = plain.to_ascii_lowercase();
     TELLING.iter().any(|word| small.contains(word))
@@ -54,7 +54,7 @@ pub(crate) fn holds_secret(value: &str) -> bool {
             .any(|word| has_user_and_password(word) || has_token(word))
 }
 
-/// True if a word names a user with a password, as in a URL or without its scheme.
+/// True if a word contains a user with a password, as in a URL or without its scheme.
 fn has_user_and_password(word: &str) -> bool {
     let mut rest = word;
     let mut has_scheme = false;
@@ -63,7 +63,7 @@ fn has_user_and_password(word: &str) -> bool {
         let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
         if let Some((user, _)) = authority.rsplit_once('@') {
             let is_ssh = before.ends_with("ssh");
-            // A name alone may be a token, unless it says who connects and a key proves it.
+            // A lone name may be a token, unless it is the user of a login with a key.
             if user.contains(':') || !is_ssh && user != "git" {
                 return true;
             }

@@ -1,4 +1,4 @@
-//! Which settings commands get of the runner's user: names that are harmless. Whatever is not named is left out.
+//! The settings of the runner's user that commands get: harmless names. Everything else is left out.
 
 use super::filter::{Grammar, Rules};
 
@@ -6,19 +6,19 @@ use super::filter::{Grammar, Rules};
 pub(super) struct SettingsFile {
     /// The program that reads it, for messages.
     pub(super) program: &'static str,
-    /// A variable that names the file, and then is all there is; may be empty.
+    /// A variable that names the file, which is then the only one; may be empty.
     pub(super) variable: &'static str,
-    /// Where it may be: below HOME, or with `$NAME/` below what that variable names.
+    /// Its possible places: below HOME, or with `$NAME/` below that variable's directory.
     pub(super) from: &'static [&'static str],
-    /// True if all of `from` count, later ones more; otherwise the first there is.
+    /// True if all of `from` apply, later ones with precedence; otherwise only the first that exists.
     pub(super) all_count: bool,
-    /// Where commands find the copy, below their HOME. A place their own changes do not go to, where the program has one.
+    /// The place of the copy, below the commands' HOME. If the program has several, one that it does not write to.
     pub(super) to: &'static str,
     pub(super) grammar: Grammar,
     pub(super) rules: Rules,
 }
 
-/// Where one of git's files is: not where `git config --global` writes, but read as well.
+/// One of git's files: `git config --global` does not write to it, but it is read as well.
 pub(super) const GIT_CONFIG: &str = ".config/git/config";
 
 pub(super) const FILES: &[SettingsFile] = &[
@@ -69,7 +69,7 @@ pub(super) const FILES: &[SettingsFile] = &[
     },
 ];
 
-/// The variables that `from` may begin with, and what they are when they are not set, below HOME.
+/// The variables that `from` may begin with, and their defaults, below HOME.
 pub(super) const BASES: &[(&str, &str)] = &[("XDG_CONFIG_HOME", ".config"), ("CARGO_HOME", ".cargo")];
 
 const GIT: Rules = &[
@@ -248,11 +248,11 @@ const GO: Rules = &[
     "govcs",
 ];
 
-/// The machine's own files of that kind, in `/etc`, which are read as they are but for credentials.
+/// The machine's own files of that kind, in `/etc`, which are read unchanged except for credentials.
 pub(super) const OF_MACHINE: &[(&str, Grammar)] =
     &[("gitconfig", Grammar::Git), ("npmrc", Grammar::Flat), ("pip.conf", Grammar::Ini)];
 
-/// Everything but what is there to hold credentials.
+/// Everything except entries for credentials.
 pub(super) const ALL_BUT_CREDENTIALS: Rules = &[
     "!*token*",
     "!*passw*",
@@ -264,7 +264,7 @@ pub(super) const ALL_BUT_CREDENTIALS: Rules = &[
     "*",
 ];
 
-/// Variables of the runner that commands get, `*` being anything, unless their value holds credentials.
+/// The runner's variables that commands get, with `*` matching anything, unless their value contains credentials.
 pub(super) const VARIABLES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -317,7 +317,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// The same, where the value is a path: commands must be able to see it.
+/// The same, for values that are paths: commands must be able to see them.
 pub(super) const PATH_VARIABLES: &[&str] = &[
     "AWS_CA_BUNDLE",
     "CARGO_HTTP_CAINFO",

@@ -1,4 +1,4 @@
-//! Nasty files, and what may come out of them.
+//! Malicious files, and what may come out of them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

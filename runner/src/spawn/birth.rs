@@ -12,26 +12,26 @@ use super::memory_points::Raised;
 use crate::limits::{START_LIMIT_MS, START_LOOK_MS};
 use crate::{kill, sys};
 
-/// A start that may be under way.
+/// A start that may be in progress.
 #[derive(Debug)]
 pub(super) struct Birth {
     loan: sys::Birth,
     since: Instant,
-    /// The runner's own points come back once the child has no part in its memory any more.
+    /// The runner's own points are restored once the child no longer shares its memory.
     _raised: Raised,
 }
 
-/// Starts that went on when nobody was left who wanted to know.
+/// Starts that continued after their caller had given up.
 static LEFT: Mutex<Vec<Birth>> = Mutex::new(Vec::new());
 
 impl Birth {
-    /// Takes over a start from its first moment.
+    /// Takes over a start at its first moment.
     pub(super) fn new(loan: sys::Birth, raised: Raised) -> Self {
         left().retain(|birth| !birth.loan.is_over());
         Self { loan, since: Instant::now(), _raised: raised }
     }
 
-    /// Sees to it that the start comes to an end; returns when to do so again, or nothing once it has.
+    /// Makes sure that the start ends; returns when to check again, or nothing once it has ended.
     pub(super) fn look_after(&self, child: BorrowedFd<'_>) -> Option<Duration> {
         if self.loan.is_over() {
             return None;
@@ -42,7 +42,7 @@ impl Birth {
         }
         let is_late = time >= Duration::from_millis(START_LIMIT_MS);
         let signal = if is_late { libc::SIGKILL } else { libc::SIGCONT };
-        // It may have begun, or ended, in this moment.
+        // It may have begun, or ended, at this moment.
         let _ = sys::signal_process(child.as_raw_fd(), signal, kill::mark_key());
         tracing::warn!(signal, "a command has not begun to run for {} ms", time.as_millis());
         Some(look)
@@ -56,12 +56,12 @@ impl Birth {
         self.failure().map_or(Ok(()), Err)
     }
 
-    /// Why no program runs; nothing as long as that is not known.
+    /// The reason why no program runs; `None` as long as that is unknown.
     pub(super) fn failure(&self) -> Option<io::Error> {
         self.loan.failure()
     }
 
-    /// Nobody wants to know any more.
+    /// The caller has given up.
     pub(super) fn leave(self) {
         if !self.loan.is_over() {
             left().push(self);
@@ -70,7 +70,7 @@ impl Birth {
 }
 
 fn left() -> MutexGuard<'static, Vec<Birth>> {
-    // Every change is a whole one.
+    // Every change is complete in one step.
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -22,13 +22,13 @@ pub enum Exit {
 
 /// An unreaped child of the runner. Its handle is readable once it has exited.
 ///
-/// Dropping it before it was waited for leaves the process running and its remains to [`kill::reap_orphans`].
+/// Dropping it before it was waited for leaves the process running, to be reaped by [`kill::reap_orphans`].
 #[derive(Debug)]
 pub struct Child {
     pid: u32,
     mark: Mark,
     handle: OwnedFd,
-    /// Until it is known that its program runs.
+    /// Present until its program is known to run.
     birth: Option<Birth>,
     exit: Option<Exit>,
 }
@@ -45,15 +45,15 @@ impl Child {
         drop(birth);
         memory_points::calm();
         begun.inspect_err(|_| {
-            // Nobody else wants its status.
+            // Its status is not needed elsewhere.
             let _ = rustix::process::waitid(WaitId::PidFd(self.handle.as_fd()), WaitIdOptions::EXITED);
         })
     }
 
-    /// Sees to it that its program begins to run; returns when to do so again, or nothing once it does.
+    /// Makes sure that its program begins to run; returns when to check again, or nothing once it does.
     pub(crate) fn look_after_start(&mut self) -> Option<Duration> {
         let birth = self.birth.as_ref()?;
-        // Of one that failed the end is all that comes.
+        // A failed start only has an end.
         let ends = || birth.failure().map(|_| Duration::from_millis(START_LOOK_MS));
         let again = birth.look_after(self.handle.as_fd()).or_else(ends);
         if again.is_none() {
@@ -63,7 +63,7 @@ impl Child {
         again
     }
 
-    /// Why its program does not run, once the process has ended for that reason.
+    /// The reason why its program does not run, once the process has ended because of that.
     pub(crate) fn start_failure(&self) -> Option<io::Error> {
         self.birth.as_ref()?.failure()
     }
@@ -73,7 +73,7 @@ impl Child {
         self.pid
     }
 
-    /// Names the command with everything it starts.
+    /// Identifies the command with everything it starts.
     pub fn mark(&self) -> Mark {
         self.mark
     }
@@ -86,7 +86,7 @@ impl Child {
     /// Takes the exit status if the command has ended, without waiting; the same one on every later call.
     ///
     /// # Errors
-    /// The kernel does not know the child, which no correct program sees.
+    /// The kernel does not have the child, which cannot happen in a correct program.
     pub fn try_wait(&mut self) -> io::Result<Option<Exit>> {
         if self.exit.is_none() {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;

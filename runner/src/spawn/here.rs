@@ -1,4 +1,4 @@
-//! Starting commands on the thread that asks for them.
+//! Starting commands on the calling thread.
 
 use std::io;
 use std::marker::PhantomData;
@@ -10,20 +10,20 @@ use crate::confine::{ConfinePolicy, Ground};
 use crate::kill;
 use crate::layers::{LayerReport, Profile};
 
-/// Starts commands under one profile, on the thread that made it: no other thread has to wake up for an exec.
+/// Starts commands under one profile, on the thread that created it: no other thread has to wake up for an exec.
 #[derive(Debug)]
 pub(crate) struct Here {
     facts: Facts,
     place: Place,
-    /// The confinement is that of one thread.
+    /// The confinement belongs to one thread.
     _stays: PhantomData<*const ()>,
 }
 
 impl Here {
-    /// Confines the calling thread for good; blocks for some milliseconds.
+    /// Confines the calling thread permanently; blocks for some milliseconds.
     ///
     /// # Errors
-    /// As those of [`super::Spawner::start`]. The thread must not go on after one: it may be confined half way.
+    /// As those of [`super::Spawner::start`]. The thread must not go on then: it may be partly confined.
     pub(crate) fn confine(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
         start_helpers()?;
         let (place, facts) = Place::new(profile, policy)?;
@@ -36,7 +36,7 @@ impl Here {
     /// See [`SpawnError`]; nothing runs after one.
     pub(crate) fn spawn(&self, request: &SpawnRequest) -> Result<Spawned, SpawnError> {
         let (pipes, ends) = prepare(request)?;
-        // Known by its session alone, a command could not be found before it has one.
+        // Identified only by its session, a command could not be found before it has one.
         let is_marked = kill::marks_enforced();
         let child =
             if is_marked { self.place.begin(request, &ends)? } else { self.place.start(request, &ends)? };

@@ -1,10 +1,9 @@
-//! Who goes first when memory runs out: commands, with all that they start, and not the runner.
+//! The order of victims when memory runs out: commands, with their processes, and not the runner.
 //!
 //! A child is born with its parent's out-of-memory points. So the runner has those of its commands while one is born, and its own
-//! before and after: that costs no thread, and leaves no moment in which a command has fewer. As long as a child borrows the
-//! runner's memory the kernel gives both the same points; so the runner takes its own back when the last such child has
-//! a memory of its own. For each change the kernel looks at every process there is: so not after each command of many, but
-//! in the first quiet moment ([`calm`]).
+//! before and after: that costs no thread, and a command never has fewer. As long as a child borrows the runner's memory the
+//! kernel gives both the same points; so the runner restores its own when the last such child has its own memory. For each change
+//! the kernel looks at every process: so not after each command of many, but in the first quiet moment ([`calm`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -12,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::limits::OUT_OF_MEMORY_POINTS;
 
-/// The most points the kernel knows.
+/// The most points in the kernel.
 const LIMIT: i32 = 1_000;
 
 struct Points {
@@ -32,7 +31,7 @@ struct Births {
 
 static BIRTHS: Mutex<Births> = Mutex::new(Births { count: 0, is_raised: false });
 
-/// Opens the file of this process's points; for a process that will not be dumpable, this has to come before that.
+/// Opens the file of this process's points; if the process will not be dumpable, call this before that.
 pub(crate) fn prepare() {
     POINTS.get_or_init(|| {
         let own: i32 = fs::read_to_string("/proc/self/oom_score_adj").ok()?.trim().parse().ok()?;
@@ -42,11 +41,11 @@ pub(crate) fn prepare() {
     });
 }
 
-/// While this lives, children that are born go first.
+/// While this lives, newborn children are the first victims.
 #[derive(Debug)]
 pub(super) struct Raised(());
 
-/// Lets children that are born from now on go first. Where the kernel refuses that, nothing is lost but the preference.
+/// Makes children that are born from now on the first victims. If the kernel refuses that, only the preference is lost.
 pub(super) fn raise() -> Raised {
     let mut births = births();
     births.count += 1;
@@ -57,7 +56,7 @@ pub(super) fn raise() -> Raised {
     Raised(())
 }
 
-/// Takes the runner's own points back unless a child is being born. To be called some time after each birth.
+/// Restores the runner's own points unless a child is being born. Call this some time after each birth.
 pub(crate) fn calm() {
     let mut births = births();
     if births.is_raised && births.count == 0 {

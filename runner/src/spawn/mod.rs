@@ -1,4 +1,4 @@
-//! Starting commands: from a confined thread, which they inherit their confinement from.
+//! Starting commands from a confined thread, whose confinement they inherit.
 //!
 //! ```text
 //! Here::spawn ──────────────────────────┐
@@ -9,10 +9,10 @@
 //! The child borrows the runner's memory until its program runs, so no memory maps are copied, and it inherits the thread's
 //! confinement: an exec costs what a bare spawn costs. The runner's own thread starts most commands itself (`Here`): handing
 //! them to another thread and back would wake two idle cores. It does not wait until the program runs either, so many
-//! commands start at once; that one did not start shows when its process has ended. A [`Spawner`] is a thread of its own, for
-//! a profile that only some commands ask for.
+//! commands start at once; a failed start shows when its process has ended. A [`Spawner`] has its own thread, for a profile
+//! that only some commands use.
 //!
-//! Pipes are made by the caller, which keeps its ends; a spawner's thread never touches what commands print.
+//! Pipes are made by the caller, which keeps its ends; a spawner's thread never touches the output of commands.
 
 mod birth;
 mod child;
@@ -58,7 +58,7 @@ pub struct SpawnRequest {
     pub argv: Vec<Vec<u8>>,
     /// Working directory below the workspace, relative or absolute; empty is the workspace.
     pub cwd: Vec<u8>,
-    /// Variables that are added to the clean environment, or replace what it has.
+    /// Variables that are added to the clean environment, or replace its own.
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
     /// True to open a pipe to the command's standard input; otherwise it reads `/dev/null`.
     pub stdin: bool,
@@ -66,7 +66,7 @@ pub struct SpawnRequest {
     pub merge_stderr: bool,
 }
 
-/// A command that runs, with this side's ends of its pipes: close-on-exec and non-blocking.
+/// A running command, with this side's ends of its pipes: close-on-exec and non-blocking.
 #[derive(Debug)]
 pub struct Spawned {
     /// The process itself.
@@ -79,8 +79,8 @@ pub struct Spawned {
     pub stderr: Option<OwnedFd>,
     /// The command's terminal, of which the descriptors here are this side.
     pub terminal: Option<Terminal>,
-    /// The ends that the command writes to, held to keep its output from ending; to be dropped when the command has ended. Otherwise a
-    /// command that ends wakes this side once for each pipe before that.
+    /// The ends that the command writes to, held to keep its output from ending; drop them when the command has ended. Otherwise an
+    /// ending command wakes this side once for each pipe before that.
     pub(crate) held: Vec<OwnedFd>,
 }
 
@@ -94,7 +94,7 @@ struct Facts {
     ground: Arc<Ground>,
 }
 
-/// Starts commands under one profile, on a thread of its own. Dropping it ends the thread; commands that run are not touched.
+/// Starts commands under one profile, on a separate thread. Dropping it ends the thread; running commands are not touched.
 #[derive(Debug)]
 pub struct Spawner {
     facts: Facts,
@@ -103,11 +103,11 @@ pub struct Spawner {
 }
 
 impl Spawner {
-    /// Starts the thread and confines it; blocks for some milliseconds. To be called from a thread that is not confined.
+    /// Starts the thread and confines it; blocks for some milliseconds. Call this from an unconfined thread.
     ///
     /// # Errors
     /// The thread could not be started, the workspace cannot be opened, or a layer of confinement that this machine has could
-    /// not be set up. A layer the machine lacks is no error: see [`Self::report`].
+    /// not be set up. A layer the machine lacks is not an error: see [`Self::report`].
     pub fn start(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
         start_helpers()?;
         let (orders, queue) = mpsc::channel(SPAWN_QUEUE_REQUESTS);
@@ -122,7 +122,7 @@ impl Spawner {
         Ok(Self { facts, orders: Some(orders), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Which layers of confinement hold for this spawner's commands.
+    /// The layers of confinement that hold for this spawner's commands.
     pub fn report(&self) -> &LayerReport {
         &self.facts.report
     }
@@ -139,8 +139,8 @@ impl Spawner {
 
     /// Starts a command whose standard streams are a terminal that no other command reaches; blocks for some milliseconds.
     ///
-    /// `policy` is the one this spawner was started with; what `request` says of standard input and error means nothing. To be
-    /// called from a thread that is not confined.
+    /// `policy` is the one this spawner was started with; the request's settings for standard input and error are ignored.
+    /// Call this from an unconfined thread.
     ///
     /// # Errors
     /// See [`SpawnError`]; nothing runs after one.
@@ -153,10 +153,10 @@ impl Spawner {
         start_on_terminal(&self.facts.ground, policy, request, size)
     }
 
-    /// Brings the commands' copy of `/etc/resolv.conf` up to date; call it when the network may have changed.
+    /// Updates the commands' copy of `/etc/resolv.conf`; call it when the network may have changed.
     ///
     /// # Errors
-    /// The machine's file cannot be read, or the copy not be written; the old copy stays.
+    /// The machine's file cannot be read, or the copy cannot be written; the old copy stays.
     pub fn refresh_resolver(&self) -> io::Result<()> {
         self.facts.resolver.refresh()
     }
@@ -196,7 +196,7 @@ impl Drop for Spawner {
         self.orders = None;
         let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread {
-            // Its panic was reported when it happened; there is nothing left to do about it.
+            // Its panic was reported when it happened; there is nothing left to do.
             let _ = thread.join();
         }
     }

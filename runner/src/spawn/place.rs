@@ -1,4 +1,4 @@
-//! Where commands start: a confined thread's own view of the workspace.
+//! The place where commands start: a confined thread's own view of the workspace.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,7 +21,7 @@ use crate::layers::{Profile, layer_name};
 use crate::sys::{self, Common, DirectoryClosed, MarkKey, SpawnPlan, Started, UserIds};
 use crate::{group, kill};
 
-/// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
+/// The place where commands start: opened inside the thread's own view, so that nothing leads out of it.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
@@ -35,9 +35,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Confines the calling thread for good, and opens the workspace from inside.
+    /// Confines the calling thread permanently, and opens the workspace from inside.
     pub(super) fn new(profile: Profile, policy: &ConfinePolicy) -> Result<(Self, Facts), SpawnError> {
-        // Before anything is built around it, which would only say the same in other words.
+        // Checked before anything is built around it, where the error would be less clear.
         Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::confinement)?;
         let place = Self::inside(profile, policy, &confined.home, &confined.path)?;
@@ -52,7 +52,7 @@ impl Place {
         Ok((place, Facts { profile, report, resolver, ground }))
     }
 
-    /// The place of a thread that is confined already.
+    /// The place of a thread that is already confined.
     pub(super) fn inside(
         profile: Profile,
         policy: &ConfinePolicy,
@@ -70,14 +70,14 @@ impl Place {
         Ok(Self { path: policy.workspace.clone(), workspace, top, null, defaults, common, group })
     }
 
-    /// Starts one command, and waits until its program runs; to be called from the thread that made this.
+    /// Starts one command, and waits until its program runs; call this from the thread that created the place.
     pub(super) fn start(&self, request: &SpawnRequest, ends: &Ends) -> Result<Child, SpawnError> {
         let mut child = self.begin(request, ends)?;
         child.wait_begun().map_err(|error| self.refusal(request, error))?;
         Ok(child)
     }
 
-    /// Like [`Self::start`] without waiting: [`Child::start_failure`] says if its program does not run.
+    /// Like [`Self::start`] without waiting: [`Child::start_failure`] reports if its program does not run.
     pub(super) fn begin(&self, request: &SpawnRequest, ends: &Ends) -> Result<Child, SpawnError> {
         let (directory, program) = self.program(request)?;
         if let Some(user) = &self.common.user {
@@ -127,7 +127,7 @@ impl Place {
     }
 }
 
-/// Makes a user the owner of a command's pipes, or terminal: by their names in `/dev` only their owner opens them again.
+/// Makes a user the owner of a command's pipes, or terminal: by their names in `/dev` only their owner can reopen them.
 fn give(ends: &Ends, user: &UserIds) -> io::Result<()> {
     let owner = (Uid::from_raw(user.user_id), Gid::from_raw(user.group_id));
     let ends = [ends.stdin.as_ref(), Some(&ends.stdout), ends.stderr.as_ref()];
@@ -150,7 +150,7 @@ fn spawn_error(request: &SpawnRequest, error: io::Error) -> SpawnError {
         Some(Errno::TOOBIG) => {
             SpawnError::InvalidRequest { reason: "arguments and environment are too long" }
         }
-        // The kernel's words for it, "temporarily unavailable", name neither what nor why.
+        // The kernel's message, "temporarily unavailable", names neither the resource nor the reason.
         Some(Errno::AGAIN) => SpawnError::System {
             action: "start the command: the limit of processes is reached (see --pids); end some",
             source: error,

@@ -1,4 +1,4 @@
-//! From a request to what `posix_spawn` takes: the program's path and the clean environment.
+//! From a request to the inputs of `posix_spawn`: the program's path and the clean environment.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::BorrowedFd;
@@ -20,7 +20,7 @@ pub(super) struct Defaults {
     variables: Vec<Variable>,
 }
 
-/// A variable of the environment, in the kernel's form; those that commands have in common are there once.
+/// A variable of the environment, in the kernel's form; those that commands share are stored once.
 #[derive(Clone, Debug)]
 struct Variable {
     text: Arc<CStr>,
@@ -79,7 +79,7 @@ impl Defaults {
         Ok(Self { variables: variables.collect::<Result<_, _>>()? })
     }
 
-    /// The environment of one command: the defaults, its directory, then what the request brings.
+    /// The environment of one command: the defaults, its directory, then the request's variables.
     fn environment(&self, request: &SpawnRequest, directory: &Path) -> Result<Vec<Variable>, SpawnError> {
         let mut variables = self.variables.clone();
         variables.push(Variable::new(b"PWD", directory.as_os_str().as_bytes())?);
@@ -130,15 +130,15 @@ impl Program {
         Ok(Self { path, arguments, environment })
     }
 
-    /// Why the program itself cannot be run, after that failed; `None` when it is not to blame.
+    /// The reason why the program itself cannot be run, after its start failed; `None` if it is not to blame.
     pub(super) fn refusal(&self, request: &SpawnRequest, cwd: BorrowedFd<'_>) -> Option<SpawnError> {
         let name = request.argv.first().map_or(&b""[..], Vec::as_slice);
         executable(cwd, self.path.as_bytes()).err().map(|error| refusal(name, error))
     }
 }
 
-/// Finds the program the way a shell does, in the calling thread's own view of the file system. One that is named by its path
-/// is not looked at: starting it tells what there is to tell.
+/// Finds the program as a shell does, in the calling thread's own view of the file system. One that is named by its path is
+/// not checked: starting it reports any problem.
 fn find(name: &[u8], variables: &[Variable], cwd: BorrowedFd<'_>) -> Result<Vec<u8>, SpawnError> {
     if name.contains(&b'/') {
         return Ok(name.to_vec());
@@ -167,7 +167,7 @@ fn executable(cwd: BorrowedFd<'_>, path: &[u8]) -> Result<(), Errno> {
     rustix::fs::accessat(directory, path, Access::EXEC_OK, AtFlags::EACCESS)
 }
 
-/// Tells "there is none" from "it cannot be run".
+/// Distinguishes "there is none" from "it cannot be run".
 pub(super) fn refusal(name: &[u8], error: Errno) -> SpawnError {
     let program = String::from_utf8_lossy(name).into_owned();
     match error {

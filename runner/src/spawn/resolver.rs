@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-/// The name under which a new `resolv.conf` is written before it takes the old one's place.
+/// The name under which a new `resolv.conf` is written before it replaces the old one.
 const NEW_RESOLVER: &str = ".resolv.conf.new";
 
 /// A handle on the commands' own `/etc`, if they have one; for threads that see the machine's.
@@ -19,7 +19,7 @@ impl Resolver {
         Self(etc.map(Arc::new))
     }
 
-    /// Brings the copy up to date; to be called from a thread that is not confined.
+    /// Updates the copy; call this from an unconfined thread.
     pub(crate) fn refresh(&self) -> io::Result<()> {
         let Some(etc) = &self.0 else { return Ok(()) };
         let content = fs::read("/etc/resolv.conf")?;

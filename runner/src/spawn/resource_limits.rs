@@ -11,21 +11,21 @@ use crate::limits::{OPEN_FILES, USER_PROCESSES_SPARE};
 use crate::sys::ResourceLimit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How many files a process of this user usually has open at once, as this process found it.
+/// How many files a process of this user may usually have open at once, as found at the start.
 static FOUND_OPEN_FILES: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Lets this process open as many files as it may: each command takes a few of them. Commands keep what is usual.
+/// Lets this process open as many files as possible: each command takes a few of them. Commands keep the usual limit.
 pub(crate) fn raise_own() {
     let own = getrlimit(Resource::Nofile);
     FOUND_OPEN_FILES.get_or_init(|| own.current);
-    // Where it is refused, fewer commands run at once.
+    // If it is refused, fewer commands run at once.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum });
 }
 
 /// The limits of a command's processes; never more than the runner's own.
 ///
-/// The number of processes is limited here only where nothing better does it: the kernel counts all that the user runs on the
-/// machine (in the user namespace, if the runner has its own), and for root nothing.
+/// The number of processes is limited here only if nothing better is available: the kernel counts all processes of the user
+/// on the machine (in the user namespace, if the runner has its own), and none for root.
 pub(super) fn of_commands(limits: &Limits, user: Option<&Account>) -> Vec<ResourceLimit> {
     let mut all = vec![at_most(libc::RLIMIT_CORE, Resource::Core, 0)];
     let open_files = limits.open_files.unwrap_or(OPEN_FILES);

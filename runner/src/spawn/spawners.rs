@@ -1,4 +1,4 @@
-//! Spawners for the commands that the runner's own thread does not start: of a narrower profile, or of another user.
+//! Spawners for commands that the runner's own thread does not start: of a narrower profile, or of another user.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::confine::{Allowances, ConfinePolicy};
 use crate::layers::{LayerReport, Profile, layer_name};
 
 /// One spawner per profile under one policy, each started when it is first needed; for the profile read-only one per command, as
-/// home and temporary directories are the spawner's.
+/// home and temporary directories belong to the spawner.
 #[derive(Debug)]
 pub(crate) struct Spawners {
     policy: ConfinePolicy,
@@ -28,7 +28,7 @@ impl Spawners {
         &self.policy
     }
 
-    /// The spawner of a profile. One that lacks a layer that `least` has is an error: nobody gets out of it by asking.
+    /// The spawner of a profile. It is an error if it lacks a layer that `least` has: a request cannot be used to avoid one.
     pub(crate) async fn get(
         &self,
         profile: Profile,
@@ -62,7 +62,7 @@ impl Spawners {
         }
     }
 
-    /// The policy for requests of this profile: one that asks to change nothing cannot change extra allowed paths either.
+    /// The policy for requests of this profile: a request for a read-only profile cannot change extra allowed paths either.
     fn narrowed(&self, profile: Profile) -> ConfinePolicy {
         let mut policy = self.policy.clone();
         if profile == Profile::ReadOnly {
@@ -72,13 +72,13 @@ impl Spawners {
         policy
     }
 
-    /// Those that were started and last.
+    /// The running ones.
     pub(crate) fn started(&self) -> impl Iterator<Item = &Arc<Spawner>> {
         self.cells.iter().filter_map(|(_, cell)| cell.get())
     }
 }
 
-/// Lets go of a spawner; one that nobody else holds waits for its thread to end, which is not for this one to wait for.
+/// Releases a spawner; the last holder waits for its thread to end, which must not happen on this thread.
 pub(crate) fn let_go(spawner: Arc<Spawner>) {
     if Arc::strong_count(&spawner) == 1 {
         post(move || drop(spawner));

@@ -5,7 +5,7 @@
 //! caller ◀── Spawned (terminal's side, pidfd) ◀──────────────────────────────────────────────────────────┘
 //!        ── drops Terminal ─▶ thread ends; the kernel hangs up what still uses the terminal
 //! ```
-//! The thread lives as long as the terminal: its number must mean nobody else while commands that may not signal it run.
+//! The thread lives as long as the terminal: its number must not be reused while commands that may not signal it run.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use crate::confine::{self, ConfinePolicy, Ground, OpenTerminal, TerminalSize};
 use crate::kill;
 use crate::limits::SPAWNER_STACK_BYTES;
 
-/// This side of a command's terminal. Dropping it, and what else is open of it, hangs up what uses it.
+/// This side of a command's terminal. Dropping it, and its other open handles, hangs up the processes that use it.
 pub struct Terminal {
     master: OwnedFd,
     /// The command's side, kept open so that a command that closes it for a while does not look like one that ended.
@@ -35,12 +35,12 @@ impl Terminal {
     /// Changes the size; the programs in it get SIGWINCH.
     ///
     /// # Errors
-    /// The terminal takes no size, which no correct program sees.
+    /// The terminal accepts no size, which cannot happen in a correct program.
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         confine::resize(&self.master, size)
     }
 
-    /// The command ended: from now on the terminal's output ends when nobody else has the terminal open.
+    /// The command ended: from now on the terminal's output ends when no other process has the terminal open.
     pub fn release(&self) {
         *self.slave.borrow_mut() = None;
     }
@@ -63,7 +63,7 @@ impl Drop for Terminal {
         // Without its sender the thread ends, at once.
         self.alive = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic was reported when it happened; there is nothing left to do about it.
+            // Its panic was reported when it happened; there is nothing left to do.
             let _ = thread.join();
         }
     }

@@ -37,10 +37,10 @@ pub(super) fn run(
     }
     while let Some(Order { request, ends, reply }) = orders.blocking_recv() {
         let outcome = place.start(&request, &ends);
-        // Before the caller can wait for the end of the command's output.
+        // Dropped before the caller can wait for the end of the command's output.
         drop(ends);
         if let Err(Ok(child)) = reply.send(outcome) {
-            // The caller gave up while the command was starting: nobody would ever stop it.
+            // The caller gave up while the command was starting: nothing would ever stop it.
             kill::kill_tree(child.mark());
         }
     }

@@ -1,10 +1,10 @@
-//! A child from its birth until its program runs: what it borrows of this process's memory, and its own steps.
+//! A child from its birth until its program runs: the memory that it borrows from this process, and its own steps.
 //!
 //! Meanwhile the thread that started it goes on. So the child may do less than a signal handler may: system calls, none of them
-//! by way of the C library, whose `errno` is that thread's; and it writes to nothing but its stack and the few numbers that are
-//! there for it. Every signal is blocked until those that have a handler are reset, so no handler can run in it.
+//! by way of the C library, whose `errno` is that thread's; and it writes only to its stack and the few numbers reserved for
+//! it. Every signal is blocked until those that have a handler are reset, so no handler can run in it.
 //!
-//! The kernel clears [`Loan::borrowed`] when the child has a memory of its own, or is gone.
+//! The kernel clears [`Loan::borrowed`] when the child has its own memory, or is gone.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt;
@@ -30,7 +30,7 @@ pub(super) struct Loan {
     pub(super) arguments: Vec<usize>,
     pub(super) environment: Vec<usize>,
     pub(super) _strings: (Vec<CString>, Vec<Arc<CStr>>),
-    /// The files that become descriptors 0, 1 and 2; none of them has one of these numbers.
+    /// The files that become descriptors 0, 1 and 2; none of them already has one of these numbers.
     pub(super) streams: [RawFd; 3],
     pub(super) directory: RawFd,
     pub(super) is_terminal: bool,
@@ -42,18 +42,18 @@ pub(super) struct Loan {
     pub(super) borrowed: AtomicU32,
     /// Why the program does not run; 0 when it does.
     pub(super) error: AtomicI32,
-    /// Set if that is because of the working directory.
+    /// Set if the working directory is the reason.
     pub(super) is_directory: AtomicBool,
 }
 
-/// Room for a child's stack.
+/// Space for a child's stack.
 pub(super) fn stack() -> Box<[MaybeUninit<u128>]> {
     Box::new_uninit_slice(CHILD_STACK_BYTES / size_of::<u128>())
 }
 
-/// A start that may be under way. What the child borrows stays where it is until it needs it no more.
+/// A start that may be in progress. The memory that the child borrows stays in place until it is no longer needed.
 ///
-/// All that changes in it while it is shared is atomic, or the child's stack, which nobody else looks at.
+/// All that changes in it while it is shared is atomic, or the child's stack, which no other thread reads.
 pub(crate) struct Birth(Arc<Loan>);
 
 impl Birth {
@@ -61,7 +61,7 @@ impl Birth {
         Self(Arc::new(loan))
     }
 
-    /// One whose child never comes to an end of it by itself.
+    /// A start whose child never finishes by itself.
     #[cfg(test)]
     pub(crate) fn endless() -> Self {
         Self::new(Loan {
@@ -90,7 +90,7 @@ impl Birth {
         &self.0
     }
 
-    /// The lowest address of the stack; what is there is the child's.
+    /// The lowest address of the stack; its content belongs to the child.
     pub(super) fn stack(&self) -> *mut [MaybeUninit<u128>] {
         let stack = &self.loan().stack;
         ptr::slice_from_raw_parts_mut(stack.as_ptr().cast_mut(), stack.len())
@@ -106,19 +106,19 @@ impl Birth {
         self.loan().borrowed.load(Ordering::Acquire) == 0
     }
 
-    /// Waits until it is, at most so long; returns early now and then.
+    /// Waits until it is, for at most this long; sometimes returns early.
     pub(crate) fn wait(&self, timeout: Duration) {
         let Ok(timeout) = timeout.try_into() else { return };
         let borrowed = &self.loan().borrowed;
         let now = borrowed.load(Ordering::Acquire);
         if now != 0 {
-            // It changed, the time is over, or a signal came: the waiter looks again. The kernel wakes waiters of every
-            // process, so this is no private one.
+            // It changed, the time is over, or a signal came: the waiter checks again. The kernel wakes waiters of every
+            // process, so this is not a private futex.
             let _ = futex::wait(borrowed, futex::Flags::empty(), now, Some(&timeout));
         }
     }
 
-    /// Why the program does not run, once it is over; nothing when it does, or did.
+    /// The reason why the program does not run, once the start is over; `None` if it does, or did.
     pub(crate) fn failure(&self) -> Option<io::Error> {
         let loan = self.loan();
         let error = if self.is_over() { loan.error.load(Ordering::Acquire) } else { 0 };
@@ -131,7 +131,7 @@ impl Birth {
 
 impl Drop for Birth {
     fn drop(&mut self) {
-        // What a child still uses stays for ever: this owner of it never goes.
+        // Memory that a child still uses stays forever: this owner is never dropped.
         if !self.is_over() {
             std::mem::forget(Arc::clone(&self.0));
         }
@@ -144,9 +144,9 @@ impl fmt::Debug for Birth {
     }
 }
 
-/// The child's whole life as a borrower. What it returns becomes its exit code.
+/// The child's whole life as a borrower. Its return value becomes its exit code.
 pub(super) extern "C" fn child(argument: *mut c_void) -> c_int {
-    // SAFETY: `spawn` passes a loan that stays until this process has a memory of its own, or is gone.
+    // SAFETY: `spawn` passes a loan that stays until this process has its own memory, or is gone.
     let loan = unsafe { &*argument.cast::<Loan>() };
     if let Err(error) = become_program(loan) {
         loan.error.store(error, Ordering::Release);
@@ -154,9 +154,9 @@ pub(super) extern "C" fn child(argument: *mut c_void) -> c_int {
     127
 }
 
-/// Returns only when that fails, and why.
+/// Returns only if that fails, with the error.
 fn become_program(loan: &Loan) -> Result<(), c_int> {
-    // As the kernel lays them out: the default action, with no flags, and nobody blocked.
+    // In the kernel's layout: the default action, with no flags, and no signal blocked.
     let (default, nobody) = ([0_u64; 4], 0_u64);
     // SAFETY: each call takes numbers, or memory that `loan` or this function keeps alive and the kernel only reads.
     unsafe {
@@ -195,7 +195,8 @@ fn become_program(loan: &Loan) -> Result<(), c_int> {
 /// Closes every descriptor but 0, 1 and 2.
 fn close_others() {
     const FIRST: usize = libc::STDERR_FILENO as usize + 1;
-    // SAFETY: these are the child's own descriptors, and it uses none of them any more; `own` has room for two limits.
+    // SAFETY: these are the child's own descriptors, and it does not use any of them any more; `own` has space for two
+    // limits.
     unsafe {
         if call(libc::SYS_close_range, [FIRST, c_int::MAX as usize, 0, 0, 0]).is_ok() {
             return;
@@ -210,7 +211,7 @@ fn close_others() {
     }
 }
 
-/// As the kernel finds it in a register.
+/// In the form of a register.
 fn number(value: c_int) -> usize {
     isize::try_from(value).map_or(usize::MAX, isize::cast_unsigned)
 }

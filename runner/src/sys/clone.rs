@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::MarkKey;
 
-/// Born into the group that is named, which `libc` lacks.
+/// Birth in the given group; `libc` lacks this flag.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// The steps of a child until its program runs.

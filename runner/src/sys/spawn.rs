@@ -1,6 +1,6 @@
-//! Starting a program the way `posix_spawn` does, without what that repeats each time: a new stack to map and to unmap, and
-//! a call for each signal there is. Together they cost as much as all else that happens before the program is loaded. And
-//! without standing still until the program runs: see [`Birth`].
+//! Starting a program as `posix_spawn` does, without its repeated work: mapping and unmapping a new stack, and a call for
+//! each signal. Together these cost as much as everything else before the program is loaded. It also does not wait until the
+//! program runs: see [`Birth`].
 
 use std::ffi::{CStr, CString, c_int};
 use std::io;
@@ -29,19 +29,19 @@ pub(crate) struct SpawnPlan<'a> {
     /// True if the three are a terminal, which becomes the controlling one.
     pub(crate) is_terminal: bool,
     pub(crate) common: Arc<Common>,
-    /// The control group to be born into, with the key that the filter wants to see.
+    /// The control group to be born into, with the key for the filter.
     pub(crate) group: Option<(BorrowedFd<'a>, MarkKey)>,
 }
 
 /// Settings that all commands of one place share.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
-    /// Whom the child becomes; nobody else when absent.
+    /// The user that the child becomes; unchanged when absent.
     pub(crate) user: Option<UserIds>,
     pub(crate) limits: Vec<ResourceLimit>,
 }
 
-/// One limit that a process has to itself, and hands down.
+/// One limit of a single process, which its children inherit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResourceLimit {
     /// `RLIMIT_*`.
@@ -61,13 +61,14 @@ pub(crate) struct DirectoryClosed;
 pub(crate) struct Started {
     /// Its handle.
     pub(crate) handle: OwnedFd,
-    /// Tells when its program runs, or why it does not.
+    /// Reports when its program runs, or why it does not.
     pub(crate) birth: Birth,
 }
 
 /// Starts a program in a new session with default signals and descriptors 0, 1 and 2 only; returns its pid at once.
 ///
-/// That the program cannot be run shows in the child's [`Birth`]; such a child ends, and is to be waited for like any other.
+/// If the program cannot be run, the child's [`Birth`] reports that; such a child ends, and has to be waited for like any
+/// other.
 pub(crate) fn spawn(plan: SpawnPlan<'_>) -> io::Result<(u32, Started)> {
     let streams = [plan.stdin, plan.stdout, plan.stderr].map(|end| end.as_raw_fd());
     if streams.iter().any(|number| *number <= libc::STDERR_FILENO) {
@@ -104,22 +105,22 @@ pub(crate) fn spawn(plan: SpawnPlan<'_>) -> io::Result<(u32, Started)> {
     Ok((pid.cast_unsigned(), Started { handle, birth }))
 }
 
-/// The kernel puts the number of the handle into its place before this returns.
+/// The kernel stores the number of the handle before this returns.
 fn start_child(
     birth: &Birth,
     group: Option<(BorrowedFd<'_>, MarkKey)>,
 ) -> io::Result<(libc::pid_t, OwnedFd)> {
     let mut handle: RawFd = -1;
     let (stack, borrowed) = (birth.stack(), birth.loan().borrowed.as_ptr());
-    // Where memory is limited, it may run out just now. The kernel spares a newborn that its parent waits for; any other one
+    // If memory is limited, it may run out just now. The kernel spares a newborn that its parent waits for; any other one
     // counts as large as the runner, and takes the runner with it.
     let is_awaited = !raw::LEAVES_ERRNO || group.is_some();
     let wait = if is_awaited { libc::CLONE_VFORK } else { 0 };
     let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::CLONE_CHILD_CLEARTID | wait;
     let argument = birth.argument();
-    // SAFETY: `stack` is memory that nobody else uses, large enough for what `child` does, and its end is aligned. All that
-    // the child is lent stays until the kernel has cleared `borrowed`: see `Birth`. When the call succeeded, the kernel put a new
-    // descriptor into `handle`, which is nobody else's.
+    // SAFETY: `stack` is memory without another user, large enough for `child`, and its end is aligned. Everything lent to the
+    // child stays until the kernel has cleared `borrowed`: see `Birth`. If the call succeeded, the kernel put a new descriptor
+    // into `handle`, which has no other owner.
     unsafe {
         let pid = if let Some((group, key)) = group {
             into_group(child, stack, argument, flags, &raw mut handle, borrowed, group, key)?
@@ -143,7 +144,8 @@ fn handled_signals() -> &'static [c_int] {
 
 fn is_handled(signal: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: only looks; the structure is large enough, and all zeroes when the call fails, which is the default action.
+    // SAFETY: this only reads; the structure is large enough, and stays all zeroes if the call fails, which is the default
+    // action.
     unsafe {
         libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
         action.assume_init().sa_sigaction != libc::SIG_DFL

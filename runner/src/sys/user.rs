@@ -11,10 +11,10 @@ use rustix::thread::set_thread_groups;
 
 use super::raw::call;
 
-/// Stands for "as it is" where a user or group is set; no user has that number.
+/// Means "unchanged" for a user or group; no user has that number.
 const UNCHANGED: u32 = u32::MAX;
 
-/// A user as the kernel knows it.
+/// A user's ids in the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct UserIds {
     pub(crate) user_id: u32,
@@ -24,7 +24,7 @@ pub(crate) struct UserIds {
     pub(crate) groups: Vec<u32>,
 }
 
-/// Makes a child that is about to become a program another user, with that user's groups and none of root's capabilities;
+/// Changes the user of a child that is about to become a program, with that user's groups and none of root's capabilities;
 /// fails with the number of the error.
 ///
 /// For a child between its birth and its program: nothing here allocates, locks, or touches `errno`.
@@ -52,9 +52,9 @@ pub(crate) struct ActingOnFiles {
     _stays: std::marker::PhantomData<*const ()>,
 }
 
-/// Gives the calling thread a user's rights to files, and takes root's away, until the answer is dropped.
+/// Gives the calling thread a user's rights to files, and removes root's, until the returned guard is dropped.
 ///
-/// To everything but files the thread stays who it is; so the user's own processes get no hold on it.
+/// For everything except files the thread keeps its identity; so the user's own processes get no access to it.
 pub(crate) fn act_on_files_as(user_id: u32, group_id: u32, groups: &[u32]) -> io::Result<ActingOnFiles> {
     let before = ActingOnFiles {
         user_id: file_user(UNCHANGED),

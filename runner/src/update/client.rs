@@ -1,4 +1,4 @@
-//! `sandbridge-runner update`: asks the runners of a state directory to update, and tells what comes of it.
+//! `sandbridge-runner update`: asks the runners of a state directory to update, and reports the results.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,10 +10,10 @@ use super::control::{STATE, UPDATE, address, directory};
 use crate::error::Error;
 use crate::limits::{CONTROL_LOOK_MS, CONTROL_TIMEOUT_MS, UPDATE_RETURN_MS};
 
-/// Asks every runner of this state directory, one after the other, and prints what happens; the exit code.
+/// Asks every runner of this state directory, one after the other, and prints what happens; returns the exit code.
 ///
 /// # Errors
-/// The directory cannot be read, or a runner's socket is somebody else's.
+/// The directory cannot be read, or a runner's socket belongs to another user.
 pub fn run(state_dir: &Path) -> Result<i32, Error> {
     let place = directory(state_dir);
     let handle = match File::open(&place) {
@@ -40,7 +40,7 @@ pub fn run(state_dir: &Path) -> Result<i32, Error> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                // A runner that was killed left it.
+                // Left by a runner that was killed.
                 let _ = fs::remove_file(address(&handle, &name));
             }
             Err(error) => return Err(Error::file(place.join(name))(error)),
@@ -59,14 +59,14 @@ fn none_runs(state_dir: &Path) -> i32 {
     1
 }
 
-/// Asks one runner, and waits for what comes of it: what it is now, or what went wrong.
+/// Asks one runner, and waits for the result: its new version, or the error.
 fn update(stream: UnixStream, directory: &File, name: &str) -> Result<String, String> {
     let mut wanted = None;
     for line in ask(stream, UPDATE).map_err(|error| error.to_string())?.map_while(Result::ok) {
         match line.split_once(' ') {
             Some(("downloading", version)) => {
                 println!("runner {name}: downloading version {version}");
-                // Where nothing is waited for, the runner ends without another line.
+                // If there is nothing to wait for, the runner ends without another line.
                 wanted = Some(version.to_owned());
             }
             Some(("waiting", rest)) => {
@@ -107,7 +107,7 @@ fn update(stream: UnixStream, directory: &File, name: &str) -> Result<String, St
     }
 }
 
-/// The version of a runner that is there, and why its last update failed.
+/// The version of a running runner, and the reason why its last update failed.
 fn state(directory: &File, name: &str) -> Option<(String, Option<String>)> {
     let stream = UnixStream::connect(address(directory, name)).ok()?;
     stream.set_read_timeout(Some(Duration::from_millis(CONTROL_TIMEOUT_MS))).ok()?;

@@ -1,8 +1,8 @@
 //! The runner's side of `sandbridge-runner update`: a Unix socket below the state directory, which commands never see.
 //!
-//! A line each: the question is `update` or `state`. Answers are `version V`, `failed REASON`, `downloading V`, `waiting N V`,
-//! `nothing REASON`. While an update waits the connection stays; it ends with the runner, and the next program of the same
-//! process listens at the same place.
+//! One line each: the request is `update` or `state`. Answers are `version V`, `failed REASON`, `downloading V`, `waiting N
+//! V`, `nothing REASON`. While an update waits the connection stays; it ends with the runner, and the next program of the same
+//! process listens at the same path.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -27,17 +27,17 @@ use crate::limits::{CONTROL_CONNECTIONS, CONTROL_LINE_BYTES, CONTROL_LOOK_MS, CO
 pub(super) const UPDATE: &str = "update";
 pub(super) const STATE: &str = "state";
 
-/// Where runners listen that have this state directory.
+/// The directory where runners with this state directory listen.
 pub(super) fn directory(state_dir: &Path) -> PathBuf {
     state_dir.join("control")
 }
 
-/// The address of a socket in an open directory: a path of any length would not fit.
+/// The address of a socket in an open directory: a long path would not fit.
 pub(super) fn address(directory: &File, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/{name}", directory.as_raw_fd()))
 }
 
-/// Listens for those who ask for an update on this machine, for as long as it is polled.
+/// Accepts update requests from this machine, for as long as it is polled.
 pub(crate) async fn serve(execs: Rc<Execs>, updates: Rc<Updates>) {
     let (state_dir, name) = (execs.host.policy.state_dir.clone(), updates.config.guardian.to_string());
     let opened = blocking(move || open(&state_dir, &name)).await.map_err(io::Error::other).flatten();
@@ -57,7 +57,7 @@ pub(crate) async fn serve(execs: Rc<Execs>, updates: Rc<Updates>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let (execs, updates) = (Rc::clone(&execs), Rc::clone(&updates));
-                // An end that is not taken by the one who asked is theirs.
+                // A client that does not read the end misses it.
                 conversations.spawn_local(async move { drop(answer(stream, &execs, &updates).await) });
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(CONTROL_LOOK_MS)).await,
@@ -65,7 +65,7 @@ pub(crate) async fn serve(execs: Rc<Execs>, updates: Rc<Updates>) {
     }
 }
 
-/// Makes the socket, in place of the one that an earlier program of this process left.
+/// Creates the socket, replacing one that an earlier program of this process left.
 fn open(state_dir: &Path, name: &str) -> io::Result<StdListener> {
     let directory = directory(state_dir);
     DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
@@ -84,7 +84,7 @@ fn open(state_dir: &Path, name: &str) -> io::Result<StdListener> {
 /// Removes the socket of a runner that stops.
 pub(crate) async fn close(execs: &Execs, updates: &Updates) {
     let path = directory(&execs.host.policy.state_dir).join(updates.config.guardian.to_string());
-    // One that stays is found to be nobody's.
+    // A socket that stays is recognised as abandoned.
     let _ = blocking(move || fs::remove_file(path)).await;
 }
 
@@ -133,7 +133,7 @@ async fn question(stream: &mut UnixStream) -> io::Result<String> {
 }
 
 async fn tell(stream: &mut UnixStream, line: &str) -> io::Result<()> {
-    // What the server said may stand in it, and goes to a terminal.
+    // It may contain text of the server, and goes to a terminal.
     let line = format!("{}\n", line.replace(char::is_control, " "));
     let timeout = Duration::from_millis(CONTROL_TIMEOUT_MS);
     tokio::time::timeout(timeout, stream.write_all(line.as_bytes())).await?

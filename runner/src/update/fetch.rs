@@ -1,4 +1,4 @@
-//! The new program: downloaded from the runner's own server to a file beside the old one, and checked.
+//! The new program: downloaded from the runner's own server to a file next to the old one, and verified.
 
 use std::fs::{self, File, OpenOptions};
 use std::future::{Future, poll_fn};
@@ -29,19 +29,20 @@ use crate::net::connection::Connection;
 use crate::net::http::{self, innermost};
 use crate::space::Space;
 
-/// How the server calls the program, before its architecture.
+/// The server's name for the program, before its architecture.
 const NAME: &str = "sandbridge-runner-linux-";
-/// How files that are being downloaded begin.
+/// The prefix of files that are being downloaded.
 const NEW: &str = ".sandbridge-runner.";
-/// The header that names the version of a download.
+/// The header with the version of a download.
 const VERSION_HEADER: &str = "x-sandbridge-version";
 /// The mode of a program.
 const MODE: u32 = 0o755;
 
-/// Puts a checked program of this version beside `program`, or finds a newer one in its place; notes it for the guardian.
+/// Puts a verified program of this version next to `program`, or finds a newer one in its place; records it for the
+/// guardian.
 ///
 /// # Errors
-/// Nothing is left but what was there; in words.
+/// No new file is left; as text.
 pub(super) async fn prepare(
     endpoint: &Endpoint,
     program: &Path,
@@ -101,7 +102,7 @@ fn too_large() -> String {
     format!("what the server sends is larger than a runner may be ({} MiB)", UPDATE_BYTES >> 20)
 }
 
-/// Reads what `sha256sum` writes.
+/// Parses the output of `sha256sum`.
 fn hash(text: &str) -> Result<String, String> {
     let hash = text.split_ascii_whitespace().next().unwrap_or_default();
     let is_one = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -132,7 +133,7 @@ impl New {
         let file = directory.join(format!("{NEW}{:016x}", rand::random::<u64>()));
         let failed = |error: io::Error| format!("{}: {error}", file.display());
         let offer = Offer { file: file.clone(), program: program.to_owned(), version };
-        // Before it is there: the one that ends this process may let the guardian remove it.
+        // Recorded before it exists: if this process is killed, the guardian may remove it.
         handover.note(&offer).map_err(failed)?;
         let opened =
             OpenOptions::new().write(true).create_new(true).mode(MODE).open(&file).map_err(failed)?;
@@ -177,7 +178,7 @@ impl New {
     }
 }
 
-/// Removes what downloads of runners that were killed with their guardian left behind.
+/// Removes downloads of runners that were killed with their guardian.
 fn sweep(directory: &Path) {
     let is_old = |entry: &fs::DirEntry| {
         let written = entry.metadata().and_then(|file| file.modified());
@@ -192,7 +193,7 @@ fn sweep(directory: &Path) {
         .map(|entry| entry.path())
         .collect();
     for file in left {
-        // Somebody else's stays.
+        // Another user's file stays.
         let _ = fs::remove_file(file);
     }
 }
@@ -204,7 +205,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Asks for a download; succeeds with one of the wanted version.
+    /// Requests a download; succeeds with one of the wanted version.
     async fn to(endpoint: &Endpoint, name: &str, wanted: &str) -> Result<Self, String> {
         let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
         let unreachable = |error: String| format!("the server cannot be reached: {error}");
@@ -276,7 +277,7 @@ impl Answer {
         }
     }
 
-    /// The beginning of it, as text.
+    /// Its beginning, as text.
     async fn text(mut self) -> Result<String, String> {
         let mut text = Vec::new();
         while text.len() < UPDATE_ANSWER_BYTES
@@ -293,7 +294,7 @@ fn failed(reason: &dyn std::fmt::Display) -> String {
     format!("the download failed: {reason}")
 }
 
-/// Fails where nothing happens for too long.
+/// Fails if nothing happens for too long.
 async fn in_time<T>(wanted: impl Future<Output = T>) -> Result<T, String> {
     let timeout = Duration::from_millis(UPDATE_IDLE_MS);
     let silent = |_| failed(&format!("the server was silent for {} s", timeout.as_secs()));

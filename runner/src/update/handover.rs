@@ -9,39 +9,39 @@ use std::path::PathBuf;
 
 use rustix::fs::MemfdFlags;
 
-/// A program that is to take this one's place.
+/// A program that is to replace this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// Its file: a download beside the program, or the program's own path where a newer one lies there already.
+    /// Its file: a download next to the program, or the program's own path if there already is a newer one.
     pub(crate) file: PathBuf,
-    /// Where the program lies that runs.
+    /// The path of the running program.
     pub(crate) program: PathBuf,
-    /// The version it has.
+    /// Its version.
     pub(crate) version: String,
 }
 
 impl Offer {
-    /// True if the file was made for this update, and goes where it fails.
+    /// True if the file was made for this update, and is removed if it fails.
     fn is_download(&self) -> bool {
         self.file != self.program
     }
 
-    /// Removes the file where it was made for this update.
+    /// Removes the file if it was made for this update.
     pub(crate) fn discard(&self) {
         if self.is_download() {
-            // One that is gone already is what is wanted; any other reason is the disk's, and a later update tries again.
+            // If it is already gone, that is fine; any other error is the disk's, and a later update tries again.
             let _ = std::fs::remove_file(&self.file);
         }
     }
 }
 
-/// A file without a name that the guardian and the runner share. A runner that is killed has noted in it which file it was
-/// writing to.
+/// A file without a name that the guardian and the runner share. A killed runner has recorded in it the file that it was
+/// writing.
 #[derive(Debug)]
 pub struct Handover(File);
 
 impl Handover {
-    /// Makes one; to be called before the guardian forks.
+    /// Makes one; call this before the guardian forks.
     ///
     /// # Errors
     /// The system refuses.
@@ -49,7 +49,7 @@ impl Handover {
         Ok(Self(File::from(rustix::fs::memfd_create("update", MemfdFlags::CLOEXEC)?)))
     }
 
-    /// Notes what is to be tried, or being written.
+    /// Records the program to try, or being written.
     pub(crate) fn note(&self, offer: &Offer) -> io::Result<()> {
         let parts = [
             offer.version.as_bytes(),
@@ -61,7 +61,7 @@ impl Handover {
         self.0.write_all_at(&text, 0)
     }
 
-    /// The offer that was noted last and not taken.
+    /// The offer that was recorded last and not taken.
     pub(crate) fn take(&self) -> Option<Offer> {
         let mut text = vec![0; usize::try_from(self.0.metadata().ok()?.len()).ok()?];
         self.0.read_exact_at(&mut text, 0).ok()?;
@@ -72,7 +72,7 @@ impl Handover {
         Some(Offer { version, program: path()?, file: path()? })
     }
 
-    /// Removes what was downloaded and is not wanted any more.
+    /// Removes a download that is not needed any more.
     pub fn discard(&self) {
         if let Some(offer) = self.take() {
             offer.discard();

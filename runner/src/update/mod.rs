@@ -6,14 +6,14 @@
 //!  the command ─────┘                                                                     │
 //!                                                                                         ▼
 //!       execute the new program in this process's place ◀─swap─ registered ◀─ trial of the new program      (its guardian)
-//!       execute the old one again, with what went wrong  ◀────────── did not ◀─┘
+//!       execute the old one again, with the error        ◀────────── did not ◀─┘
 //! ```
-//! | module | what |
+//! | module | purpose |
 //! |---|---|
-//! | `place` | where the program lies, and whether it may be replaced there |
-//! | `version` | which version a program has |
+//! | `place` | the program's path, and the check that it may be replaced there |
+//! | `version` | the version of a program |
 //! | `fetch` | the download and its checks |
-//! | `handover` | what the runner leaves to its guardian |
+//! | `handover` | the data that the runner leaves to its guardian |
 //! | `replace` | the guardian's part: the trial, the swap |
 //! | `control`, `client` | `sandbridge-runner update` and the runner that it asks |
 
@@ -68,22 +68,22 @@ pub struct UpdateOptions {
 /// The configuration of updates when a runner starts; made before the guardian forks.
 #[derive(Clone, Debug)]
 pub struct UpdateConfig {
-    /// True if it updates by itself.
+    /// True if it updates automatically.
     pub auto: bool,
-    /// True if the server may not ask for an update.
+    /// True if the server may not request an update.
     pub refuses_server: bool,
-    /// True if it is on trial: registers once, and ends.
+    /// True in a trial: registers once, and ends.
     pub on_trial: bool,
     /// The runner's message to its guardian.
     pub handover: Arc<Handover>,
-    /// The update that did not take place, of an earlier program of this process.
+    /// The failed update of an earlier program of this process.
     failed: Option<Failed>,
     program: Option<PathBuf>,
-    /// The guardian's number, which stays the same for good.
+    /// The guardian's process id, which never changes.
     guardian: u32,
 }
 
-/// An update that did not take place.
+/// A failed update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Failed {
     version: String,
@@ -91,7 +91,7 @@ struct Failed {
 }
 
 impl Failed {
-    /// As it is handed on: version and reason.
+    /// The form in which it is passed on: version and reason.
     fn to_text(&self) -> String {
         format!("{}\n{}", self.version, self.reason)
     }
@@ -114,10 +114,10 @@ impl std::fmt::Display for Failed {
 }
 
 impl UpdateConfig {
-    /// Looks at this process; to be called before any thread exists.
+    /// Reads the facts of this process; call this before any thread exists.
     ///
     /// # Errors
-    /// The system refuses the little that this takes.
+    /// The system refuses.
     pub fn new(options: &UpdateOptions) -> Result<Self, Error> {
         let taken = guardian::take_update_error().map_err(Error::system("read why the update failed"))?;
         Ok(Self {
@@ -132,14 +132,14 @@ impl UpdateConfig {
     }
 }
 
-/// How far an update is.
+/// The stage of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
-    /// None is under way.
+    /// None is in progress.
     Idle,
-    /// The program of this version is downloaded and checked.
+    /// The program of this version is being downloaded and verified.
     Downloading(String),
-    /// It is there, and nothing must run any more.
+    /// It is ready, and waits until nothing runs.
     Waiting(String),
 }
 
@@ -148,19 +148,19 @@ enum Stage {
 pub(crate) struct Updates {
     config: UpdateConfig,
     endpoint: Endpoint,
-    /// The program that is replaced; or why it cannot be, and what to do instead.
+    /// The program to replace; or the reason why it cannot be replaced, and what to do instead.
     program: Result<PathBuf, String>,
     stage: watch::Sender<Stage>,
-    /// The version that the server hands out, as it said last.
+    /// The version that the server hands out, as announced last.
     announced: RefCell<Option<String>>,
-    /// The version that was announced on standard error.
+    /// The version that was reported on standard error.
     told: RefCell<Option<String>>,
     failed: RefCell<Option<Failed>>,
     last_by_itself: Cell<Option<Instant>>,
 }
 
 impl Updates {
-    /// Looks at whether the program may be replaced.
+    /// Checks if the program may be replaced.
     pub(crate) async fn of(host: &Host, endpoint: &Endpoint, config: UpdateConfig) -> Self {
         let policies =
             [CommandUser::Default, CommandUser::Privileged].map(|user| host.policy_of(user).clone());
@@ -174,7 +174,7 @@ impl Updates {
             Some(program) => {
                 let handover = Arc::clone(&config.handover);
                 let looked_at = blocking(move || {
-                    // What a runner of this process that was killed was writing to.
+                    // The file that a killed runner of this process was writing.
                     handover.discard();
                     place::check(&program, &policies, profile, own_root).map(|()| program)
                 });
@@ -193,22 +193,22 @@ impl Updates {
         }
     }
 
-    /// True if the server may ask for an update.
+    /// True if the server may request an update.
     pub(crate) fn are_offered(&self) -> bool {
         self.program.is_ok() && !self.config.refuses_server
     }
 
-    /// Why the last update did not take place.
+    /// The reason why the last update failed.
     pub(crate) fn error(&self) -> Option<String> {
         self.failed.borrow().as_ref().map(Failed::to_string)
     }
 
-    /// True if a new program is there, and waits until nothing runs.
+    /// True if a new program is ready, and waits until nothing runs.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Waiting(_))
     }
 
-    /// The server said at a registration which version it hands out.
+    /// Called when the server announced the version it hands out, at a registration.
     pub(crate) fn announced(&self, version: Option<&str>) {
         self.announced.replace(version.map(str::to_owned));
         let Some(version) = version.filter(|version| is_newer(version, version::OWN)) else {
@@ -227,7 +227,7 @@ impl Updates {
                 version::OWN
             );
         }
-        // One that was tried and failed is left alone until a person asks for it.
+        // One that was tried and failed is not tried again until a person asks for it.
         let has_failed = self.config.failed.as_ref().is_some_and(|failed| failed.version == version);
         let pause = Duration::from_millis(AUTO_UPDATE_PAUSE_MS);
         let is_soon = self.last_by_itself.get().is_some_and(|last| last.elapsed() < pause);
@@ -236,7 +236,7 @@ impl Updates {
         }
     }
 
-    /// Begins an update, or joins the one that is under way.
+    /// Begins an update, or joins the one in progress.
     fn begin(&self) -> Result<(), WireError> {
         if *self.stage.borrow() != Stage::Idle {
             return Ok(());
@@ -262,7 +262,7 @@ impl Updates {
         }
     }
 
-    /// Carries out what is begun, one after the other.
+    /// Carries out updates, one after the other.
     pub(crate) async fn run(&self) {
         let mut stages = self.stage.subscribe();
         loop {
@@ -287,10 +287,10 @@ impl Updates {
         }
     }
 
-    /// Waits until the program is downloaded and checked.
+    /// Waits until the program is downloaded and verified.
     ///
     /// # Errors
-    /// It was not; or nothing was begun, and why.
+    /// It was not; or why none was begun.
     async fn prepared(&self) -> Result<(), WireError> {
         let mut stages = self.stage.subscribe();
         self.begin()?;
@@ -319,7 +319,7 @@ pub(crate) async fn ask(updates: Option<Rc<Updates>>) -> Result<Done, WireError>
     }
 }
 
-/// Waits until there is a program to take this one's place.
+/// Waits until there is a program to replace this one.
 pub(crate) async fn prepared(updates: Option<&Rc<Updates>>) {
     match updates {
         Some(updates) => {

@@ -1,4 +1,4 @@
-//! Where the program lies that runs, and whether it may be replaced there.
+//! The path of the running program, and the check that it may be replaced there.
 
 use std::fs;
 use std::io;
@@ -13,20 +13,20 @@ use crate::confine::ConfinePolicy;
 use crate::explain::{Rule, explain};
 use crate::layers::Profile;
 
-/// The program that this process runs, whatever lies at its path by now.
+/// The program that this process runs, even if another file is at its path by now.
 pub(super) const RUNNING: &str = "/proc/self/exe";
 
 /// The suffix that the kernel adds to the path of a deleted file.
 const GONE: &[u8] = b" (deleted)";
 
-/// Helps where a runner cannot replace its program.
+/// Advice if a runner cannot replace its program.
 const INSTEAD: &str =
     "paste the install line again: `sandbridge runner add NAME` and the page's settings show one";
 
-/// The path of the program that this process runs; another file may lie there by now, or none.
+/// The path of the program that this process runs; by now there may be another file, or none.
 ///
 /// # Errors
-/// The system does not tell.
+/// The system does not report it.
 pub(super) fn of_this_process() -> io::Result<PathBuf> {
     let path = fs::read_link(RUNNING)?;
     match path.as_os_str().as_bytes().strip_suffix(GONE) {
@@ -41,11 +41,11 @@ pub(super) fn is_running(program: &Path) -> bool {
     identity(program).is_some_and(|found| Some(found) == identity(Path::new(RUNNING)))
 }
 
-/// Checks that a program may be replaced by its runner, whose commands have these policies; `own_root` is whether they have a
-/// mount namespace. To be called on a thread that is not confined.
+/// Checks that a program may be replaced by its runner, whose commands have these policies; `own_root` is true if they have a
+/// mount namespace. Call this on an unconfined thread.
 ///
 /// # Errors
-/// It may not; why, and what to do instead.
+/// It may not; the reason, and what to do instead.
 pub(super) fn check(
     program: &Path,
     policies: &[ConfinePolicy],
@@ -71,7 +71,7 @@ pub(super) fn check(
     let may_write = |policy: &ConfinePolicy| {
         [directory, program].into_iter().any(|path| {
             let found = explain(policy, profile, own_root, path);
-            // With a root of their own, commands have other files by these names.
+            // With their own root, commands see other files at these paths.
             let is_their_own = own_root && matches!(found.rule, Rule::Temporary | Rule::Home);
             found.write && found.rule != Rule::FullControl && !is_their_own
         })

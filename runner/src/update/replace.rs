@@ -1,7 +1,7 @@
 //! The guardian's part: tries the new program, puts it in place, and executes it in this process's own place.
 //!
-//! Whatever comes of it, this process executes a program: the new one, or its own again with what went wrong. So nothing of
-//! the runner that ended is left in memory, and the process keeps its number, its terminal and its place under systemd.
+//! In any case this process executes a program: the new one, or its own again with the error. So nothing of the ended runner
+//! stays in memory, and the process keeps its number, its terminal and its place under systemd.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -24,7 +24,7 @@ use crate::kill;
 use crate::limits::TRIAL_MS;
 use crate::sys;
 
-/// The hidden option of a program on trial.
+/// The hidden option of a program in its trial.
 const ON_TRIAL: &str = "--on-trial";
 
 /// The mode of a program that is kept as a copy.
@@ -34,13 +34,13 @@ const PROGRAM_MODE: u32 = 0o755;
 enum Trial {
     Passed,
     Failed(String),
-    /// The user wants all of it to end.
+    /// The user wants everything to end.
     Stopped,
 }
 
-/// Tries what the runner left in `handover` and executes it, or this program again; `token` is the one that came by no file. To
-/// be called in the guardian when the runner has ended for an update, and with it everything that it started. Returns only where
-/// the user wants the runner to end: the exit code.
+/// Tries the program that the runner left in `handover` and executes it, or this program again; `token` is the one that came
+/// without a file. Call this in the guardian when the runner has ended for an update, with everything that it started. Returns
+/// only if the user wants the runner to end: the exit code.
 ///
 /// # Errors
 /// Neither program can be executed.
@@ -75,12 +75,12 @@ fn attempt(words: &Words, offer: &Offer, token: Option<&str>) -> io::Result<Tria
         put_in_place(offer)?;
         return Ok(trial);
     }
-    // Another runner of the same file, or somebody with the install line, was faster: what lies there now is what starts next.
+    // Another runner of the same file, or an installation, was faster: the file that is there now starts next.
     offer.discard();
     words.trial(&offer.program, token)
 }
 
-/// Puts the new program at the old one's path, which always holds a whole one, and keeps the old one beside it.
+/// Puts the new program at the old one's path, which always has a complete one, and keeps the old one next to it.
 fn put_in_place(offer: &Offer) -> io::Result<()> {
     let program = &offer.program;
     let mut old = program.clone().into_os_string();
@@ -88,19 +88,19 @@ fn put_in_place(offer: &Offer) -> io::Result<()> {
     let mut kept = offer.file.clone().into_os_string();
     kept.push(".old");
     let kept = PathBuf::from(kept);
-    // The program that runs, whatever lies at the path by now; a file system without hard links gets a copy.
+    // The running program, even if another file is at the path by now; a file system without hard links gets a copy.
     let keep = rustix::fs::linkat(CWD, RUNNING, CWD, &kept, AtFlags::SYMLINK_FOLLOW)
         .or_else(|_| copy_running(&kept));
     let put = keep
         .and_then(|()| fs::rename(&kept, &old))
         .and_then(|()| fs::rename(&offer.file, program))
         .and_then(|()| File::open(program.parent().unwrap_or(Path::new("/")))?.sync_all());
-    // Left where it could not take its name, and where it is the same file as the one of that name.
+    // Remains if it could not get its name, and if it is the same file as the one of that name.
     let _ = fs::remove_file(&kept);
     put
 }
 
-/// Copies the program that runs to a new file: never through a link that somebody else put there.
+/// Copies the running program to a new file: never through a link that another user put there.
 fn copy_running(to: &Path) -> io::Result<()> {
     let mut running = File::open(RUNNING)?;
     let mut copy = OpenOptions::new().write(true).create_new(true).mode(PROGRAM_MODE).open(to)?;
@@ -108,7 +108,7 @@ fn copy_running(to: &Path) -> io::Result<()> {
     copy.set_permissions(Permissions::from_mode(PROGRAM_MODE))
 }
 
-/// The words that this process was started with, without those that count for one execution only.
+/// The arguments of this process, without those that are valid for one execution only.
 struct Words {
     name: OsString,
     options: Vec<OsString>,
@@ -121,7 +121,7 @@ impl Words {
         Self { name, options: words.filter(|word| !is_hidden(word)).collect() }
     }
 
-    /// Runs a program as this one was, up to its registration, for [`TRIAL_MS`] at most; leaves nothing of it.
+    /// Runs a program like this one, up to its registration, for [`TRIAL_MS`] at most; leaves no process.
     fn trial(&self, program: &Path, token: Option<&str>) -> io::Result<Trial> {
         let token = token.map(hidden_token).transpose()?;
         let mut command = Command::new(program);
@@ -147,7 +147,7 @@ impl Words {
         trial
     }
 
-    /// Executes a program in this process's place; returns only where that fails.
+    /// Executes a program in this process's place; returns only if that fails.
     fn execute(&self, program: &Path, token: Option<&str>, failed: Option<&Failed>) -> io::Error {
         let execute = || -> io::Result<io::Error> {
             let token = token.map(hidden_token).transpose()?;
@@ -160,7 +160,7 @@ impl Words {
         execute().unwrap_or_else(|error| error)
     }
 
-    /// Executes the program that runs once more.
+    /// Executes the running program once more.
     fn again(&self, token: Option<&str>, failed: Option<&Failed>) -> Error {
         let at_path = place::of_this_process().ok().filter(|program| place::is_running(program));
         let program = at_path.unwrap_or_else(|| PathBuf::from(RUNNING));

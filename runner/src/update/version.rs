@@ -1,4 +1,4 @@
-//! The version that a program has.
+//! The version of a program.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -14,13 +14,13 @@ use crate::limits::{UPDATE_BUSY_MS, UPDATE_LOOK_MS, UPDATE_VERSION_MS};
 /// This program's version.
 pub(crate) const OWN: &str = env!("CARGO_PKG_VERSION");
 
-/// The longest that a program may say of its version, in bytes.
+/// The longest version text of a program, in bytes.
 const TOLD_BYTES: usize = 256;
 
-/// The version that a runner's program tells. Blocks for [`UPDATE_VERSION_MS`] at most; to be called on a thread that is not confined.
+/// The version that a runner's program reports. Blocks for [`UPDATE_VERSION_MS`] at most; call this on an unconfined thread.
 ///
 /// # Errors
-/// It does not run here, or says something else; in words.
+/// It does not run here, or reports something else; as text.
 pub(crate) fn of(program: &Path) -> Result<String, String> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -36,7 +36,7 @@ pub(crate) fn of(program: &Path) -> Result<String, String> {
     }
 }
 
-/// Starts it as commands are: with a mark of its own, so that no command's end is its end.
+/// Starts it like a command: with its own mark, so that it does not end with a command.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let deadline = Instant::now() + Duration::from_millis(UPDATE_BUSY_MS);
     loop {
@@ -53,7 +53,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     }
 }
 
-/// Waits for its end; how it ended, and the beginning of its output.
+/// Waits for its end; returns how it ended, and the beginning of its output.
 fn wait(child: &mut Child) -> io::Result<(ExitStatus, String)> {
     let deadline = Instant::now() + Duration::from_millis(UPDATE_VERSION_MS);
     let status = loop {
@@ -68,7 +68,7 @@ fn wait(child: &mut Child) -> io::Result<(ExitStatus, String)> {
     };
     let mut told = [0; TOLD_BYTES];
     let count = match &mut child.stdout {
-        // It may have left somebody behind who holds the other end.
+        // It may have left a process that holds the other end.
         Some(stdout) => {
             rustix::io::ioctl_fionbio(stdout.as_fd(), true)?;
             stdout.read(&mut told).unwrap_or(0)

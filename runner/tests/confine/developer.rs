@@ -1,4 +1,4 @@
-//! What a developer's tools may do: git's own files, toolchains, what was allowed besides.
+//! A developer's tools: git's own files, toolchains, and additional permissions.
 
 use std::fs;
 
@@ -86,7 +86,7 @@ fn git_works_while_its_configuration_and_hooks_stay_as_they_are() {
             "cp file evil && mv evil $R/config",
         ] {
             let script = script.replace("$R", repository);
-            // What rm -rf may take, it takes: not this repository's objects.
+            // rm -rf removes everything it may: not this repository's objects.
             let script = if script.starts_with("rm -rf") { format!("exit 1; {script}") } else { script };
             assert!(!project.run(&script).succeeded(), "{script}");
         }

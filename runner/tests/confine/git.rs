@@ -1,4 +1,4 @@
-//! What people plant so that the user's own git runs it.
+//! Traps planted so that the user's own git runs a program.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use runner::confine::ConfinePolicy;
 use runner::layers::{Profile, layer_name};
 use runner::spawn::Spawner;
 
-/// Plants what makes git take a directory for a bare repository.
+/// Plants the files that make git take a directory for a bare repository.
 fn plant_bare(directory: &Path) {
     for name in ["objects", "refs"] {
         fs::create_dir_all(directory.join(name)).unwrap();
@@ -25,7 +25,7 @@ fn a_planted_bare_repository_opens_no_other_ones_configuration() {
         fs::create_dir_all(work.join(path)).unwrap();
         git(&work.join(path), &["init", "-q"]);
     }
-    // What a hostile clone brings along, or a command makes before the next start.
+    // Files that a hostile clone contains, or a command creates before the next start.
     plant_bare(&work);
     plant_bare(&work.join("sub"));
     fs::write(work.join("linked/HEAD"), "ref: refs/heads/main\n").unwrap();

@@ -1,4 +1,4 @@
-//! Nothing outlives the guardian or the runner, whoever is killed and however.
+//! Nothing outlives the guardian or the runner, whichever is killed and however.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Bench, PATIENCE, read_line, until, wait};
 
-/// A script whose processes can be told by a number nobody else sleeps for, one of them detached.
+/// A script whose processes are recognized by a unique number of seconds to sleep, one of them detached.
 fn script(seconds: u32) -> String {
     format!("setsid sh -c 'sleep {seconds} & sleep {seconds}' & sleep {seconds}")
 }
@@ -36,14 +36,14 @@ fn program() -> PathBuf {
     program
 }
 
-/// As whom a guarded runner runs.
+/// The user of a guarded runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
-    /// As these tests do.
+    /// The user of these tests.
     Us,
     /// As a user without privileges.
     Nobody,
-    /// As we do, without what namespaces take: as root in most containers.
+    /// The same, without the rights for namespaces: as root in most containers.
     WithoutAdmin,
 }
 
@@ -64,7 +64,7 @@ impl Guarded {
         let workspace = directory.path().join("work");
         fs::create_dir(&workspace).unwrap();
         let mut command = if who == Who::Nobody {
-            // Somebody who owns the directory, can reach the program, and is nobody else.
+            // A user who owns the directory, can reach the program, and is otherwise unused.
             std::os::unix::fs::chown(directory.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
             std::os::unix::fs::chown(&workspace, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
             let program_copy = directory.path().join("guarded");
@@ -86,7 +86,7 @@ impl Guarded {
         let mut guardian = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(guardian.stdout.take().unwrap());
         let (sender, lines) = channel();
-        // Ends with the last process that holds the pipe, or when nobody listens any more.
+        // Ends with the last process that holds the pipe, or when the receiver is gone.
         std::thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
@@ -99,7 +99,7 @@ impl Guarded {
         line.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// The same, unless the runner ends without a word.
+    /// The same, unless the runner ends without printing one.
     pub(crate) fn try_line(&mut self) -> Option<Vec<String>> {
         let line = self.lines.recv_timeout(PATIENCE).ok()?;
         Some(line.split_whitespace().map(str::to_owned).collect())
@@ -172,14 +172,14 @@ fn root_gets_its_own_process_namespace() {
     assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
 }
 
-/// Who is killed.
+/// The process to kill.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Guardian,
     Runner,
 }
 
-/// Starts sleepers in the tier that `who` gets here, kills, and waits until none is left; says which tier it was.
+/// Starts sleepers in the tier that `who` gets here, kills, and waits until none is left; returns the tier.
 fn kill_in_tier(who: Who, victim: Victim, seconds: u32) -> String {
     let mut guarded = Guarded::start(&script(seconds), who);
     let words = guarded.line();
@@ -225,14 +225,15 @@ fn killed_while_it_starts_nothing_survives_in_any_tier() {
             std::thread::sleep(Duration::from_millis(delay_ms));
             guarded.guardian.kill().unwrap();
             guarded.guardian.wait().unwrap();
-            // The runner has the guardian's command line, and whatever it starts has the number: there is nothing in between.
+            // The runner has the guardian's command line, and the processes it starts have the number: there is nothing in
+            // between.
             let directory = guarded.directory.path().to_str().unwrap().to_owned();
             until("all are gone", || with_words(&[&directory, &format!("sleep {seconds}")]) == 0);
         }
     }
 }
 
-/// Processes whose command line contains one of these; a dead one has none.
+/// The number of processes whose command line contains one of these; a dead one has none.
 fn with_words(words: &[&str]) -> usize {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -252,7 +253,7 @@ impl Drop for Nested {
     }
 }
 
-/// A runner inside a confined command has neither namespaces nor marks: the worst machine there is.
+/// A runner inside a confined command has neither namespaces nor marks: the worst machine possible.
 pub(crate) fn nested(script: &str) -> Nested {
     let bench = Bench::new(Profile::Workspace);
     fs::copy(program(), bench.workspace().join("guarded")).unwrap();
@@ -264,7 +265,7 @@ pub(crate) fn nested(script: &str) -> Nested {
     Nested { bench, spawned }
 }
 
-/// The same with sleepers, once they run.
+/// The same with sleepers, once they are running.
 fn nested_sleepers(seconds: u32) -> Nested {
     let nested = nested(&script(seconds));
     until("the command runs", || survivors(seconds) == 3);

@@ -1,4 +1,4 @@
-//! Ways out that were tried from inside: each test is one, closed.
+//! Ways out that were tried from inside: each test is one that is now closed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ fn workspace() -> Bench {
     Bench::new(Profile::Workspace)
 }
 
-/// Somebody with tools in their home, each of which becomes a mount in the commands' private home.
+/// A user with tools in their home, each of which becomes a mount in the commands' private home.
 fn with_tools(bench: &Bench) -> ConfinePolicy {
     let home = bench.outside("person");
     for tool in [".cargo/bin", ".local/bin"] {
@@ -33,9 +33,9 @@ fn what_is_planted_in_the_private_home_costs_no_later_command_its_own_root() {
                     echo x > .cargo/env/full/file && mkdir .local && echo x > .local/bin && echo x > .pyenv && chmod 0 .cargo .";
     let output = finish(first.spawn_blocking(shell(planting)).unwrap());
     assert!(output.succeeded(), "{}", output.stderr);
-    // A tool that is installed where a command was before.
+    // A tool that is installed where another was before.
     fs::create_dir(policy.home.join(".pyenv")).unwrap();
-    // While the first one lives, as a narrower profile's does, and after it.
+    // While the first one is alive, as a narrower profile's is, and after it.
     for again in [Profile::ReadOnly, Profile::Workspace] {
         let again = Spawner::start(again, &policy).unwrap();
         let mounted = first.report().holds(layer_name::MOUNT_NAMESPACE);
@@ -62,7 +62,7 @@ fn a_root_that_cannot_be_built_is_an_error_and_starts_nothing() {
     if !bench.spawner.report().holds(layer_name::MOUNT_NAMESPACE) {
         return;
     }
-    // Nothing can be made in `/proc`.
+    // No entry can be created in `/proc`.
     let policy = ConfinePolicy { home: "/proc/nobody".into(), ..bench.policy.clone() };
     let error = Spawner::start(Profile::Workspace, &policy).unwrap_err();
     assert!(matches!(error, SpawnError::Confinement(_)), "{error}");
@@ -94,7 +94,7 @@ fn neither_the_runner_nor_its_spawner_can_be_named_in_a_call_that_signals() {
     let bench = workspace();
     let (runner, thread) = (std::process::id().cast_signed(), spawner_thread());
     let group = rustix::process::getpgrp().as_raw_nonzero();
-    // Nobody minds this signal, should it arrive.
+    // This signal is ignored by default, should it arrive.
     let signal = libc::SIGURG;
     let mut refused = vec![
         (libc::SYS_kill, format!("-{group}, {signal}")),
@@ -120,7 +120,7 @@ fn neither_the_runner_nor_its_spawner_can_be_named_in_a_call_that_signals() {
     for (call, arguments) in refused {
         assert_eq!(bench.errno_of(call, &arguments), libc::EPERM, "call {call}({arguments})");
     }
-    // What commands do among themselves goes on.
+    // Signals among commands still work.
     let own = format!("os.getpid(), {signal}");
     assert_eq!(bench.errno_of(libc::SYS_kill, &own), 0);
     assert_eq!(bench.errno_of(libc::SYS_fcntl, "0, 8, os.getpid()"), 0);
@@ -193,7 +193,7 @@ fn root_leaves_no_set_user_id_file_behind() {
     ] {
         assert_eq!(bench.errno_of(call, &arguments), libc::EPERM, "call {call}({arguments})");
     }
-    // Its mode is out of the filter's sight; the bit goes with the first byte that is written.
+    // The filter cannot see its mode; the bit is cleared with the first byte written.
     let openat2 = libc::SYS_openat2;
     let output = bench.python(&format!(
         "import struct\nhow = struct.pack(\"QQQ\", os.O_CREAT | os.O_RDWR, 0o4755, 0)\n\

@@ -1,4 +1,4 @@
-//! Killing whole trees: by mark, never by luck.
+//! Killing whole trees: by mark, without guessing.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use runner::kill::{self, KillOutcome};
 use runner::layers::Profile;
 use runner::spawn::Exit;
 
-/// Leaves a process behind that is in no way related to the shell that started it any more.
+/// Leaves a process behind that is no longer related in any way to the shell that started it.
 const DOUBLE_FORK: &str = "(setsid sh -c 'sleep 61 & wait' >/dev/null 2>&1 &) ; sleep 0.05";
 
 fn workspace() -> Bench {
@@ -146,7 +146,7 @@ fn another_user_is_found_without_the_capability_to_read_limits_too() {
                   print(\"up\", flush=True); time.sleep(66)'";
     let spawned = bench.start(script);
     assert_eq!(read_line(&spawned.stdout), "up");
-    // Of this thread only, which is the one that looks and kills.
+    // For this thread only, which finds and kills the processes.
     let mut own = rustix::thread::capabilities(None).unwrap();
     own.effective.remove(rustix::thread::CapabilitySet::SYS_RESOURCE);
     rustix::thread::set_capabilities(None, own).unwrap();

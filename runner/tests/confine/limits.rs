@@ -1,4 +1,4 @@
-//! How much commands may take: alone, and all of them together.
+//! Limits of commands: of each alone, and of all together.
 
 use runner::bounds::{Bounds, Bytes, Cpus, Limits};
 use runner::group::{self, GroupError, Remains};
@@ -9,7 +9,7 @@ use runner::spawn::{Exit, SpawnError};
 use crate::guardian::is_root;
 use crate::support::{Bench, finish, read_line, shell, until};
 
-/// A bench with a group for its limits; `None` where the machine has none, which is said then.
+/// A bench with a group for its limits; `None` if the machine has none, which is printed then.
 fn limited(limits: Limits) -> Option<(Remains, Bench)> {
     match group::establish(&limits) {
         Ok(remains) => {
@@ -70,10 +70,10 @@ fn what_takes_more_than_all_may_is_killed_and_nobody_else() {
     let modest = bench.start("exec sleep 30");
     let bomb = bench.python("held = bytearray(200 << 20)");
     assert_eq!(bomb.exit, Exit::Signal(libc::SIGKILL), "{}", bomb.stderr);
-    // Files in temporary directories count, and are not given back by a kill: so they may not fill it.
+    // Files in temporary directories count, and a kill does not free them: so they must not fill it.
     let filler = bench.run("head -c 100000000 /dev/zero > /tmp/big; echo $?");
     assert_eq!(filler.stdout, "1\n", "{}", filler.stderr);
-    // Nor is what programs shared and left behind.
+    // Nor does it free shared memory that programs left behind.
     let left = bench.python("print(library.shmget(0x1234, 30 << 20, 0o1600) >= 0)");
     assert_eq!(left.stdout, "True\n", "{}", left.stderr);
     assert!(!is_root() || bench.python("print(library.shmget(0x1234, 0, 0o600))").stdout == "-1\n");
@@ -132,7 +132,7 @@ print(time.process_time())\"";
     let other = bench.start(busy);
     let used: f64 = bench.run(busy).stdout.trim().parse().unwrap();
     let used = used + read_line(&other.stdout).parse::<f64>().unwrap();
-    // A tenth of a processor for a second and a half, and what starting took; alone they would have two.
+    // A tenth of a processor for a second and a half, plus the time for starting; otherwise it would have two.
     assert!((0.05..0.5).contains(&used), "{used} s");
 }
 

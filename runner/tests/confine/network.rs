@@ -1,4 +1,4 @@
-//! What commands reach over the network, under each policy, with a listener of the machine to reach for.
+//! Commands' access to the network, under each policy, with a listener on the machine.
 
 use std::net::{TcpListener, UdpSocket};
 
@@ -10,7 +10,7 @@ use runner::spawn::{SpawnError, Spawner};
 use crate::guardian::{Guarded, Who};
 use crate::support::{Bench, Output, finish, read_line, shell, until, wait};
 
-/// Python that reaches for what `name` names: connects, sends, makes sockets; prints `reached` or the error's name.
+/// Python that tries to reach `name`: connects, sends, creates sockets; prints `reached` or the error's name.
 const REACH: &str = "
 import errno, socket, sys
 def reach(work):
@@ -25,7 +25,7 @@ fn network(reach: Reach, ports: &[u16]) -> Bounds {
     Bounds { network: Network { reach, ports: ports.to_vec() }, ..Bounds::default() }
 }
 
-/// A bench whose network is bounded; `None` where the machine cannot do that, which was an error then.
+/// A bench with a limited network; `None` if the machine cannot do that, in which case it was an error.
 fn bounded(bounds: Bounds) -> Option<Bench> {
     match Bench::try_bounded(Profile::Workspace, bounds) {
         Ok(bench) => Some(bench),
@@ -47,7 +47,7 @@ fn python(bench: &Bench, work: &str) -> String {
     output.stdout.trim().to_owned()
 }
 
-/// What connecting to a port of `host` came to.
+/// The result of connecting to a port of `host`.
 fn connect(bench: &Bench, host: &str, port: u16) -> String {
     python(bench, &format!("print(reach(lambda: socket.create_connection(('{host}', {port}), 5)))"))
 }
@@ -156,7 +156,7 @@ fn only_listed_ports_are_reached_and_nothing_goes_around_them() {
     ] {
         assert_eq!(make_socket(&bench, arguments), "EPERM", "{arguments}");
     }
-    // Data that travels with the request to connect.
+    // Data sent together with the connection request.
     let fast =
         "s = socket.socket(); print(reach(lambda: s.sendto(b'x', socket.MSG_FASTOPEN, ('127.0.0.1', PORT))),
 reach(lambda: s.sendmsg([b'x'], [], socket.MSG_FASTOPEN, ('127.0.0.1', PORT))))";
@@ -225,7 +225,7 @@ except OSError as error: print('refused', error.errno)\" > out; mv out told"
             let bounds = format!(r#"{{"network": {{"reach": "{reach}"}}}}"#);
             let mut guarded = Guarded::bounded(&script, who, &bounds);
             let Some(line) = guarded.try_line() else {
-                // Neither privileges nor a user namespace: refused, by a runner that says so and ends.
+                // Neither privileges nor a user namespace: refused, by a runner that reports it and ends.
                 assert_eq!(
                     (reach, guarded.guardian.wait().unwrap().code()),
                     ("loopback", Some(1)),

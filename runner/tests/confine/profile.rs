@@ -45,7 +45,7 @@ fn the_minimum_holds_and_every_layer_is_reported_once() {
     assert!(text.contains("landlock") && text.contains("Commands are confined."), "{text}");
 }
 
-/// A path through a link would be walked the slow way otherwise, each time.
+/// Otherwise a path through a link would be walked the slow way each time.
 #[test]
 fn what_can_only_be_read_keeps_no_times_of_access() {
     let bench = workspace();
@@ -53,7 +53,7 @@ fn what_can_only_be_read_keeps_no_times_of_access() {
         return;
     }
     let mounts = bench.run("cat /proc/self/mountinfo").stdout;
-    // The machine's own trees are not every user's to change like this.
+    // Not every user may change the machine's own trees like this.
     let trees =
         if rustix::process::geteuid().is_root() { &["/", "/etc", "/usr"][..] } else { &["/", "/etc"] };
     for tree in trees {

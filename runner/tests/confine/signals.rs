@@ -1,4 +1,4 @@
-//! No command can signal the runner: every call that can, on every thread it has, where it runs as whoever it may.
+//! No command can signal the runner: every call that can, on each of its threads, for any user it runs as.
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +8,9 @@ use rustix::process::Pid;
 use crate::guardian::{Guarded, Who, first_child, is_root, nested};
 use crate::support::{PYTHON_CALL, until};
 
-/// Signals all threads of the runner in every way there is, and says that it lived a second longer.
+/// Signals all threads of the runner in every possible way, and reports that it lived a second longer.
 ///
-/// In a namespace of its own it finds them; otherwise it waits for a file that names them, to hurt nobody else.
+/// In a separate namespace it finds them; otherwise it waits for a file that names them, so as not to hurt others.
 fn attack() -> String {
     let [kill, tkill, tgkill, queue, open, send] = [
         libc::SYS_kill,
@@ -64,7 +64,7 @@ time.sleep(60)
     format!("exec python3 -c '{program}'")
 }
 
-/// Tells the attack which threads a runner has, all at once.
+/// Gives the attack the list of a runner's threads, all at once.
 fn name_threads(runner: Pid, workspace: &Path) {
     let tasks = fs::read_dir(format!("/proc/{}/task", runner.as_raw_nonzero())).unwrap().flatten();
     let names: Vec<_> = tasks.map(|task| task.file_name().into_string().unwrap()).collect();

@@ -122,7 +122,7 @@ fn a_fifo_of_a_service_gives_commands_nothing() {
     if !own_root(&spawner) {
         return;
     }
-    // Both ends, so that nobody waits for the other one.
+    // Both ends, so that neither waits for the other.
     let ours = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     std::io::Write::write_all(&mut &ours, b"for the service\n").unwrap();
     let line = format!("timeout 5 head -n 1 {0}; echo planted > {0}", path.display());

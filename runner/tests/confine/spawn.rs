@@ -1,4 +1,4 @@
-//! How commands start: environment, descriptors, sessions, streams, and the errors of those that do not.
+//! How commands start: environment, descriptors, sessions, streams, and errors at the start.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ fn the_environment_is_clean_and_the_request_adds_to_it() {
     for name in ["EXTRA", "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"] {
         assert!(variables.contains_key(name), "{name}");
     }
-    // What the test runner itself was started with, and none of what tools are told.
+    // Variables of the test runner itself, not those set for tools.
     let own = variables.keys().find(|name| name.starts_with("NEXTEST") || name.starts_with("CARGO_PKG"));
     assert_eq!(own, None);
     assert_eq!((variables["EXTRA"], variables["TERM"]), ("1=2", "xterm"));
@@ -62,7 +62,7 @@ fn every_command_leads_its_own_session_with_default_signals() {
     let fields: Vec<&str> = lines[0].split(' ').collect();
     assert_eq!((fields[1], fields[2]), (pid.as_str(), pid.as_str()), "{output}");
     let signals = |line: &str| u64::from_str_radix(line.split_once('\t').unwrap().1, 16).unwrap();
-    // The C library ignores its two internal signals, 32 and 33, in whatever it spawns.
+    // The C library ignores its two internal signals, 32 and 33, in every process it spawns.
     assert_eq!((signals(lines[1]), signals(lines[2]) & !(0b11 << 31)), (0, 0), "{output}");
 }
 

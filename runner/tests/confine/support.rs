@@ -47,13 +47,13 @@ impl Bench {
         Self::try_bounded(profile, Bounds::default()).unwrap()
     }
 
-    /// With bounds, which this machine may not be able to keep.
+    /// With bounds, which this machine may not support.
     pub(crate) fn try_bounded(profile: Profile, bounds: Bounds) -> Result<Self, SpawnError> {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().join("work");
         std::fs::create_dir(&workspace).unwrap();
         let policy = ConfinePolicy::detect(&workspace, &directory.path().join("state")).unwrap();
-        // Whatever the git of this machine's user is told.
+        // Whatever the git configuration of this machine's user says.
         let policy = ConfinePolicy { bounds, git_refuses_bare: true, ..policy };
         let spawner = Spawner::start(profile, &policy)?;
         Ok(Self { directory, policy, spawner })
@@ -97,7 +97,7 @@ pub(crate) fn argv(words: &[&str]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// Reads both streams to their end and takes the status.
+/// Reads both streams to their end and returns them with the status.
 pub(crate) fn finish(mut spawned: Spawned) -> Output {
     drop(spawned.stdin.take());
     let stderr = spawned.stderr.take().map(|pipe| std::thread::spawn(move || read_all(pipe)));
@@ -133,7 +133,7 @@ pub(crate) fn wait(child: &mut Child) -> Exit {
     exit.unwrap()
 }
 
-/// Polls a condition; panics when it does not come true in time.
+/// Polls a condition; panics if it does not become true in time.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {

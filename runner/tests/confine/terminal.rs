@@ -1,4 +1,4 @@
-//! Terminals from inside: which ones a command reaches, and what it may do with them.
+//! Terminals from inside: which ones a command can reach, and what it may do with them.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -84,7 +84,7 @@ fn no_other_commands_terminal_can_be_opened() {
          done; ls -1 /dev/pts; echo done",
         pid = victim.child.pid()
     );
-    // From a command with a terminal of its own, and from one without.
+    // From a command with a separate terminal, and from one without.
     let text = run(&bench, &attack);
     let reached: Vec<&str> = text.lines().filter(|line| line.starts_with("reached /dev/pts")).collect();
     assert!(reached.is_empty() && text.ends_with("done\n"), "{text}");

@@ -1,4 +1,4 @@
-//! Commands that become another user than the one who confines them.
+//! Commands that switch to another user than the confining one.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -10,7 +10,7 @@ use runner::spawn::{SpawnRequest, Spawner};
 
 use crate::support::{Bench, PYTHON_CALL, argv, finish, shell};
 
-/// A workspace of another user, with tools in their home; none where the tests are not root's.
+/// A workspace of another user, with tools in their home; `None` if the tests do not run as root.
 fn of_another_user() -> Option<(Bench, Account)> {
     let user = Account::named("nobody").filter(|_| rustix::process::geteuid().is_root())?;
     let mut bench = Bench::new(Profile::Workspace);

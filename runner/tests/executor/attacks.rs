@@ -1,4 +1,4 @@
-//! Every trick of the attack corpus, tried on the requests that work on whole trees.
+//! Every case of the attack corpus, tried on the requests that work on whole trees.
 //!
 //! The corpus makes one attempt with each path; here each path is given to every such request.
 
@@ -17,7 +17,7 @@ use testkit::arena::{Arena, OUTSIDE_MARK, Plant};
 use testkit::corpus::{Attempt, Case, Expected, cases};
 use testkit::tar::Tar;
 
-/// What a request showed, or why it was refused.
+/// The data of a request, or the reason why it was refused.
 type Seen = Result<String, ErrorKind>;
 
 async fn attempts(world: &mut World, path: WirePath, source: SocketAddr) -> Vec<(&'static str, Seen)> {
@@ -45,7 +45,7 @@ fn text(bytes: &[u8]) -> String {
 
 fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &testkit::arena::Snapshot) {
     let name = case.name;
-    // A second name of a file is that file, as long as hard links may be read.
+    // A second name of a file is the same file, as long as hard links may be read.
     let is_inside = case.plants.iter().any(|plant| matches!(plant, Plant::HardLink(..)));
     assert!(
         is_inside || seen.as_ref().is_ok_and(|seen| !seen.contains(OUTSIDE_MARK)) || seen.is_err(),
@@ -67,13 +67,13 @@ fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &testkit::
         assert_eq!(kind, owed, "{name}: {what}");
     }
     if case.expected == Expected::Escapes {
-        // A file's path that ends in a slash is refused before anything is looked at.
+        // A file's path that ends in a slash is refused before any access.
         let is_refused = what == "download" && *seen == Err(ErrorKind::IsADirectory);
         assert!(is_refused || *seen == Err(ErrorKind::EscapesWorkspace), "{name}: {what}: {seen:?}");
     }
 }
 
-/// Plants cases in turn in the workspace of one executor, each that differs from those before in what `of` tells.
+/// Plants cases in turn in the workspace of one executor, skipping those whose `of` equals an earlier one's.
 fn play(of: impl Fn(&Case) -> String, test: impl AsyncFn(&mut World, &'static Case, &Arena)) {
     let mut played = std::collections::BTreeSet::new();
     let base = testkit::arena::quick_directory();
@@ -118,7 +118,7 @@ fn what_is_planted_in_a_tree_leads_nowhere_when_all_of_it_is_looked_at() {
             let (_, done) = grep(peer, grep_for(OUTSIDE_MARK)).await.unwrap();
             let twins = case.plants.iter().filter(|plant| matches!(plant, Plant::HardLink(..))).count();
             assert_eq!(done.matches, twins as u64, "{}", case.name);
-            // A sparse tebibyte is refused, all else is packed without what leads out.
+            // A sparse tebibyte is refused, everything else is packed without entries that lead out.
             if let Ok((archive, _)) = read_tree(peer, ".".into()).await {
                 assert!(twins > 0 || !text(&archive).contains(OUTSIDE_MARK), "{}", case.name);
                 write_tree(peer, tree_to("copy-of-it"), &archive).await.unwrap();

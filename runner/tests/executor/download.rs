@@ -1,4 +1,4 @@
-//! What the runner fetches itself, from a server that answers by a script.
+//! The runner's own downloads, from a scripted server.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::world::{Peer, World, eventually, id};
 
-/// A server on this machine; each connection is answered by what `answer` makes of the path and the server's address.
+/// A server on this machine; each connection is answered with the result of `answer` for the path and the server's address.
 pub(crate) fn serve(answer: fn(&str, SocketAddr) -> Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -21,7 +21,7 @@ pub(crate) fn serve(answer: fn(&str, SocketAddr) -> Vec<u8>) -> SocketAddr {
             let Some(Ok(first)) = lines.next() else { continue };
             while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
             let path = first.split(' ').nth(1).unwrap().to_owned();
-            // A client that is gone has seen enough.
+            // The client may have read enough and disconnected.
             let _ = socket.write_all(&answer(&path, address));
             if path == "/hang" {
                 let _ = lines.next();
@@ -48,7 +48,7 @@ pub(crate) fn answer(path: &str, address: SocketAddr) -> Vec<u8> {
         "/hang" => ok(100, "a part"),
         "/redirect" => redirect(&format!("http://{address}/dir/next")),
         "/dir/next" => redirect("file"),
-        // The host alone, so that it is port 80 of it.
+        // Only the host, so that it is its port 80.
         "/otherport" => redirect("http://127.0.0.1/dir/file"),
         "/elsewhere" => redirect(&format!("http://localhost:{}/dir/file?signed=1", address.port())),
         "/loop" => redirect("/loop"),

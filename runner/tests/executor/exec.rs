@@ -1,4 +1,4 @@
-//! Commands: status, output, input, and what is refused.
+//! Commands: status, output, input, and refusals.
 
 use proto::message::ExitStatus;
 use proto::request::{Command, Exec, Profile as WireProfile, Signal, Stdin};
@@ -205,7 +205,7 @@ fn a_signal_reaches_the_exec_it_names() {
         assert_eq!(world.peer.ask(missing).await.unwrap_err().kind, ErrorKind::NoSuchExec);
         let invalid = Signal { exec_id, signal: 4_000 };
         assert_eq!(world.peer.ask(invalid).await.unwrap_err().kind, ErrorKind::InvalidBody);
-        // The shell's own `sleep` gets it too and dies of it; the shell's trap decides.
+        // The shell's own `sleep` gets it too and is killed; the shell's trap decides.
         assert!(matches!(world.peer.ask(Signal { exec_id, signal: 10 }).await, Ok(Message::Done(_))));
         let outcome = world.peer.outcome(stream).await;
         assert_eq!((outcome.text(), outcome.status()), ("caught\n", ExitStatus::Code(5)));
@@ -217,7 +217,7 @@ fn a_command_is_killed_before_the_runner_when_memory_runs_out() {
     World::run(async |world| {
         let own: i32 = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim().parse().unwrap();
         let expected = (own + 500).min(1000);
-        // The command may be faster than the runner, who raises it after it was started.
+        // The command may be faster than the runner, which raises it after the start.
         let line =
             format!("until test $(cat /proc/self/oom_score_adj) = {expected}; do :; done; echo raised");
         assert_eq!(world.shell(&line).await.text(), "raised\n");

@@ -41,7 +41,7 @@ fn a_slow_consumer_still_gets_everything_after_the_exit() {
                 }
                 Some(Event::Message { fin: true, .. }) => break,
                 Some(_) => {}
-                // Silent for longer than the idle drain: only now it drains.
+                // Silent for longer than the idle drain: now it drains.
                 None => world.peer.session.consumed(stream, std::mem::take(&mut undrained)),
             }
         }
@@ -49,7 +49,7 @@ fn a_slow_consumer_still_gets_everything_after_the_exit() {
     });
 }
 
-/// Takes data without draining it until none comes for a while.
+/// Takes data without draining it until none arrives for a while.
 async fn until_stalled(peer: &mut Peer, stream: StreamId) -> usize {
     let mut received = 0;
     while let Some(event) = peer.event_within(stream, Duration::from_millis(300)).await {
@@ -82,7 +82,7 @@ fn a_stalled_exec_does_not_stop_another() {
         until_stalled(&mut world.peer, stalled).await;
         assert_eq!(world.shell("echo through").await.text(), "through\n");
         world.peer.cancel(stalled).await;
-        // Nobody drains: what is left is given up, and told.
+        // There is no drain: the rest is dropped, and this is reported.
         let outcome = world.peer.outcome(stalled).await;
         assert!(outcome.exited().cancelled && outcome.closed().dropped_bytes > 0, "{:?}", outcome.closed);
     });

@@ -13,7 +13,7 @@ use runner::serve::Ended;
 
 use crate::world::{Peer, World, eventually, id, is_alive, shell};
 
-/// Runs a command in the background of the test until it has told its pid.
+/// Runs a command in the background of the test until it has printed its pid.
 async fn sleeper(world: &mut World) -> u32 {
     let stream = world.peer.open(shell("setsid sleep 60 & echo $!; wait"));
     loop {

@@ -1,4 +1,4 @@
-//! The relay to an LLM endpoint, which is a server on this machine that answers by a script.
+//! The relay to an LLM endpoint, which is a scripted server on this machine.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,16 +14,16 @@ use crate::world::{PATIENCE, Peer, World, shell};
 
 const KEY: &str = "sk-very-secret-0123456789";
 
-/// Longer than the endpoint may be silent in the tests that wait for that, in milliseconds.
+/// Longer than the endpoint may be silent in the tests of that limit, in milliseconds.
 const SHORT_IDLE_MS: u64 = 300;
 
 struct Endpoint {
     address: SocketAddr,
     /// Each request, head and body.
     asked: Receiver<String>,
-    /// Lets a slow answer go on.
+    /// Lets a slow answer continue.
     go: Sender<()>,
-    /// A client went before its answer was whole.
+    /// A client disconnected before its answer was complete.
     gone: Receiver<()>,
 }
 
@@ -51,7 +51,7 @@ impl Endpoint {
         Self { address, asked, go, gone }
     }
 
-    /// What a runner is given to reach it.
+    /// A runner's configuration to reach it.
     fn config(&self, provider: Provider) -> impl FnOnce(&runner::executor::ExecutorConfig) -> LlmConfig {
         let base = base_url(&format!("http://{}/base", self.address)).unwrap();
         move |executor| {
@@ -76,7 +76,7 @@ fn read_request(socket: &mut TcpStream) -> String {
         let mut piece = [0; 4096];
         let Ok(read @ 1..) = socket.read(&mut piece) else { return String::new() };
         bytes.extend_from_slice(&piece[..read]);
-        // Somebody speaks TLS.
+        // The client speaks TLS.
         if bytes[0] == 0x16 {
             return String::new();
         }
@@ -277,7 +277,7 @@ fn a_hostile_request_never_reaches_the_endpoint() {
         let error = ask(&mut world.peer, request("/v1", &[]), &large).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::TooLarge, "{error}");
         assert!(endpoint.asked.try_recv().is_err());
-        // As large as allowed is sent whole.
+        // A body of the largest allowed size is sent completely.
         ask(&mut world.peer, request("/v1", &[]), &large[1..]).await.unwrap();
         assert!(endpoint.asked().len() > large.len());
     });
@@ -373,7 +373,7 @@ fn a_new_key_is_taken_up_a_missing_one_is_told_and_commands_see_neither() {
         let error = ask(&mut world.peer, request("/v1/x", &[]), b"{}").await.unwrap_err();
         assert!(error.kind == ErrorKind::Io && error.description.contains("its log"), "{error}");
         assert!(!error.description.contains(file.to_str().unwrap()), "{error}");
-        // A link to a place that commands can change.
+        // A link to a file that commands can change.
         std::fs::write(world.path("mine"), "chosen\n").unwrap();
         std::os::unix::fs::symlink(world.path("mine"), &file).unwrap();
         ask(&mut world.peer, request("/v1/x", &[]), b"{}").await.unwrap_err();

@@ -2,16 +2,16 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `exec` | commands: status, output, input, what is refused |
-//! | `trees` | timeout, cancel, descendants, what is left behind |
+//! | `exec` | commands: status, output, input, refusals |
+//! | `trees` | timeout, cancel, descendants, leftovers |
 //! | `flow` | credit, caps, dropping the oldest, large outputs |
 //! | `files` | file operations |
 //! | `tree` | whole trees |
-//! | `download` | what the runner fetches |
+//! | `download` | the runner's downloads |
 //! | `llm` | the relay to an LLM endpoint |
 //! | `search` | by name and by content |
-//! | `attacks` | the attack corpus of `pathguard`, against what works on whole trees |
-//! | `start` | what it refuses to start on |
+//! | `attacks` | the attack corpus of `pathguard`, against requests on whole trees |
+//! | `start` | refusals at the start |
 //! | `terminal` | execs with a terminal |
 //! | `link` | unknown requests, lost links, shutdown |
 #![allow(clippy::unwrap_used)]

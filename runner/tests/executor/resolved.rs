@@ -1,4 +1,4 @@
-//! Telling where a path leads, and writing to that place only.
+//! Reporting where a path leads, and writing only to that place.
 
 use std::os::unix::fs::symlink;
 
@@ -98,7 +98,7 @@ fn a_place_that_is_swapped_while_the_content_comes_is_left_alone() {
         let stream = world.peer.open(request("docs/f", Present::Nothing));
         world.peer.upload(stream, b"new").await;
         world.peer.flush().await;
-        // Another answer on the link says that the file was begun.
+        // Another answer on the link shows that the file was started.
         resolve(&mut world.peer, ".").await.unwrap();
         std::fs::rename(world.path("docs"), world.path("moved")).unwrap();
         symlink("evil", world.path("docs")).unwrap();

@@ -1,4 +1,4 @@
-//! Execs and changes that outlive their link: nothing lost, nothing twice, nothing out of order.
+//! Execs and changes that outlive their link: nothing is lost, repeated or reordered.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn what_was_sent_and_not_drained_is_sent_again() {
         let exec_id = request.exec_id;
         let mut stream = world.peer.open(request);
         let mut received = Vec::new();
-        // A piece is drained when the next one is there; at each cut the last one is forgotten, as if it never arrived.
+        // A piece is drained when the next one has arrived; at each cut the last one is dropped, as if it never arrived.
         let (mut cuts, mut undrained) = (0, 0);
         world.peer.consumes = false;
         loop {
@@ -160,7 +160,7 @@ fn input_that_a_repeated_start_brings_again_is_not_taken_twice() {
         world.peer.upload(stream, b"first second").await;
         world.peer.end(stream);
         let outcome = world.peer.outcome(stream).await;
-        // Little was drained, so that no credit for it came yet: it is all still there.
+        // Little was drained, so no credit for it came yet: it is all still there.
         assert_eq!((outcome.text(), outcome.gap_bytes), ("first second", 0));
     });
 }

@@ -41,7 +41,7 @@ pub(crate) async fn glob(peer: &mut Peer, request: Glob) -> Result<(Vec<GlobEntr
     }
 }
 
-/// The lines found, as `path:number:text` with `-` for context, and what the search came to.
+/// The lines found, as `path:number:text` with `-` for context, and the search's result.
 pub(crate) async fn grep(peer: &mut Peer, request: Grep) -> Result<(Vec<String>, GrepDone), WireError> {
     let stream = peer.open(request);
     let mut lines = Vec::new();
@@ -137,7 +137,7 @@ fn what_git_ignores_is_left_out_unless_it_is_asked_for() {
         let mut kept = found(world, glob_for("**/[a-z]*.*")).await;
         kept.sort();
         assert_eq!(kept, [".hidden/e.rs", "a.rs", "src/b.rs", "src/deep/c.rs", "sub/keep.log"]);
-        // The rules of the directories above hold too, and what was named is searched whatever they say.
+        // The rules of the directories above apply too, and a named file is searched whatever they say.
         assert!(found(world, Glob { path: "src/deep".into(), ..glob_for("*.txt") }).await.is_empty());
         assert_eq!(found(world, Glob { path: "target".into(), ..glob_for("*") }).await, ["target/x.rs"]);
         let (lines, done) = grep(&mut world.peer, grep_for("fn x|fn y|fn z|fn keep")).await.unwrap();
@@ -229,7 +229,7 @@ fn patterns_that_are_not_understood_are_refused_with_the_reason() {
 #[test]
 fn a_cancelled_search_ends_at_once_though_it_has_much_to_do() {
     World::run(async |world| {
-        // Sparse, so that it is there at once; a file of NUL bytes would be binary.
+        // Sparse, so that it is created at once; a file of NUL bytes would be binary.
         let file = std::fs::File::create(world.path("large")).unwrap();
         let line = [b"x".repeat(1_000), b"\n".to_vec()].concat();
         std::io::Write::write_all(&mut &file, &line.repeat(60_000)).unwrap();

@@ -1,11 +1,11 @@
-//! What an executor refuses to start on.
+//! Situations in which an executor refuses to start.
 
 use runner::Error;
 use runner::executor::{Executor, ExecutorConfig};
 use runner::layers::Profile;
 use tokio::task::LocalSet;
 
-/// Starts an executor whose state lies in its workspace.
+/// Starts an executor whose state directory is in its workspace.
 fn start(profile: Profile) -> Result<(), Error> {
     let directory = tempfile::tempdir().unwrap();
     let (workspace, state_dir) = (directory.path().to_owned(), directory.path().join(".local/state"));

@@ -13,7 +13,7 @@ fn pty() -> Option<Pty> {
     Some(Pty { rows: 24, columns: 80, term: "xterm-256color".to_owned() })
 }
 
-/// A command on a terminal, and what its screen was sent.
+/// A command on a terminal, and its output to the screen.
 struct Typist<'a> {
     world: &'a mut World,
     stream: StreamId,
@@ -37,7 +37,7 @@ impl<'a> Typist<'a> {
         tokio::time::timeout(PATIENCE, typed).await.expect("typed within the patience");
     }
 
-    /// Waits until the screen was sent something, which is then forgotten with all before it.
+    /// Waits until a text was sent to the screen, then drops it with everything before it.
     async fn sees(&mut self, text: &str) {
         loop {
             let found = self.shown.windows(text.len()).position(|window| window == text.as_bytes());
@@ -70,7 +70,7 @@ async fn wait_for_foreground(words: &str) {
     let is_it = |process: &std::path::Path| {
         let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-        // Behind the name: state, parent, group, session, terminal, the terminal's group.
+        // The fields after the name: state, parent, group, session, terminal, the terminal's group.
         let in_front = fields.len() > 5 && fields[2] == fields[5];
         in_front && std::fs::read(process.join("cmdline")).is_ok_and(|line| line == words.as_bytes())
     };
@@ -154,7 +154,7 @@ fn control_c_interrupts_and_control_z_stops_what_is_in_front() {
         wait_for_foreground("sleep\x001001\x00").await;
         typist.types("\x1a").await;
         typist.sees("Stopped").await;
-        // What `wait` reaped first bash does not always name.
+        // bash does not always print the name of a job that `wait` reaped first.
         typist.types("bg; kill %1; wait %1; echo ended=$?\r").await;
         typist.sees("ended=143").await;
         typist.types("exit 5\r").await;
@@ -199,7 +199,7 @@ fn a_line_longer_than_a_terminal_takes_does_not_stop_the_input() {
         typist.sees("ready").await;
         typist.types([&[b'x'; 200_000][..], b"\nnext\n"].concat()).await;
         typist.sees("4095").await;
-        // The exit may be told before the last of the output.
+        // The exit may be reported before the last of the output.
         let outcome = typist.ends().await;
         assert_eq!((outcome.text(), outcome.status()), ("\r\n=next=\r\n", ExitStatus::Code(0)));
     });

@@ -1,11 +1,11 @@
-//! Commands that may change nothing leave nothing behind, for whom a later one that may would run it.
+//! Read-only commands leave nothing behind that a later command with more rights would run.
 
 use proto::request::{Exec, Profile as WireProfile, Pty};
 use runner::layers::Profile;
 
 use crate::world::{Outcome, World, shell};
 
-/// What other programs obey, or run, when they find it.
+/// Files that other programs obey or run if they find them.
 const TRAPS: &[&str] = &[
     "$HOME/.bashrc",
     "$HOME/.profile",
@@ -74,7 +74,7 @@ fn a_read_only_command_finds_nothing_of_what_others_left_in_their_home() {
         assert_eq!(run(world, None, &plant()).await.text(), "planted\n");
         let seen = run(world, Some(WireProfile::ReadOnly), &look()).await;
         assert_eq!(seen.text(), "home\n");
-        // The files that every home begins with are there.
+        // The initial files of every home are there.
         assert_eq!(run(world, Some(WireProfile::ReadOnly), "ls ~/.gitconfig | wc -l").await.text(), "1\n");
         let kept = run(world, None, "cat ~/.bashrc").await;
         assert_eq!(kept.text(), "planted\n", "and theirs is as it was");

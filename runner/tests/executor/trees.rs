@@ -1,4 +1,4 @@
-//! Timeout, cancel, descendants, and what is left behind.
+//! Timeout, cancel, descendants, and leftovers.
 
 use std::time::{Duration, Instant};
 

@@ -27,7 +27,7 @@ fn workspace() -> tempfile::TempDir {
     workspace
 }
 
-/// The user looks at the work tree.
+/// The user inspects the work tree.
 fn assert_harmless(workspace: &Path, what: &str) {
     let status = git(workspace, &["status"]);
     assert!(status.status.success(), "{what}: {}", String::from_utf8_lossy(&status.stderr));

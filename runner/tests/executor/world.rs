@@ -1,4 +1,4 @@
-//! An executor with a fresh workspace, and the peer that asks it.
+//! An executor with a fresh workspace, and the peer that sends it requests.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// Longer than anything here may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Takes links to the executor's thread, which says when it is done with each.
+/// Sends links to the executor's thread, which reports when it is done with each.
 type ServeLink = tokio::sync::mpsc::UnboundedSender<ToServe>;
 type ToServe = (MemoryLink, std::sync::mpsc::Sender<JoinHandle<Ended>>);
 
@@ -32,14 +32,14 @@ fn connect(serve_link: &ServeLink) -> (Peer, JoinHandle<Ended>) {
     (Peer::new(ours), served.recv().unwrap())
 }
 
-/// An executor on its own thread, which is confined, and the peer that asks it.
+/// An executor on its own thread, which is confined, and the peer that sends it requests.
 pub(crate) struct World {
     pub(crate) workspace: PathBuf,
     pub(crate) shutdown: CancellationToken,
     pub(crate) served: JoinHandle<Ended>,
     pub(crate) peer: Peer,
     serve_link: ServeLink,
-    /// Cancelled when the executor is to shut down as well.
+    /// Cancelled when the executor should shut down as well.
     stop: CancellationToken,
     runner: Option<std::thread::JoinHandle<()>>,
     _state: tempfile::TempDir,
@@ -57,7 +57,7 @@ impl World {
         Self::run_in(workspace.path(), profile, test);
     }
 
-    /// Runs a test in a workspace that is there already.
+    /// Runs a test in an existing workspace.
     pub(crate) fn run_in(workspace: &Path, profile: Profile, test: impl AsyncFnOnce(&mut World)) {
         Self::run_with(workspace, profile, |_| None, test);
     }
@@ -138,7 +138,7 @@ impl World {
         self.peer.exec(shell(line)).await
     }
 
-    /// Cuts the link, and serves another one. The peer's events and streams of the old one are gone.
+    /// Cuts the link, and connects another one. The peer's events and streams of the old one are dropped.
     pub(crate) async fn cut(&mut self) {
         let (peer, served) = connect(&self.serve_link);
         self.peer = peer;
@@ -152,12 +152,12 @@ impl World {
     }
 }
 
-/// A shell line with nothing special about it.
+/// A shell line with default settings.
 pub(crate) fn shell(line: &str) -> Exec {
     exec(Command::Argv(["sh", "-c", line].map(|word| word.as_bytes().to_vec()).to_vec()))
 }
 
-/// A program and its arguments with nothing special about them.
+/// A program and its arguments with default settings.
 pub(crate) fn argv(words: &[&str]) -> Exec {
     exec(Command::Argv(words.iter().map(|word| word.as_bytes().to_vec()).collect()))
 }
@@ -171,7 +171,7 @@ pub(crate) fn id() -> ExecId {
     ExecId(rand::random())
 }
 
-/// Everything an exec came to.
+/// The complete result of an exec.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) stdout: Vec<u8>,
@@ -205,7 +205,7 @@ pub(crate) struct Peer {
     link: MemoryLink,
     pub(crate) session: Session,
     events: VecDeque<Event>,
-    /// Whether data is reported as drained when it arrives.
+    /// True if data is reported as drained when it arrives.
     pub(crate) consumes: bool,
     /// Execs whose tree is gone.
     pub(crate) gone: Vec<ExecId>,
@@ -221,7 +221,7 @@ impl Peer {
         self.session.open(&request.into()).unwrap()
     }
 
-    /// Sends a frame as it is.
+    /// Sends a frame unchanged.
     pub(crate) async fn send_raw(&mut self, frame: Bytes) {
         self.link.send(frame).await.unwrap();
     }
@@ -282,7 +282,7 @@ impl Peer {
         tokio::time::timeout(PATIENCE, wait).await.expect("the tree's end within the patience");
     }
 
-    /// Waits until the link ends, and takes what comes before.
+    /// Waits until the link ends, and returns the events before that.
     pub(crate) async fn until_closed(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(Ok(frame)) = self.link.next().await {
@@ -322,7 +322,7 @@ impl Peer {
         }
     }
 
-    /// The answer of a request that streams nothing, or only from here to there.
+    /// The answer to a request that streams nothing, or only from here to there.
     pub(crate) async fn answer(&mut self, stream: StreamId) -> Result<Message, WireError> {
         loop {
             match self.event(stream).await {
@@ -379,7 +379,7 @@ fn stream_of(event: &Event) -> StreamId {
     }
 }
 
-/// Whether a process exists and is no zombie.
+/// True if a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| {

@@ -11,17 +11,17 @@ use super::GitPaths;
 use super::watch::has_head;
 use crate::limits::{GIT_LINK_BYTES, GIT_MODULE_DEPTH, GIT_REPOSITORIES, GIT_SCAN_DIRECTORIES};
 
-/// The parts of a repository that are kept from commands.
+/// The parts of a repository that are closed to commands.
 const PARTS: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 
-/// The same of a linked worktree's own directory.
+/// The same for a linked worktree's own directory.
 const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
 
 /// The entries that make a directory a repository, and that git never replaces.
 const STAYING: &[&str] = &["objects", "refs"];
 
-/// Directories that tools make and remove as a whole, with very many files. Repositories in them are reported and not held:
-/// a pinned one could not be removed any more.
+/// Directories that tools create and remove as a whole, with very many files. Repositories in them are reported and not
+/// held: a pinned one could not be removed any more.
 const REBUILT: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__", ".cache"];
 
 /// The search below one root, the nearest first.
@@ -29,16 +29,16 @@ pub(super) struct Scan<'a> {
     root: &'a Path,
     /// All directories that commands may change.
     roots: &'a [&'a Path],
-    /// How many directories are looked through, and as many again of those that tools rebuild.
+    /// The most directories to look through, and as many again of those that tools rebuild.
     most_directories: usize,
     found: &'a mut GitPaths,
-    /// Repositories that are held already.
+    /// Repositories that are already held.
     held: BTreeSet<PathBuf>,
-    /// Directories that tools rebuild, to be looked at last.
+    /// Directories that tools rebuild, to be searched last.
     rebuilt: VecDeque<PathBuf>,
 }
 
-/// The names in one directory that say something about git.
+/// The names in one directory that matter to git.
 #[derive(Default)]
 struct Names {
     dot_git: Option<FileType>,
@@ -72,7 +72,7 @@ impl Names {
         Ok(names)
     }
 
-    /// True if git takes the directory for a repository's own: of whatever kind the three are, links included.
+    /// True if git would treat the directory as a repository's own: the three entries may be of any kind, including links.
     fn are_of_repository(&self) -> bool {
         self.head && (self.common || self.objects && self.refs)
     }
@@ -122,7 +122,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Says which repositories lie in what tools rebuild, as far as it can be looked through.
+    /// Reports the repositories in directories that tools rebuild, as far as these can be searched.
     fn look_through_rebuilt(&mut self) {
         let mut queue = std::mem::take(&mut self.rebuilt);
         let mut looked_at = 0;
@@ -146,7 +146,7 @@ impl<'a> Scan<'a> {
     fn names(&mut self, directory: &Path) -> Option<Names> {
         match Names::read(directory) {
             Ok(names) => Some(names),
-            // It went away meanwhile, and commands make no part of the machine's tree disappear before they run.
+            // It was removed meanwhile; commands cannot remove parts of the machine's tree before they run.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
                 self.found.gaps.push(format!("not looked at: {}: {error}", directory.display()));
@@ -184,7 +184,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Holds the repository that a file leads to; one that lies where commands may change nothing is none of theirs.
+    /// Holds the repository that a file leads to; one in a place that commands cannot change is skipped.
     fn led_to(&mut self, file: &Path, target: &str) {
         let Some(directory) = file.parent() else { return };
         match self.follow(directory, Path::new(target)) {
@@ -194,7 +194,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Where a path leads, or why commands decide that; a place that they cannot change is returned as far as it goes.
+    /// The target of a path, or the reason why commands control it; a place that they cannot change is returned as far as it
+    /// resolves.
     fn follow(&self, directory: &Path, target: &Path) -> Result<PathBuf, String> {
         let mut here = directory.to_owned();
         for component in target.components() {
@@ -253,7 +254,7 @@ impl<'a> Scan<'a> {
         self.modules(&directory.join("modules"), depth + 1);
     }
 
-    /// Where another directory than the repository's own says what git obeys, that one is held as well.
+    /// If another directory determines what git obeys in this repository, that one is held as well.
     fn common_directory(&mut self, directory: &Path) {
         let file = directory.join("commondir");
         if let Some(text) = small_text(&file).filter(|text| text.trim_end() != ".") {
@@ -280,7 +281,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Keeps new things out of a directory.
+    /// Prevents new entries in a directory.
     fn close(&mut self, directory: &Path) {
         self.pin_above(directory);
         self.found.pinned.push(directory.to_owned());
@@ -295,7 +296,7 @@ impl<'a> Scan<'a> {
         self.found.read_only.extend(parts.iter().map(|part| directory.join(part)));
     }
 
-    /// Pins what lies between a path and the directory that commands may change.
+    /// Pins the directories between a path and the directory that commands may change.
     fn pin_above(&mut self, path: &Path) {
         let above: Vec<&Path> = path.ancestors().skip(1).collect();
         let Some(top) = above.iter().position(|above| self.roots.contains(above)) else { return };
@@ -303,14 +304,14 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Queues a directory; those that cannot have their turn are only noticed.
+/// Queues a directory; one that exceeds the limit is only noted.
 fn push(queue: &mut VecDeque<PathBuf>, directory: PathBuf) {
     if queue.len() <= GIT_SCAN_DIRECTORIES {
         queue.push_back(directory);
     }
 }
 
-/// The text of a file of git's that leads elsewhere; links are followed, as git does.
+/// The text of one of git's files that lead elsewhere; links are followed, as git does.
 fn small_text(path: &Path) -> Option<String> {
     let file =
         fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).ok()?;
@@ -323,7 +324,7 @@ fn small_text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The real directories in one; none where there is nothing.
+/// The real subdirectories of a directory; none if it does not exist.
 fn directories_in(directory: &Path) -> Vec<PathBuf> {
     let is_real = fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir());
     let entries = is_real.then(|| fs::read_dir(directory).ok()).flatten();

@@ -80,7 +80,7 @@ fn every_kind_of_repository_is_found_with_what_leads_to_it() {
     assert_eq!(found.gaps, [gap]);
 }
 
-/// The parts of a repository that must be read-only, whatever stands around it.
+/// Asserts that the parts of a repository are read-only, regardless of the other paths.
 fn assert_held(found: &GitPaths, repository: &Path) {
     for part in ["config", "hooks", "commondir"] {
         assert!(
@@ -158,7 +158,7 @@ fn what_a_file_leads_to_is_held_before_it_is_a_repository() {
     fs::create_dir_all(root.join("sub/.git")).unwrap();
     fs::write(root.join("sub/.git/config"), "").unwrap();
     fs::write(root.join(".git"), "gitdir: sub/.git\n").unwrap();
-    // The repository's own directory says that its configuration is elsewhere.
+    // The repository's own directory names another place for its configuration.
     repository(&root.join("other/.git"));
     fs::create_dir(root.join("common")).unwrap();
     fs::write(root.join("other/.git/commondir"), "../../common\n").unwrap();

@@ -1,10 +1,10 @@
-//! Keeps a held repository being one, so that git looks for no other.
+//! Keeps a held repository valid, so that git does not look for another.
 //!
-//! Where `.git` is no valid repository, git goes on to the directory itself: one with `HEAD`, `objects` and `refs` counts as a
-//! bare repository, and its `config` may name a work tree and programs. `HEAD` must stay writable for commands, as git renames
-//! a new one onto it. So it is looked at after each command, and now and then while one runs: one that is gone, or is none, is
-//! put back as it was, and what looks like a bare repository beside `.git` is renamed. In between, and in directories below, only
-//! the user's git can refuse: see [`refuses_bare`].
+//! If `.git` is not a valid repository, git goes on to the directory itself: one with `HEAD`, `objects` and `refs` counts as a
+//! bare repository, and its `config` may name a work tree and programs. `HEAD` must stay writable for commands, as git renames a
+//! new one onto it. So it is checked after each command, and now and then while one runs: a missing or invalid one is restored,
+//! and the parts of a bare repository next to `.git` are renamed. In between, and in directories below, only the user's git can
+//! refuse: see [`refuses_bare`].
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -20,10 +20,10 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
 use crate::limits::GIT_HEAD_BYTES;
 use crate::programs;
 
-/// The suffix of a name that is moved out of git's way.
+/// The suffix of a directory that was renamed out of git's way.
 const ASIDE: &str = ".sandbridge-moved-aside";
 
-/// The entries that make a directory a bare repository, beside `HEAD`: either of these.
+/// The entries that make a directory a bare repository, in addition to `HEAD`: either of these.
 const BARE: &[&[&str]] = &[&["objects", "refs"], &["commondir"]];
 
 /// The mode bits that git needs to enter a directory.
@@ -39,13 +39,13 @@ pub(crate) struct Watch {
 struct Repository {
     path: PathBuf,
     directory: OwnedFd,
-    /// The mode of the directory itself, then of those in it.
+    /// The modes of the directory itself, then of its subdirectories.
     modes: [u32; 1 + DIRECTORIES.len()],
     head: Head,
-    /// Which file it was read from, and when that was changed last.
+    /// The file it was read from, and its last modification.
     seen: Version,
     work_tree: OwnedFd,
-    /// True if the work tree looked like a bare repository from the beginning: then it is held as one.
+    /// True if the work tree looked like a bare repository from the beginning: then it is also held as one.
     is_bare_too: bool,
 }
 
@@ -59,7 +59,7 @@ enum Head {
 type Version = (u64, i64, i64);
 
 impl Watch {
-    /// Watches the repositories whose own directories these are; to be called before commands run.
+    /// Watches the repositories with these own directories; call this before commands run.
     pub(crate) fn new(directories: &[PathBuf]) -> Self {
         let repositories = directories.iter().filter_map(|path| Repository::open(path).ok());
         Self { repositories: repositories.map(RefCell::new).collect() }
@@ -69,7 +69,7 @@ impl Watch {
         self.repositories.is_empty()
     }
 
-    /// Looks after all of them; says what had to be done.
+    /// Checks all of them; returns what had to be repaired.
     pub(crate) fn look(&self) -> Vec<String> {
         let mut told = Vec::new();
         for repository in &self.repositories {
@@ -124,12 +124,12 @@ impl Repository {
         }
     }
 
-    /// True if git may enter all that it could at the start.
+    /// True if git may enter every directory that it could at the start.
     fn is_open(&self) -> bool {
         modes(&self.directory).is_ok_and(|now| self.modes.iter().zip(now).all(|(was, now)| was & !now == 0))
     }
 
-    /// Gives back the rights without which git passes the repository over; says whether some were missing.
+    /// Restores the rights without which git ignores the repository; returns true if some were missing.
     fn open_up(&self) -> io::Result<bool> {
         if self.is_open() {
             return Ok(false);
@@ -141,7 +141,7 @@ impl Repository {
         Ok(true)
     }
 
-    /// Makes sure that `HEAD` is valid; what it says now is what would be put back.
+    /// Makes sure that `HEAD` is valid; its current content is what would be restored.
     fn head_is_fine(&mut self) -> io::Result<()> {
         let found = rustix::fs::statat(&self.directory, "HEAD", AtFlags::SYMLINK_NOFOLLOW)?;
         if version(&found) != self.seen {
@@ -189,7 +189,7 @@ fn modes(directory: &OwnedFd) -> io::Result<[u32; 1 + DIRECTORIES.len()]> {
     Ok(modes)
 }
 
-/// Reads `HEAD`; an error where git would not accept it.
+/// Reads `HEAD`; an error if git would not accept it.
 fn read_head(directory: &OwnedFd) -> io::Result<(Head, Version)> {
     let found = rustix::fs::statat(directory, "HEAD", AtFlags::SYMLINK_NOFOLLOW)?;
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
@@ -210,7 +210,7 @@ fn read_head(directory: &OwnedFd) -> io::Result<(Head, Version)> {
     Ok((head.ok_or_else(invalid)?, version(&found)))
 }
 
-/// True if git takes a text for that of a `HEAD`: the name of a reference, or of a commit.
+/// True if git accepts a text as a `HEAD`: the name of a reference, or of a commit.
 fn is_head(text: &[u8]) -> bool {
     match text.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
@@ -218,20 +218,20 @@ fn is_head(text: &[u8]) -> bool {
     }
 }
 
-/// True if git takes a directory for a repository's own.
+/// True if git would treat a directory as a repository's own.
 fn is_bare(directory: &OwnedFd) -> bool {
     let has = |name: &str| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     has("HEAD") && BARE.iter().any(|names| names.iter().all(|name| has(name)))
 }
 
-/// Gives `HEAD` a name that means nothing to git.
+/// Renames `HEAD` to a name without meaning to git.
 fn move_aside(directory: impl AsFd) -> io::Result<String> {
     let name = format!("HEAD{ASIDE}-{:08x}", rand::random::<u32>());
     rustix::fs::renameat(&directory, "HEAD", &directory, &name)?;
     Ok(name)
 }
 
-/// True if `HEAD` in a repository's own directory is one; where it is not, git passes the repository over.
+/// True if a repository's own directory has a valid `HEAD`; otherwise git ignores the repository.
 pub(super) fn has_head(directory: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(CWD, directory, flags, Mode::empty()).map_err(io::Error::from);
@@ -239,7 +239,7 @@ pub(super) fn has_head(directory: &Path) -> bool {
 }
 
 /// True if the git of the runner's user obeys no bare repository that it comes across (`safe.bareRepository=explicit`), or there
-/// is no git outside of the workspace. Read once in the life of a process, from that user's and the machine's configuration alone.
+/// is no git outside of the workspace. Read once per process, only from that user's and the machine's configuration.
 pub(in crate::confine) fn refuses_bare(workspace: &Path) -> bool {
     static REFUSES: OnceLock<bool> = OnceLock::new();
     *REFUSES.get_or_init(|| {

@@ -1,9 +1,9 @@
-//! The calls and arguments the filter knows, by what they are refused for.
+//! The calls and arguments that the filter refuses, by reason.
 
-/// Calls that are refused whatever their arguments, by what they would reach.
+/// Calls that are refused with any arguments, by what they would reach.
 ///
 /// Not among them: `name_to_handle_at`, which is of no use without `open_by_handle_at`; `memfd_secret`, whose memory counts like
-/// any other that is locked; `fanotify_mark` and the like, which take a descriptor that cannot be had.
+/// any other that is locked; `fanotify_mark` and the like, which need a descriptor that cannot be obtained.
 pub(super) const REFUSED: &[(&str, &[i64])] = &[
     (
         "memory and descriptors of other processes",
@@ -113,10 +113,10 @@ pub(super) const TIME_NAMESPACE: i32 = 0x80;
 /// Terminal requests that type into a terminal or its console, or give it a line discipline: drivers that no command needs.
 pub(super) const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD];
 
-/// Requests that name, in memory where a filter cannot look, who gets the signals of a descriptor.
+/// Requests that set the receiver of a descriptor's signals in memory, where a filter cannot look.
 pub(super) const OWNER_REQUESTS: &[u64] = &[0x8901, 0x8902];
 
-/// The command of `fcntl` that names who gets the signals of a descriptor.
+/// The command of `fcntl` that sets the receiver of a descriptor's signals.
 pub(super) const SET_OWNER: u64 = 8;
 
 /// The same with the name in memory, where a filter cannot look.
@@ -139,7 +139,7 @@ pub(super) const PROCESS_FIRST: &[i64] = &[
 /// Calls whose second argument does.
 pub(super) const PROCESS_SECOND: &[i64] = &[libc::SYS_setpriority, libc::SYS_ioprio_set];
 
-/// Objects that are shared by everybody in an IPC namespace.
+/// Objects that all processes in an IPC namespace share.
 pub(super) const SHARED_OBJECTS: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -173,12 +173,12 @@ pub(super) const MODES: &[(i64, u8)] = &[
     (libc::SYS_mknodat, 2),
 ];
 
-/// Calls that set a mode when their flags say that they make a file, and the arguments flags and mode are in.
+/// Calls that set a mode when their flags create a file, and the positions of the flags and the mode.
 pub(super) const OPENS: &[(i64, u8, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1, 2),
     (libc::SYS_openat, 2, 3),
 ];
 
-/// The flags that make a file; without one of them the mode is whatever the register held.
+/// The flags that create a file; without one of them the mode is an arbitrary register value.
 pub(super) const MAKING_FLAGS: &[i32] = &[libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];

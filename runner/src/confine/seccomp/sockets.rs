@@ -1,13 +1,13 @@
-//! Which sockets the filter lets commands make.
+//! The sockets that the filter lets commands create.
 //!
-//! | network | families | of them |
+//! | network | families | restriction |
 //! |---|---|---|
 //! | any | UNIX, INET, INET6, NETLINK | netlink only for routes, socket lists, devices and audit; pairs only UNIX |
 //! | ports | the same | INET and INET6 only TCP, and UDP where 53 is a port; no connection in the first packet |
 //! | none | UNIX | |
 //!
-//! Landlock knows ports of plain TCP alone: its other forms (MPTCP, SMC), SCTP, and data that travels with the request to
-//! connect would go past it.
+//! Landlock only covers ports of plain TCP: its other forms (MPTCP, SMC), SCTP, and data sent with the connection request
+//! would bypass it.
 
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
@@ -21,16 +21,16 @@ const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::A
 const NETLINK: &[i32] =
     &[libc::NETLINK_ROUTE, libc::NETLINK_SOCK_DIAG, libc::NETLINK_AUDIT, libc::NETLINK_KOBJECT_UEVENT];
 
-/// The part of a socket's type that is no flag.
+/// The part of a socket's type without its flags.
 const TYPE: u64 = 0xf;
 
 /// Types that are neither streams nor datagrams.
 const ODD_TYPES: &[i32] = &[libc::SOCK_RAW, libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP];
 
-/// The type under which the internet's family once gave out packet sockets, and still does.
+/// The type under which the internet family once provided packet sockets, and still does.
 const PACKETS: i32 = 10;
 
-/// Calls that can connect and send at once, and the argument their flags are in.
+/// Calls that can connect and send at once, and the position of their flags.
 const SENDS: &[(i64, u8)] = &[(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
 
 /// Adds the rules for sockets.
@@ -57,7 +57,7 @@ pub(super) fn restrict(network: &Network, rules: &mut Rules) -> Result<(), Backe
     Ok(())
 }
 
-/// The calls refused to a family where ports are limited.
+/// The calls refused for a family when ports are limited.
 fn only_ports(network: &Network, family: i32) -> Result<Vec<SeccompRule>, BackendError> {
     let mut protocols = vec![0, libc::IPPROTO_TCP];
     let mut types = ODD_TYPES.to_vec();

@@ -24,7 +24,7 @@ for line in sys.argv[1:]:
     print(ctypes.get_errno() if result == -1 else 0, flush=True)
 ";
 
-/// Arguments that do no harm where nothing at all would.
+/// Arguments that do no harm where `0` would.
 fn harmless(call: i64) -> &'static str {
     match call {
         libc::SYS_ptrace => "(16, k(-1), 0, 0)",
@@ -85,7 +85,7 @@ fn outcomes(probes: &[(i64, String)]) -> Vec<i32> {
     outcomes
 }
 
-/// Puts the calling thread under the filter, and nothing else.
+/// Puts the calling thread under the filter alone.
 pub(crate) fn install_filter_alone(key: MarkKey) {
     let network = Network::default();
     let runner = Untouchable::seen_from_here();
@@ -94,7 +94,7 @@ pub(crate) fn install_filter_alone(key: MarkKey) {
     install(&filter, &mut LayerReport::default()).unwrap();
 }
 
-/// The same under the filter and nothing else.
+/// The outcomes under the filter alone.
 fn filtered(probes: Vec<(i64, String)>) -> Vec<i32> {
     let confined = std::thread::spawn(move || {
         install_filter_alone([1, 2]);

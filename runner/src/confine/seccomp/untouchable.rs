@@ -9,13 +9,13 @@ use seccompiler::BackendError;
 use super::{Rules, all, calls, equal};
 use crate::sys;
 
-/// Stands for everybody the caller may signal.
+/// Means all processes that the caller may signal.
 const EVERYBODY: i32 = -1;
 
 /// Processes that no call may name that signals, opens or reschedules one.
 ///
-/// A number is good for the life of the thread that saw it, which is longer than that of any command it starts. For the
-/// kernel, a thread's number names its whole process almost everywhere a process can be named.
+/// A number stays valid as long as the thread that saw it, which outlives any command it starts. For the kernel, a thread's
+/// number names its whole process almost everywhere a process can be named.
 pub(in crate::confine) struct Untouchable {
     numbers: Vec<i32>,
 }
@@ -30,7 +30,7 @@ impl Untouchable {
         numbers.extend(guardian.map(|pid| pid.as_raw_nonzero().get()));
         let groups = [Some(own), guardian].into_iter().flatten().filter_map(sys::process_group);
         numbers.extend(groups.map(|group| -group));
-        // In a namespace of its own the runner is the init process: everybody includes all but it, and group 1 cannot be named.
+        // In its own namespace the runner is the init process: "all processes" excludes it, and group 1 cannot be named.
         let is_init = own.is_init();
         numbers.retain(|number| *number != EVERYBODY);
         if !is_init {
@@ -57,7 +57,7 @@ impl Untouchable {
     }
 }
 
-/// The runner's threads: those for blocking work, which see the whole machine, are there before the first filter is made.
+/// The runner's threads: those for blocking work, which see the whole machine, exist before the first filter is created.
 fn threads() -> impl Iterator<Item = i32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok())

@@ -1,4 +1,4 @@
-//! Which tree is to blame for a limit that was met; plain decisions.
+//! Finds the tree to blame for a limit that was met; pure decisions.
 
 use crate::bounds::Bytes;
 use crate::exec::met_limit::MetLimit;
@@ -8,7 +8,7 @@ use crate::limits::{
     BLAMED_MEMORY_PART, COUNTED_MEMORY_LOOKS, COUNTED_MEMORY_PART, CROWD_PART, UNCOUNTED_CROWD_PART,
 };
 
-/// The limits of all commands together, and which of them nobody but the runner counts.
+/// The limits of all commands together, and which of them only the runner counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) processes: Option<u32>,
@@ -18,16 +18,16 @@ pub(super) struct Bounds {
     pub(super) counts_memory: bool,
 }
 
-/// The whole machine's figures, and the runner's part of them as far as that is cheap to know.
+/// The whole machine's figures, and the runner's part of them as far as that is cheap to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OnMachine {
-    /// Processes and threads, the dead ones that nobody has reaped included.
+    /// Processes and threads, including unreaped dead ones.
     pub(super) tasks: u64,
-    /// Processes in the runner's own PID namespace, the dead ones included; 0 without one.
+    /// Processes in the runner's own PID namespace, including dead ones; 0 without one.
     pub(super) own_processes: u64,
     /// Open files.
     pub(super) files: u64,
-    /// Memory that cannot be had, in bytes: what files are kept in for later is not part of it.
+    /// Unavailable memory, in bytes: the page cache is not part of it.
     pub(super) memory_bytes: u64,
 }
 
@@ -49,39 +49,39 @@ pub(super) struct Signs {
     /// The machine's figures without its commands, as far as they are known.
     others: OnMachine,
     refused: bool,
-    /// For the second look in a row.
+    /// For the second check in a row.
     refused_again: bool,
-    /// The machine has so many more processes that they may be at their limit.
+    /// The machine has so many more processes that commands may be at their limit.
     pub(super) crowded: bool,
     pub(super) killed: bool,
-    /// For the second look in a row.
+    /// For the second check in a row.
     killed_again: bool,
     pub(super) many_files: bool,
-    /// Looks since memory was counted.
+    /// Checks since memory was counted.
     uncounted_looks: u32,
-    /// Memory is to be counted: nobody else does, and the machine has so much less of it, or it is a while ago. Counting looks at
-    /// every process, and a crowd that is about to meet its limit would hold it up for seconds.
+    /// Memory is to be counted: nothing else does, and the machine has much less of it, or the last count is old. Counting looks
+    /// at every process, and a crowd close to its limit would hold it up for seconds.
     pub(super) heavy: bool,
 }
 
 impl Signs {
-    /// From now on.
+    /// The signs at the beginning.
     pub(super) fn begin(met: Met, machine: OnMachine) -> Self {
         Self { met, others: machine, ..Self::default() }
     }
 
-    /// Those of the next look.
+    /// The signs at the next check.
     pub(super) fn next(self, bounds: &Bounds, met: Met, machine: OnMachine) -> Self {
         let others = self.others.least(machine);
         let (refused, killed) = (met.refused > self.met.refused, met.kills > self.met.kills);
-        // Counting takes a moment, and others may have become fewer meanwhile.
+        // Counting takes a moment, and other processes may have ended meanwhile.
         let is_near = |grown: u64, most: u64| grown >= most - most / CROWD_PART;
         let most = bounds.processes.map_or(u64::MAX, u64::from);
-        // Others may have ended while as many came; those in the runner's namespace are all its own.
+        // Others may have ended while as many started; those in the runner's namespace are all its own.
         let tasks = (machine.tasks - others.tasks).max(machine.own_processes);
         let taken_bytes = machine.memory_bytes - others.memory_bytes;
         let uncounted_looks = self.uncounted_looks.saturating_add(1);
-        // Others may give back what commands take.
+        // Others may free the memory that commands use.
         let is_due = uncounted_looks >= COUNTED_MEMORY_LOOKS && tasks < most / UNCOUNTED_CROWD_PART;
         let is_heavy = |most: Bytes| is_due || taken_bytes >= most.0 / COUNTED_MEMORY_PART;
         Self {
@@ -98,7 +98,7 @@ impl Signs {
         }
     }
 
-    /// Something may be wrong.
+    /// True if there may be a problem.
     pub(super) fn are_there(&self) -> bool {
         self.crowded || self.killed || self.many_files
     }
@@ -107,7 +107,7 @@ impl Signs {
         self.are_there() || self.heavy
     }
 
-    /// The trees have been counted and are not to blame: what else the machine has is known better.
+    /// The trees have been counted and are not to blame: the rest of the machine's figures is more precise now.
     pub(super) fn counted(&mut self, usage: &[Usage], machine: OnMachine) {
         let total = |part: fn(&Usage) -> u64| usage.iter().map(part).sum::<u64>();
         let OnMachine { tasks, files, memory_bytes, .. } = &mut self.others;
@@ -129,7 +129,7 @@ pub(super) fn judge(usage: &[Usage], signs: &Signs, bounds: &Bounds) -> Option<(
     let total = |part: fn(&Usage) -> u64| usage.iter().map(part).sum::<u64>();
     if let Some(most) = bounds.processes {
         let tasks = total(|usage| usage.tasks);
-        // A crowd that the kernel refused more may have ended by itself meanwhile.
+        // A crowd whose forks the kernel refused may have ended by itself meanwhile.
         let is_full = signs.refused && tasks >= u64::from(most) / 2 || signs.refused_again;
         if is_full || bounds.counts_processes && tasks >= u64::from(most) {
             let blamed = most_of(|usage| usage.tasks)?;
@@ -140,7 +140,7 @@ pub(super) fn judge(usage: &[Usage], signs: &Signs, bounds: &Bounds) -> Option<(
         && (signs.killed || bounds.counts_memory && total(|usage| usage.memory_bytes) > most.0)
     {
         let blamed = most_of(|usage| usage.memory_bytes)?;
-        // Otherwise the kernel has killed the one that took it.
+        // Otherwise the kernel has killed the process that used it.
         if signs.killed_again || blamed.memory_bytes >= most.0 / BLAMED_MEMORY_PART {
             return Some((blamed.mark, MetLimit::Memory(most)));
         }

@@ -1,4 +1,4 @@
-//! Totals of the whole machine, which are cheap to ask for.
+//! Totals of the whole machine, which are cheap to read.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -8,10 +8,10 @@ use super::judge::{Bounds, OnMachine};
 use crate::kill;
 use crate::limits::{COMMANDS_FILES, COUNTING_FILES, MACHINE_FILES_PART};
 
-/// What tells how many files the machine has open; opened once, since it is asked when no more can be opened.
+/// The file with the number of open files on the machine; opened once, since it is read when no more can be opened.
 static FILE_NUMBER: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/sys/fs/file-nr").ok());
 
-/// Files that are open for nothing, so that as many can be opened where the machine has no more.
+/// Files that are held open in reserve, so that as many can be opened when the machine has no more.
 #[derive(Debug, Default)]
 pub(super) struct Reserve(Vec<File>);
 
@@ -30,7 +30,7 @@ impl Reserve {
     }
 }
 
-/// The machine's present figures, of resources that only the runner counts; 0 where they are unknown.
+/// The machine's current figures, for resources that only the runner counts; 0 if unknown.
 pub(super) fn now(bounds: &Bounds) -> OnMachine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     // Load, load, load, running/all, newest.
@@ -58,7 +58,7 @@ fn open_files() -> Option<u64> {
     std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// All memory without what could be had.
+/// All memory except what is available.
 fn taken_memory_bytes(meminfo: &str) -> Option<u64> {
     let kibibytes = |name: &str| -> Option<u64> {
         let row = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -67,7 +67,7 @@ fn taken_memory_bytes(meminfo: &str) -> Option<u64> {
     Some(kibibytes("MemTotal")?.saturating_sub(kibibytes("MemAvailable")?) * 1024)
 }
 
-/// How many files all commands together may have open: a part of what the machine may.
+/// The most files that all commands together may have open: a share of the machine's limit.
 pub(super) fn most_files() -> u32 {
     let machine =
         fs::read_to_string("/proc/sys/fs/file-max").ok().and_then(|text| text.trim().parse::<u64>().ok());

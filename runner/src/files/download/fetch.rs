@@ -1,10 +1,10 @@
-//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an
-//! origin allowed no other: the answer says where it leads elsewhere, to be asked for again.
+//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin
+//! allowed no other: the answer names a target elsewhere, to be requested again.
 //!
-//! Addresses are public ones: this machine, its network and the metadata services of clouds are reached where the machine's user
-//! named the host with `--download-allow`, and refused otherwise, at every redirect and after the name was looked up. (A proxy
-//! looks names up itself.) What commands may not reach is not fetched for them either: a URL can carry data out. That goes for a
-//! proxy on the way, too.
+//! Addresses are public ones: this machine, its network and the metadata services of clouds are reached only if the machine's
+//! user named the host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy
+//! looks names up itself.) Hosts that commands may not reach are not fetched from for them either: a URL can carry data out. The
+//! same applies to a proxy on the way.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -34,7 +34,7 @@ pub(super) struct Answer {
     from: Uri,
 }
 
-/// Reads a URL that can be fetched.
+/// Parses a URL that can be fetched.
 pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
     let invalid = |text: &str| Err(WireError::new(ErrorKind::InvalidBody, text));
     if url.len() > DOWNLOAD_URL_BYTES {
@@ -54,7 +54,7 @@ pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
 }
 
 impl Answer {
-    /// Asks, and follows redirects within the origin; succeeds with an answer that is a success.
+    /// Sends the request, and follows redirects within the origin; returns only a success status.
     pub(super) async fn to(mut uri: Uri, bounds: &Bounds) -> Result<Self, WireError> {
         for _ in 0..=DOWNLOAD_REDIRECTS {
             allowed(&uri, &bounds.network)?;
@@ -128,7 +128,8 @@ impl Answer {
     }
 }
 
-/// True if a redirect stays with the scheme, host and port that were allowed; encrypting it, on the usual ports, does.
+/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the usual ports counts as
+/// staying.
 fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     let is_same_host =
         matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other));
@@ -140,7 +141,7 @@ fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
 }
 
-/// The way to a host, at public addresses alone unless its user allowed the host.
+/// The route to a host, only at public addresses unless its user allowed the host.
 async fn way(uri: &Uri, bounds: &Bounds) -> Result<Way, WireError> {
     let host = uri.host().unwrap_or_default();
     let is_allowed = bounds.downloads_within(host);
@@ -159,7 +160,7 @@ async fn way(uri: &Uri, bounds: &Bounds) -> Result<Way, WireError> {
     }
 }
 
-/// A host that is an address and no name.
+/// A host given as an address and not as a name.
 #[derive(Debug, PartialEq, Eq)]
 enum Literal {
     Address(IpAddr),
@@ -193,7 +194,7 @@ fn private(host: &str) -> WireError {
     WireError::new(ErrorKind::SandboxDenied, text)
 }
 
-/// Refuses what commands may not reach.
+/// Refuses hosts that commands may not reach.
 fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
     if network.lets_out(port(uri)) { Ok(()) } else { Err(denied()) }
 }
@@ -203,14 +204,14 @@ fn denied() -> WireError {
     WireError::new(ErrorKind::SandboxDenied, text)
 }
 
-/// Fails where nothing happens for too long.
+/// Fails if nothing happens for too long.
 async fn in_time<T>(uri: &Uri, wanted: impl Future<Output = T>) -> Result<T, WireError> {
     let timeout = Duration::from_millis(DOWNLOAD_IDLE_MS);
     let silent = |_| failed(uri, &format!("the server was silent for {} s", timeout.as_secs()));
     tokio::time::timeout(timeout, wanted).await.map_err(silent)
 }
 
-/// Where a `Location` leads that was given at `uri`.
+/// The target of a `Location` that was given at `uri`.
 fn resolve(uri: &Uri, location: &str) -> String {
     let (scheme, authority) =
         (uri.scheme_str().unwrap_or("http"), uri.authority().map_or("", |authority| authority.as_str()));
@@ -231,7 +232,7 @@ fn resolve(uri: &Uri, location: &str) -> String {
     format!("{scheme}://{authority}{directory}/{location}")
 }
 
-/// Names the server only: the rest of a URL may be a secret.
+/// Names only the server: the rest of a URL may be a secret.
 fn failed(uri: &Uri, reason: &dyn std::fmt::Display) -> WireError {
     let host = uri.authority().map_or("", |authority| authority.as_str());
     WireError::new(ErrorKind::Io, format!("nothing was written, the download from {host} failed: {reason}"))
@@ -326,7 +327,7 @@ mod tests {
     #[tokio::test]
     async fn private_addresses_are_reached_where_their_host_was_allowed_alone() {
         crate::blocking::start().unwrap();
-        // Nothing answers there, and nothing is asked.
+        // Nothing answers there, and nothing is requested.
         let closed = Bounds::default();
         for host in [
             "127.0.0.1",

@@ -1,4 +1,4 @@
-//! Fetching a URL into a file that takes its name only when it is whole.
+//! Fetching a URL into a file that gets its name only when it is complete.
 
 mod fetch;
 

@@ -49,7 +49,7 @@ async fn transfer(
             batch.entries.push(entry);
         }
         let body = codec::encode(&batch)?;
-        // Cut in two it would be no batch.
+        // Cut in two it would not be a batch.
         stream.room(body.len()).await?;
         stream.data(Channel::Main, DataBuf::copy_from(&body));
     }
@@ -57,7 +57,7 @@ async fn transfer(
     Ok(done)
 }
 
-/// A result, ordered by age: the greatest is the newest, of equally old ones the first by its path.
+/// A result, ordered by age: the greatest is the newest; of equally old ones the first by path.
 struct Found(GlobEntry);
 
 impl Ord for Found {
@@ -85,9 +85,9 @@ struct Search {
     scan: Scan,
     clock: Clock,
     pattern: GlobMatcher,
-    /// True if directories are what is looked for.
+    /// True if directories are searched for.
     directories: bool,
-    /// The newest so far, the oldest of them on top.
+    /// The newest so far, with the oldest of them on top.
     newest: BinaryHeap<Reverse<Found>>,
     max_results: usize,
     matched: u64,

@@ -43,7 +43,7 @@ async fn transfer(
         }
         if !batch.files.is_empty() {
             let body = codec::encode(&batch)?;
-            // Cut in two it would be no batch.
+            // Cut in two it would not be a batch.
             stream.room(body.len()).await?;
             stream.data(Channel::Main, DataBuf::copy_from(&body));
         }
@@ -57,7 +57,7 @@ async fn transfer(
 }
 
 struct Search {
-    /// `None` once everything was looked at; for a single file from the start.
+    /// `None` once everything was searched; for a single file from the start.
     scan: Option<Scan>,
     clock: Clock,
     pattern: Regex,
@@ -69,14 +69,14 @@ struct Search {
     done: GrepDone,
 }
 
-/// The file that is searched.
+/// The file being searched.
 struct Current {
     lines: Lines,
     path: Vec<u8>,
     /// Lines that no batch had room for yet.
     ready: VecDeque<GrepLine>,
     has_match: bool,
-    /// Nothing follows what is ready.
+    /// Nothing follows the ready lines.
     ended: bool,
 }
 
@@ -205,7 +205,7 @@ impl Search {
         }
     }
 
-    /// Gives up what was not looked at.
+    /// Gives up the rest of the search.
     fn stop(&mut self, reason: Truncation) {
         let scan = self.scan.take();
         self.done.unreadable += scan.as_ref().map_or(0, |scan| scan.unreadable);
@@ -222,7 +222,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Takes a file's lines that are ready; `false` if there is no room for all of them.
+    /// Takes a file's ready lines; `false` if there is no room for all of them.
     fn take(&mut self, current: &mut Current, text_bytes: &mut u64) -> bool {
         while let Some(line) = current.ready.pop_front() {
             let is_new = self.files.last().is_none_or(|file| file.path != current.path);

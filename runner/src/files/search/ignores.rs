@@ -1,4 +1,4 @@
-//! The paths that `.gitignore` files exclude, by git's rules: the deepest file that says something about a path decides.
+//! The paths that `.gitignore` files exclude, by git's rules: the deepest file with a matching rule decides.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -13,10 +13,10 @@ use crate::limits::IGNORE_FILE_BYTES;
 
 const FILE_NAME: &str = ".gitignore";
 
-/// The rules that hold where a walk is.
+/// The rules that apply at the walk's current position.
 #[derive(Debug)]
 pub(super) struct Ignores {
-    /// The directory the walk began in, seen from the workspace; empty where the path alone does not show it.
+    /// The directory where the walk began, relative to the workspace; empty if the path alone does not show it.
     base: PathBuf,
     /// From the workspace down.
     levels: Vec<Level>,
@@ -24,7 +24,7 @@ pub(super) struct Ignores {
 
 #[derive(Debug)]
 struct Level {
-    /// The depth of the visits it holds for, and for deeper ones.
+    /// The depth of the visits it applies to, and deeper ones.
     depth: usize,
     /// The directory that its paths are relative to.
     directory: PathBuf,
@@ -57,13 +57,13 @@ impl Ignores {
         ignores
     }
 
-    /// To be called when a directory that was visited has been entered.
+    /// Call this when a visited directory has been entered.
     pub(super) fn enter(&mut self, walk: &Walk, visit: &Visit) {
         let directory = self.base.join(&visit.path);
         self.load(walk.open_sibling(FILE_NAME), visit.depth + 1, directory);
     }
 
-    /// True if what was visited is left out, with all that is in it.
+    /// True if a visited entry is excluded, with everything in it.
     pub(super) fn excludes(&mut self, visit: &Visit, is_directory: bool) -> bool {
         while self.levels.last().is_some_and(|level| level.depth > visit.depth) {
             self.levels.pop();
@@ -80,7 +80,7 @@ impl Ignores {
         false
     }
 
-    /// Adds a file's rules. One that is missing, unreadable or no regular file has none.
+    /// Adds a file's rules. A missing, unreadable or non-regular one has none.
     fn load(&mut self, open: pathguard::Result<OpenFile>, depth: usize, directory: PathBuf) {
         let Ok(open) = open else { return };
         let mut text = Vec::new();
@@ -89,7 +89,7 @@ impl Ignores {
         }
         let mut builder = GitignoreBuilder::new("");
         for line in text.split(|byte| *byte == b'\n') {
-            // A line that is no pattern excludes nothing, as in git.
+            // A line that is not a pattern excludes nothing, as in git.
             let _ = builder.add_line(None, &OsStr::from_bytes(line).to_string_lossy());
         }
         if let Ok(rules) = builder.build()

@@ -1,4 +1,4 @@
-//! The lines of one file: what matches, and what stands around it.
+//! The lines of one file: the matches, and the lines around them.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,20 +9,20 @@ use regex::bytes::Regex;
 
 use crate::limits::{GREP_BUFFER_BYTES, GREP_LEAD_BYTES, GREP_LINE_BYTES, GREP_LONGEST_LINE_BYTES};
 
-/// A file being searched. Its work is done in steps, each of which reads one buffer or looks at one line.
+/// A file being searched. The work is done in steps, each of which reads one buffer or processes one line.
 #[derive(Debug)]
 pub(super) struct Lines {
     file: File,
-    /// Data that was read; `start` is where the next line begins.
+    /// Data that was read; `start` is the beginning of the next line.
     buffer: Vec<u8>,
     start: usize,
     /// Nothing is left to be read.
     ended: bool,
-    /// The rest of a line that is too long is left out.
+    /// The rest of an overlong line is skipped.
     skips: bool,
     number: u64,
     context_lines: usize,
-    /// The last lines, none of which was sent.
+    /// The last lines that were not sent.
     before: VecDeque<GrepLine>,
     /// How many more lines are sent as context.
     after: usize,
@@ -31,17 +31,17 @@ pub(super) struct Lines {
 /// The outcome of a step.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// More was read.
+    /// More data was read.
     Read,
-    /// A line does not match, nor is it context.
+    /// A line that neither matches nor is context.
     Nothing,
     /// A line after a match.
     Context(GrepLine),
-    /// A matching line, after the lines that stand before it.
+    /// A matching line, after its preceding context lines.
     Match(Vec<GrepLine>),
-    /// A line is longer than what is searched of it.
+    /// A line is longer than the part that is searched.
     LongLine,
-    /// There is a NUL byte: what comes is no text.
+    /// There is a NUL byte: the rest is not text.
     Binary,
     End,
 }
@@ -86,7 +86,7 @@ impl Lines {
         if line.is_empty() || self.skips { Ok(Step::End) } else { Ok(self.line(line, pattern)) }
     }
 
-    /// Searches the beginning of a line that is too long, unless that is done, and leaves out the rest.
+    /// Searches the beginning of an overlong line, unless that is done, and skips the rest.
     fn long_line(&mut self, pattern: &Regex) -> io::Result<Step> {
         self.skips = true;
         let line = self.start..self.start + GREP_LONGEST_LINE_BYTES;
@@ -145,7 +145,7 @@ impl Lines {
     }
 }
 
-/// The part of a line that is sent: all of it, or what stands around `at`; cut between characters where it is UTF-8.
+/// The part of a line that is sent: all of it, or the text around `at`; cut between characters if it is UTF-8.
 fn piece(line: &[u8], at: usize) -> (bool, &[u8]) {
     if line.len() <= GREP_LINE_BYTES {
         return (false, line);
@@ -170,7 +170,7 @@ mod tests {
         file
     }
 
-    /// Numbers of what is sent, matches marked; and how the file ended.
+    /// The numbers of the sent lines, with matches marked; and how the file ended.
     fn search(content: &[u8], pattern: &str, context_lines: usize) -> (Vec<(u64, bool)>, &'static str) {
         let pattern = Regex::new(pattern).unwrap();
         let mut lines = Lines::new(file(content), context_lines);

@@ -1,13 +1,13 @@
 //! Searching a tree: by name ([`glob()`]) and by content ([`grep()`]).
 //!
-//! | module | what |
+//! | module | holds |
 //! |---|---|
-//! | `scan` | the walk both share: what is looked at, and when to stop |
-//! | `ignores` | what `.gitignore` files exclude |
+//! | `scan` | the walk that both share, and its limits |
+//! | `ignores` | the paths that `.gitignore` files exclude |
 //! | `glob` | `Glob` |
 //! | `grep`, `lines` | `Grep`; the lines of one file |
 //!
-//! A search works in short slices on a thread that may block; between them it looks whether it was cancelled.
+//! A search works in short slices on a thread that may block; between them it checks for a cancel.
 
 mod glob;
 mod grep;

@@ -1,4 +1,4 @@
-//! The walk that both searches share: what is looked at, and when to stop.
+//! The walk that both searches share, and its limits.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,28 +15,28 @@ use crate::limits::{SEARCH_ENTRIES, SEARCH_SLICE_MS, SEARCH_TIME_MS};
 /// Never searched: git's own files.
 const GIT: &str = ".git";
 
-/// A walk that leaves out what is ignored, and knows its limits.
+/// A walk that skips ignored paths, and stops at its limits.
 #[derive(Debug)]
 pub(super) struct Scan {
     walk: Walk,
     /// The prefix of each visited path.
     prefix: Vec<u8>,
     ignores: Option<Ignores>,
-    /// Directories this deep are not gone into.
+    /// Directories at this depth are not entered.
     depth_limit: usize,
     looked_at: u64,
-    /// The part that could not be read.
+    /// The number of entries that could not be read.
     pub(super) unreadable: u64,
-    /// The first reason why not everything was looked at.
+    /// The first reason why the search is incomplete.
     pub(super) truncated: Option<Truncation>,
 }
 
 /// One step of a scan.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Something that is not left out, and its path as other requests take it.
+    /// An entry that is not excluded, and its path in the form of other requests.
     Found(Visit, Vec<u8>),
-    /// Something that is.
+    /// An excluded entry.
     Passed,
     End,
 }
@@ -95,7 +95,7 @@ impl Scan {
         Step::Found(visit, path)
     }
 
-    /// Opens the file that was found last; `None`, and counted, if that cannot be.
+    /// Opens the file that was found last; `None`, counting it, if that fails.
     pub(super) fn open_file(&mut self) -> Option<OpenFile> {
         match self.walk.open_file() {
             Ok(file) => Some(file),
@@ -106,7 +106,7 @@ impl Scan {
         }
     }
 
-    /// Notes why not everything is shown; the first reason stays.
+    /// Records why the result is incomplete; the first reason stays.
     pub(super) fn truncate(&mut self, reason: Truncation) {
         self.truncated.get_or_insert(reason);
     }
@@ -124,14 +124,14 @@ impl Scan {
     }
 
     fn count(&mut self, error: Error) {
-        // What vanished, or became something else, since it was listed is as good as never there.
+        // An entry that vanished, or changed its type, since it was listed counts as never there.
         if !matches!(error, Error::NotFound | Error::NotADirectory | Error::TooManySymlinks) {
             self.unreadable += 1;
         }
     }
 }
 
-/// The time a search has.
+/// The time budget of a search.
 #[derive(Debug)]
 pub(super) struct Clock {
     spent: Duration,
@@ -143,12 +143,12 @@ impl Clock {
         Self { spent: Duration::ZERO, slice: Instant::now() }
     }
 
-    /// To be called when a slice begins: what passed since the last one was no work.
+    /// Call this when a slice begins: the time since the last one does not count.
     pub(super) fn begin(&mut self) {
         self.slice = Instant::now();
     }
 
-    /// True if the slice is over; its time is spent then.
+    /// True if the time slice is over, or its time is used up.
     pub(super) fn is_slice_over(&mut self) -> bool {
         let elapsed = self.slice.elapsed();
         let is_over = elapsed >= Duration::from_millis(SEARCH_SLICE_MS);
@@ -158,7 +158,7 @@ impl Clock {
         is_over
     }
 
-    /// True if all of the time is spent.
+    /// True if the whole time is spent.
     pub(super) fn is_over(&self) -> bool {
         self.spent >= Duration::from_millis(SEARCH_TIME_MS)
     }

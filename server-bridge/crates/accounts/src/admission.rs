@@ -1,28 +1,28 @@
-//! Whether a machine that registers is let in: its token decides.
+//! Admission of a machine that registers: its token decides.
 
 use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User};
 
 use crate::trail::Act;
 use crate::{Accounts, Result};
 
-/// What a machine shows when it registers.
+/// The data that a machine presents when it registers.
 #[derive(Clone, Copy)]
 pub struct Showing<'a> {
     /// Its token.
     pub token: &'a str,
-    /// Users whom it names itself, where it does: each has to be the token's own.
+    /// Users that it names itself, if any: each has to be the token's own.
     pub claimed_users: &'a [&'a str],
-    /// This life of its program.
+    /// The id of its process.
     pub boot_id: &'a str,
-    /// What it calls itself, for the trail.
+    /// Its host name, for the trail.
     pub hostname: &'a str,
-    /// Whether it keeps a token that it is given for one of one use.
+    /// True if it keeps the token that it is given in place of a one-time token.
     pub takes_token: bool,
-    /// What it says of itself, as JSON.
+    /// Its facts, as JSON.
     pub facts_json: &'a str,
 }
 
-/// A machine that is let in.
+/// An admitted machine.
 #[derive(Clone, Debug)]
 pub struct Admitted {
     /// Its owner.
@@ -33,17 +33,17 @@ pub struct Admitted {
     pub name: String,
     /// The number of this registration.
     pub epoch: u64,
-    /// Its own token, where it showed one for one use.
+    /// Its permanent token, if it presented a one-time token.
     pub token: Option<Secret>,
 }
 
-/// Why a machine is not let in. The texts are for who reads its log.
+/// Why a machine is not admitted. The texts are for readers of its log.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenRefused {
     /// No runner has this token.
     #[error("this server does not know the token; make one with `sandbridge runner add NAME`")]
     Unknown,
-    /// The token's time is over.
+    /// The token has expired.
     #[error("the token has expired; make another with `sandbridge runner rotate NAME`")]
     Expired,
     /// The runner was revoked.
@@ -55,21 +55,21 @@ pub enum TokenRefused {
     /// The machine names another user than the token's.
     #[error("name the token's own user in the address (/ws/USER) and as the user id")]
     OtherUser,
-    /// The token is for one use, and the machine would lose the one it is given.
+    /// It is a one-time token, and the machine would lose the permanent one.
     #[error(
         "this runner does not support one-use tokens; update it, or give it a token with `sandbridge runner rotate {0}`"
     )]
     TakesNoToken(String),
-    /// The token was for one use and is used.
+    /// It is a one-time token that was used.
     #[error(
         "this enrolment token was already used; if that was not you, run `sandbridge runner revoke {0}`; for another token, run \
          `sandbridge runner rotate {0}`"
     )]
     Used(String),
-    /// The token was for one use and nobody showed it in time.
+    /// It is a one-time token that was not presented in time.
     #[error("this enrolment token has expired; make another token with `sandbridge runner rotate {0}`")]
     EnrolmentExpired(String),
-    /// What the machine says of itself breaks a rule.
+    /// The machine's facts break a rule.
     #[error("{0}")]
     Malformed(String),
     /// The store does not answer. It may be tried again.
@@ -84,8 +84,8 @@ impl From<store::Error> for TokenRefused {
 }
 
 impl Accounts {
-    /// Whose runner this token opens the door to; a token for one use is exchanged for the runner's own. What comes of the
-    /// registration as a whole is for its caller to record, who knows the rest of it.
+    /// The runner of this token; a one-time token is exchanged for the runner's own. The result of the whole registration is
+    /// recorded by the caller, which has the rest of it.
     ///
     /// # Errors
     /// [`TokenRefused`].
@@ -109,10 +109,10 @@ impl Accounts {
         }
     }
 
-    /// Exchanges a token for one use for the runner's own.
+    /// Exchanges a one-time token for the runner's own.
     async fn enrol(&self, user: &User, runner: &Runner, shown: Showing<'_>) -> Result<Secret, TokenRefused> {
         let name = &runner.name;
-        // Before the token is used up for a runner that would lose what it is given.
+        // Checked before the token is used up for a runner that would lose the permanent one.
         if !shown.takes_token {
             return Err(TokenRefused::TakesNoToken(name.clone()));
         }
@@ -121,7 +121,7 @@ impl Accounts {
             Enrolment::Used => (TokenRefused::Used(name.clone()), "used"),
             Enrolment::Expired => (TokenRefused::EnrolmentExpired(name.clone()), "expired"),
         };
-        // Worth its owner's attention: somebody else may have it.
+        // Important for its owner: another person may have it.
         let act = Act {
             user: Some(&user.name),
             action: "runner.enrol",

@@ -1,5 +1,5 @@
-//! The first account. While there is no user, the server prints a secret when it starts. Who shows it makes the first
-//! administrator, once: who can read the server's output could make one with `sandbridge user add` as well.
+//! The first account. While there is no user, the server prints a secret when it starts. The person who presents it makes
+//! the first administrator, once: anyone who can read the server's output could also make one with `sandbridge user add`.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use crate::limits::FIRST_SECRET_BYTES;
 use crate::{Accounts, Error, Result};
 
-/// The secret that makes the first account, as its hash; nothing once that is made.
+/// The hash of the secret for the first account; `None` once that is made.
 #[derive(Debug, Default)]
 pub(crate) struct FirstSecret(Mutex<Option<[u8; 32]>>);
 
@@ -24,7 +24,7 @@ impl FirstSecret {
         secret
     }
 
-    /// Whether this is the secret; in a time that says nothing of it.
+    /// True if this is the secret; compares in constant time.
     fn is_opened_by(&self, secret: &str) -> bool {
         let shown = Sha256::digest(secret);
         self.lock().is_some_and(|known| bool::from(known.as_slice().ct_eq(shown.as_slice())))
@@ -45,7 +45,7 @@ impl FirstSecret {
 }
 
 impl Accounts {
-    /// The secret that makes the first account, to be shown once; `None` where there is an account.
+    /// The secret for the first account, to be shown once; `None` if there is an account.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -53,7 +53,7 @@ impl Accounts {
         Ok(if self.store.has_users().await? { None } else { Some(self.codes.first.begin()) })
     }
 
-    /// Whether the first account is to be made.
+    /// True if the first account has yet to be made.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -61,12 +61,12 @@ impl Accounts {
         Ok(self.codes.first.is_due() && !self.store.has_users().await?)
     }
 
-    /// Whether this is the secret of the first account: wrong ones are to be slowed down by who answers them.
+    /// True if this is the secret of the first account. The caller has to slow down wrong ones.
     pub fn is_first_secret(&self, secret: &str) -> bool {
         self.codes.first.is_opened_by(secret)
     }
 
-    /// Makes the first account, an administrator's, for who shows the secret, and remembers the address they came from.
+    /// Makes the first account, an administrator's, for the holder of the secret, and records their address.
     ///
     /// # Errors
     /// [`Error::SetUpAlready`]; [`Error::WrongSecret`]; [`Error::Invalid`] for a name or a password against the rules.

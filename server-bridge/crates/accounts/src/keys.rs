@@ -9,9 +9,9 @@ use crate::{Accounts, Result};
 pub struct NewKey<'a> {
     /// Its name, unique among its user's.
     pub name: &'a str,
-    /// What it may do.
+    /// Its permissions.
     pub scope: KeyScope,
-    /// How long it works, in milliseconds; for ever if `None`.
+    /// Its lifetime, in milliseconds; unlimited if `None`.
     pub ttl_ms: Option<i64>,
 }
 
@@ -24,7 +24,7 @@ impl Accounts {
         Ok(self.store.keys(user.id).await?)
     }
 
-    /// Makes a key. Its secret can be seen this once.
+    /// Makes a key. Its secret is only visible now.
     ///
     /// # Errors
     /// [`crate::Error::Taken`]; [`crate::Error::Invalid`] for a name or a time against the rules, and for too many keys.
@@ -36,7 +36,7 @@ impl Accounts {
         Ok(made)
     }
 
-    /// Removes a key: it opens nothing any more.
+    /// Removes a key: it is not valid any more.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`].

@@ -1,23 +1,23 @@
-//! Accounts: who may use the server, how they show who they are, and what is on record of what they did.
+//! Accounts: the users of the server, their authentication, and their audit trail.
 //!
 //! One [`Accounts`] serves every front end. Each of its calls checks what its caller may do, does it, and writes the audit
-//! entry, so that a front end has nothing to remember: it parses, calls and answers. Limits on attempts stay with the front
-//! end, which alone knows where a request came from. Nothing here knows HTTP or a sandbox.
+//! entry, so that a front end need not: it parses, calls and answers. Limits on attempts stay with the front end, which
+//! alone has a request's origin. Nothing here depends on HTTP or a sandbox.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `users` | accounts, for administrators; a user's own password |
 //! | `first` | the first account of a server, and the secret that makes it |
-//! | `sessions` | logging in and out, giving the password once more |
+//! | `sessions` | logging in and out, confirming the password |
 //! | `sign_ins` | codes that sign a page in without a password |
 //! | `keys` | keys of programs |
 //! | `runners` | registered machines and their tokens |
 //! | `admission` | a runner's token, when it registers |
-//! | `settings` | where a user's work goes; their first steps |
+//! | `settings` | a user's active place; their first steps |
 //! | `usage` | tokens and cost of a user's models |
 //! | `trail` | the audit trail: writing, searching |
-//! | `error` | [`Error`], and what each means |
-//! | `events` | [`AccountEvent`]: what changes, for those who show it or act on it |
+//! | `error` | [`Error`] |
+//! | `events` | [`AccountEvent`]: changes, for the code that shows them or acts on them |
 //! | [`limits`] | every limit and lifetime |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -64,7 +64,7 @@ pub struct Accounts {
     events: Arc<events::Events>,
 }
 
-/// Secrets that are kept in memory alone.
+/// Secrets that are kept only in memory.
 #[derive(Debug, Default)]
 struct Codes {
     first: first::FirstSecret,
@@ -72,7 +72,7 @@ struct Codes {
 }
 
 impl Accounts {
-    /// The accounts that this store remembers.
+    /// The accounts in this store.
     pub fn new(store: Store) -> Self {
         Self { store, codes: Arc::default(), events: Arc::default() }
     }

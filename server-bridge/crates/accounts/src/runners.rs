@@ -10,9 +10,9 @@ use crate::{AccountEvent, Accounts, Error, Result};
 pub struct NewRunner<'a> {
     /// Its name, unique among its user's.
     pub name: &'a str,
-    /// Whether its token is for one use: the first machine that shows it is given one of its own.
+    /// True if its token is for one use: the first machine that shows it gets a token for itself.
     pub enrol: bool,
-    /// How long a token for one use works, in milliseconds; [`ENROLMENT_TTL_MS`] if `None`. Other tokens do not expire.
+    /// The lifetime of a one-time token, in milliseconds; [`ENROLMENT_TTL_MS`] if `None`. Other tokens do not expire.
     pub ttl_ms: Option<i64>,
 }
 
@@ -33,7 +33,7 @@ impl Accounts {
         Ok(self.store.runner_by_name(user, name).await?)
     }
 
-    /// Registers a machine under a name. Its token can be seen this once.
+    /// Registers a machine under a name. Its token is only visible now.
     ///
     /// # Errors
     /// [`Error::Taken`]; [`Error::Invalid`] for a name or a time against the rules.
@@ -56,7 +56,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Issues another token for a machine; those before it work for some time more.
+    /// Issues another token for a machine; the earlier ones work for some time more.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -67,19 +67,19 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Revokes a machine: its tokens open nothing any more. The holder of its connection hears of it, and closes that.
+    /// Revokes a machine: its tokens are not valid any more. The holder of its connection is informed, and closes it.
     ///
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn revoke_runner(&self, user: &User, name: &str) -> Result<()> {
         self.store.revoke_runner(user.id, name).await?;
-        // First of all: nothing of it may go on while the trail is written.
+        // Done first: its work must not go on while the trail is written.
         self.tell(AccountEvent::RunnerRevoked { user: user.id, name: name.to_owned() });
         self.note(Some(&user.name), "runner.revoke", name, "ok").await;
         Ok(())
     }
 
-    /// Notes that a runner is gone and was not to come back: after the server's next start nothing waits for it.
+    /// Records that a runner is gone and was not expected back: after the server's next start nothing waits for it.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -87,7 +87,8 @@ impl Accounts {
         Ok(self.store.note_disconnected(runner).await?)
     }
 
-    /// Notes that a machine is connected. Whether it may still be: `false` once it was revoked or its user removed.
+    /// Records that a machine is connected; returns true if it still may be, `false` once it was revoked or its user
+    /// removed.
     ///
     /// # Errors
     /// [`Error::Internal`].

@@ -1,4 +1,4 @@
-//! Logging in and out, and what a token or a key opens.
+//! Logging in and out, and checking tokens and keys.
 
 use std::net::IpAddr;
 
@@ -7,30 +7,30 @@ use store::{API_KEY_PREFIX, ApiKey, Secret, User};
 use crate::limits::LOGIN_NAME_BYTES;
 use crate::{Accounts, Error, Result};
 
-/// A session just begun: the only time its secrets can be seen.
+/// A session just begun: its secrets are only visible now.
 #[derive(Clone, Debug)]
 pub struct Begun {
     /// For the Authorization header.
     pub token: Secret,
-    /// A page's other half, which no script can read.
+    /// A page's second secret, which no script can read.
     pub cookie: Option<Secret>,
     /// How long it lasts, in seconds.
     pub lasts_s: i64,
 }
 
-/// Who shows a token.
+/// The holder of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedIn {
-    /// Whose it is.
+    /// Its user.
     pub user: User,
-    /// The program's key, where it is one.
+    /// The program's key, if it is one.
     pub key: Option<ApiKey>,
     /// For a page's session: when its user last gave their password, in Unix milliseconds.
     pub page_confirmed_at_ms: Option<i64>,
 }
 
 impl Accounts {
-    /// Whether an account was logged in to from this address before.
+    /// True if this address logged in to an account before.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(self.store.is_login_address(name, address).await?)
     }
 
-    /// Checks a login and remembers the address it came from. The session begins with [`Accounts::begin_session`].
+    /// Checks a login and records its address. The session begins with [`Accounts::begin_session`].
     ///
     /// # Errors
     /// [`Error::WrongLogin`]; [`Error::Internal`].
@@ -53,7 +53,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Begins a session of a user who has shown who they are; a page's has a cookie as well.
+    /// Begins a session of an authenticated user; a page's has a cookie as well.
     ///
     /// # Errors
     /// [`Error::Internal`], also if the user was removed meanwhile.
@@ -67,7 +67,8 @@ impl Accounts {
         Ok(Begun { token: session.token, cookie: session.cookie, lasts_s })
     }
 
-    /// Whose session or key this is; `None` if it is unknown or has ended, or is a page's and its cookie is not among these.
+    /// The user of this session or key; `None` if it is unknown or has ended, or is a page's and its cookie is not among
+    /// these.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -87,7 +88,7 @@ impl Accounts {
         }))
     }
 
-    /// Whether a session, or a key, that was shown before still opens anything.
+    /// True if a session or a key that was shown before is still valid.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -99,7 +100,7 @@ impl Accounts {
         })
     }
 
-    /// Notes that the user of a session gave their password once more.
+    /// Records that the user of a session confirmed their password.
     ///
     /// # Errors
     /// [`Error::WrongPassword`]; [`Error::Internal`].
@@ -114,7 +115,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Ends a session: its token opens nothing any more.
+    /// Ends a session: its token is not valid any more.
     ///
     /// # Errors
     /// [`Error::Internal`].

@@ -1,15 +1,15 @@
-//! Where a user's work goes, and their first steps.
+//! A user's active place, and their first steps.
 
 use store::{User, UserId};
 
 use crate::limits::NAME_MAX_CHARS;
 use crate::{AccountEvent, Accounts, Error, Result};
 
-/// What stands in the trail for no choice.
+/// The word in the trail for no choice.
 const AUTO: &str = "auto";
 
 impl Accounts {
-    /// Where a user's work goes: a runner's name or a place with a name of its own; `None` lets the server choose.
+    /// A user's active place: a runner's name or a place with its own name; `None` lets the server choose.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -17,8 +17,8 @@ impl Accounts {
         Ok(self.store.active_runner(user).await?)
     }
 
-    /// Chooses where a user's work goes from the next command on: one of their runners, or one of `places`, which every user
-    /// may name. Whether a command would run there now is the router's to say.
+    /// Chooses a user's active place from the next command on: one of their runners, or one of `places`, which every user
+    /// may name. The router checks if a command would run there now.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Whether the first steps are to be shown: a user without chats, runners and models who did not put them off.
+    /// True if the first steps are to be shown: a user without chats, runners and models who did not postpone them.
     ///
     /// # Errors
     /// [`Error::Internal`].

@@ -1,5 +1,5 @@
-//! Codes that sign a page in without a password: a logged-in program asks for one, and a page exchanges it for a session. A code
-//! works once and soon, and only while the session lasts that asked for it.
+//! Codes that sign a page in without a password: a logged-in program requests one, and a page exchanges it for a session. A code
+//! is valid once, for a short time, and only while the session that requested it lasts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,12 +14,12 @@ use store::User;
 use crate::limits::{SIGN_IN_BYTES, SIGN_IN_LIFETIME, SIGN_INS};
 use crate::{Accounts, Error, Result};
 
-/// The codes that are not used yet, by their hashes.
+/// The unused codes, by their hashes.
 #[derive(Default)]
 pub(crate) struct SignIns(Mutex<HashMap<[u8; 32], SignIn>>);
 
 struct SignIn {
-    /// The session that asked for it.
+    /// The session that requested it.
     token: String,
     until: Instant,
 }
@@ -44,7 +44,7 @@ impl SignIns {
         codes.get(&hash).is_some_and(|code| code.until > now)
     }
 
-    /// The token of the session that asked for this code, which is used up.
+    /// The token of the session that requested this code, which is used up.
     fn redeem(&self, code: &str, now: Instant) -> Option<String> {
         let hash: [u8; 32] = Sha256::digest(code).into();
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash)?;
@@ -70,7 +70,7 @@ impl Accounts {
         Ok(code)
     }
 
-    /// Whether this code would sign a page in: wrong ones are to be slowed down by who answers them.
+    /// True if this code would sign a page in. The caller has to slow down wrong ones.
     pub fn is_sign_in(&self, code: &str) -> bool {
         self.codes.sign_ins.knows(code, Instant::now())
     }

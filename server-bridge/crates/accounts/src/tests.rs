@@ -1,4 +1,4 @@
-//! What an account may do, and the trail that it leaves.
+//! The rights of accounts, and their audit entries.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -79,7 +79,7 @@ async fn only_administrators_manage_accounts_and_one_of_them_stays() {
     let own = Change { admin: None, password: Some("another horse") };
     assert!(matches!(accounts.change_user(&ada, "ada", own).await, Err(Error::OwnPassword)));
     assert!(matches!(accounts.remove_user(&ada, "ada").await, Err(Error::Yourself { .. })));
-    // Two who take it from each other: the second would leave nobody.
+    // Two administrators who demote each other: the second demotion would leave none.
     let eve = accounts.change_user(&ada, "eve", Change { admin: Some(true), password: None }).await.unwrap();
     accounts.change_user(&eve, "ada", take).await.unwrap();
     let last_one = accounts.change_user(&ada, "eve", take).await;

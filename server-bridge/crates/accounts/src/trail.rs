@@ -5,31 +5,31 @@ use store::{AuditEntry, AuditId, AuditRecord, AuditSearch, User};
 use crate::limits::TRAIL_PAGE_MAX_ROWS;
 use crate::{Accounts, Result};
 
-/// Something that was done, for the trail. No text may hold a secret.
+/// An action, for the trail. No text may contain a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Act<'a> {
-    /// The name of whoever did it; `None` if the server could not tell.
+    /// The user's name; `None` if the server could not tell.
     pub user: Option<&'a str>,
     /// `exec`, `file.write`, `login`, ….
     pub action: &'a str,
-    /// Where: a runner's name, `__docker__`, `none`, or nothing.
+    /// The place: a runner's name, `__docker__`, `none`, or nothing.
     pub location: Option<&'a str>,
-    /// To what: a command, a path, a name.
+    /// The target: a command, a path, a name.
     pub target: &'a str,
     /// `ok`, or the kind of error.
     pub outcome: &'a str,
 }
 
-/// Which entries are wanted.
+/// The wanted entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trail<'a> {
-    /// Only those of this user; for administrators, as others see their own only.
+    /// Only those of this user; for administrators, as others only see their own.
     pub user: Option<&'a str>,
-    /// Only those whose action begins like this.
+    /// Only those whose action begins with this.
     pub action: &'a str,
     /// Only those before this one.
     pub before: Option<i64>,
-    /// At most so many, from 1 to [`TRAIL_PAGE_MAX_ROWS`].
+    /// The most entries, from 1 to [`TRAIL_PAGE_MAX_ROWS`].
     pub limit: u32,
 }
 
@@ -38,12 +38,12 @@ pub struct Trail<'a> {
 pub struct TrailPage {
     /// The entries.
     pub entries: Vec<AuditRecord>,
-    /// Whether there are older ones.
+    /// True if there are older ones.
     pub more: bool,
 }
 
 impl Accounts {
-    /// Leaves a trace of what was done. A failure is logged only: what was done is done.
+    /// Adds an entry. A failure is only logged: the action is done.
     pub async fn record(&self, act: Act<'_>) {
         let entry = AuditEntry {
             user: act.user.map(str::to_owned),
@@ -57,12 +57,12 @@ impl Accounts {
         }
     }
 
-    /// The same for what needs no place.
+    /// The same for an action without a place.
     pub(crate) async fn note(&self, user: Option<&str>, action: &str, target: &str, outcome: &str) {
         self.record(Act { user, action, location: None, target, outcome }).await;
     }
 
-    /// What was done, by whom and where: administrators see everything, others what they did themselves.
+    /// The entries of the trail: administrators see everything, others their own actions.
     ///
     /// # Errors
     /// [`crate::Error::Internal`].
@@ -71,11 +71,11 @@ impl Accounts {
         let (user, from_ms) = if reader.admin {
             (wanted.user, 0)
         } else {
-            // An account before theirs may have had the same name.
+            // An earlier account may have had the same name.
             (Some(reader.name.as_str()), reader.created_at_ms)
         };
         let before = wanted.before.map(AuditId);
-        // One more says whether there are more.
+        // One more row shows if there are more.
         let search = AuditSearch { user, action: wanted.action, from_ms, before, limit: limit + 1 };
         let mut entries = self.store.search_audit(&search).await?;
         let more = entries.len() > limit as usize;

@@ -4,17 +4,17 @@ use store::{ChatId, UsageRow, UserId};
 
 use crate::{Accounts, Result};
 
-/// What models took, by day and model, the newest day first.
+/// The usage of models, by day and model, the newest day first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// The day it is by the store's clock, in whole days since 1970, UTC.
+    /// The current day by the store's clock, in whole days since 1970, UTC.
     pub today: i64,
     /// The rows.
     pub rows: Vec<UsageRow>,
 }
 
 impl Accounts {
-    /// What a user's models took in the last `days` days, today included: in one chat (a removed one too), or in all.
+    /// The usage of a user's models in the last `days` days, including today: in one chat (even a removed one), or in all.
     ///
     /// # Errors
     /// [`crate::Error::Internal`].

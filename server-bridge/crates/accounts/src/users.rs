@@ -11,11 +11,11 @@ pub struct NewUser<'a> {
     pub name: &'a str,
     /// Its password: at least [`crate::limits::PASSWORD_MIN_CHARS`] characters.
     pub password: &'a str,
-    /// Whether it administers the server.
+    /// True if it administers the server.
     pub admin: bool,
 }
 
-/// What of an account is changed; what is `None` stays.
+/// The changes of an account; `None` leaves a value unchanged.
 #[derive(Clone, Copy, Default)]
 pub struct Change<'a> {
     /// Whether it administers the server.
@@ -54,7 +54,7 @@ impl Accounts {
         Ok(added?)
     }
 
-    /// Changes an account: whether it administers, its password, or both in one go. One administrator always stays.
+    /// Changes an account's role, its password, or both at once. One administrator always stays.
     ///
     /// # Errors
     /// [`Error::NotAdmin`]; [`Error::Yourself`], [`Error::OwnPassword`] and [`Error::LastAdmin`]; [`Error::NotFound`];
@@ -79,7 +79,7 @@ impl Accounts {
         changed?.ok_or(Error::LastAdmin)
     }
 
-    /// Removes an account with everything that is its own. Answers with what it was, so that what it has open can be ended.
+    /// Removes an account with all its data. Returns the account, so that its connections can be closed.
     ///
     /// # Errors
     /// [`Error::NotAdmin`]; [`Error::Yourself`] and [`Error::LastAdmin`]; [`Error::NotFound`].
@@ -94,7 +94,7 @@ impl Accounts {
         if removed? { Ok(user) } else { Err(Error::LastAdmin) }
     }
 
-    /// Gives a user another password, who shows the one that holds. Ends all sessions and removes all keys.
+    /// Changes a user's password, given the current one. Ends all sessions and removes all keys.
     ///
     /// # Errors
     /// [`Error::WrongPassword`]; [`Error::Invalid`] for a new one against the rules.
@@ -114,7 +114,7 @@ impl Accounts {
     }
 }
 
-/// Whether a user administers the server.
+/// True if a user administers the server.
 fn check_admin(by: &User) -> Result<()> {
     if by.admin { Ok(()) } else { Err(Error::NotAdmin) }
 }

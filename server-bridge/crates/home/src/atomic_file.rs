@@ -1,7 +1,7 @@
-//! Files that take their place whole or not at all: written under another name in the same directory, then renamed.
+//! Files that are replaced atomically: written under another name in the same directory, then renamed.
 //!
-//! The other name is drawn at random and must be new, so nobody who may write in the directory can prepare a file or a link
-//! that is written through. A symbolic link at the place itself is replaced, not followed.
+//! The other name is drawn at random and must be new, so another user who may write in the directory cannot prepare a file
+//! or a link that is written through. A symbolic link at the place itself is replaced, not followed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The mode of files for their owner alone.
 pub const PRIVATE: u32 = 0o600;
 
-/// A file that is being written; removed again unless it takes its place.
+/// A file that is being written; removed again unless it is put in place.
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
@@ -21,10 +21,10 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// An empty file of this mode (less the process's umask) for the place `target`.
+    /// An empty file with this mode (less the process's umask) for the path `target`.
     ///
     /// # Errors
-    /// The directory of `target` is missing, or takes no new files.
+    /// The directory of `target` is missing, or accepts no new files.
     pub fn create(target: &Path, mode: u32) -> io::Result<Self> {
         // Its length does not depend on the target's, which may be as long as names can be.
         let path = target.with_file_name(format!(".sandbridge-{:016x}.part", rand::random::<u64>()));
@@ -32,22 +32,22 @@ impl AtomicFile {
         Ok(Self { file, path, target: target.to_owned(), is_in_place: false })
     }
 
-    /// Where it is written.
+    /// The file to write to.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Its name until it takes its place.
+    /// Its temporary path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The place it may take.
+    /// Its final path.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Writes its content through to the disk.
+    /// Flushes its content to the disk.
     ///
     /// # Errors
     /// The disk's.
@@ -55,20 +55,20 @@ impl AtomicFile {
         self.file.sync_all()
     }
 
-    /// Takes its place in one step. A loss of power may undo it.
+    /// Puts it in place in one step. A loss of power may undo it.
     ///
     /// # Errors
-    /// The system's; then the place is as it was.
+    /// The system's; then the old file stays.
     pub fn replace(mut self) -> io::Result<()> {
         fs::rename(&self.path, &self.target)?;
         self.is_in_place = true;
         Ok(())
     }
 
-    /// The same for good: content and name are on the disk when it returns.
+    /// The same, durably: content and name are on the disk when it returns.
     ///
     /// # Errors
-    /// The system's. The place is as it was, or, where only its directory could not be written through, holds the new file.
+    /// The system's. The old file stays, or, if only its directory could not be flushed, the new file is in place.
     pub fn commit(self) -> io::Result<()> {
         self.sync()?;
         let directory = match self.target.parent() {
@@ -83,13 +83,13 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.is_in_place {
-            // It was created here under a new name, so it is nobody else's.
+            // It was created here under a new name, so it has no other owner.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Makes a file, or replaces it, for its owner alone; it is on the disk when this returns.
+/// Creates or replaces a file, accessible to its owner only; it is on the disk when this returns.
 ///
 /// # Errors
 /// As [`AtomicFile::create`] and [`AtomicFile::commit`].
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"two");
         assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, PRIVATE);
         assert_eq!(names(directory.path()).len(), 1, "nothing is left beside it");
-        // A directory in its place is no file, and stays.
+        // A directory in its place is not a file, and stays.
         fs::create_dir(directory.path().join("taken")).unwrap();
         write(&directory.path().join("taken"), b"x").unwrap_err();
         assert_eq!(names(directory.path()).len(), 2, "nothing is left beside it");
@@ -138,7 +138,7 @@ mod tests {
         let victim = elsewhere.path().join("victim");
         fs::write(&victim, "theirs").unwrap();
         let target = directory.path().join("here.json");
-        // The place itself, and every name that could be guessed from it.
+        // The path itself, and every name that could be guessed from it.
         let guesses = ["here.json.new", "here.json.tmp", "here.json.part", ".here.json.swp", "here.key.new"];
         for name in guesses.into_iter().chain(["here.json"]) {
             symlink(&victim, directory.path().join(name)).unwrap();

@@ -1,11 +1,11 @@
-//! The home directory of Sandbridge: where it is, the settings in it, and files that are replaced whole.
+//! The home directory of Sandbridge: its path, the settings in it, and files that are replaced atomically.
 //!
-//! Server and client share one directory, `~/.sandbridge` unless somebody says otherwise, and read the same two files in it. The
-//! crate knows no option of either: who reads a setting names it.
+//! Server and client share one directory, `~/.sandbridge` by default, and read the same two files in it. The crate contains
+//! no option of either: the code that reads a setting names it.
 //!
 //! - [`find`], [`ensure`], [`key_file`]: the directory, and the server's key in it
 //! - [`Settings`]: `.env`, `config.json` and the environment, as one (`settings`)
-//! - [`atomic_file`]: files that take their place whole or not at all
+//! - [`atomic_file`]: files that are replaced atomically
 //! - [`Error`]: each text says what to change
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -22,21 +22,21 @@ pub use settings::Settings;
 /// Why the home directory, or a file in it, cannot be used. Each text says what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Neither a flag nor the environment says where the home directory is.
+    /// Neither a flag nor the environment names the home directory.
     #[error("there is no home directory: set HOME or SANDBRIDGE_HOME, or pass --home DIR")]
     NoHome,
-    /// The home directory cannot be made because what would hold it is not there.
+    /// The home directory cannot be created because its parent is missing.
     #[error(
         "cannot make the home directory {}: {} does not exist; make it, or pass --home DIR",
         home.display(), parent.display()
     )]
     NoParent {
-        /// What was to be made.
+        /// The home directory.
         home: PathBuf,
-        /// What is missing.
+        /// The missing parent.
         parent: PathBuf,
     },
-    /// The home directory cannot be made or used.
+    /// The home directory cannot be created or used.
     #[error("cannot use the home directory {}: {source}; check its owner and mode, or pass --home DIR", home.display())]
     Home {
         /// The directory.
@@ -54,12 +54,12 @@ pub enum Error {
     },
 }
 
-/// The server's own encryption key, beside the database.
+/// The server's own encryption key, next to the database.
 pub fn key_file(home: &Path) -> PathBuf {
     home.join("sandbridge.key")
 }
 
-/// The place of the home directory: the flag, else `SANDBRIDGE_HOME`, else `~/.sandbridge`. Makes nothing.
+/// The path of the home directory: the flag, else `SANDBRIDGE_HOME`, else `~/.sandbridge`. Creates nothing.
 ///
 /// # Errors
 /// [`Error::NoHome`].
@@ -71,7 +71,7 @@ pub fn find(flag: Option<&Path>) -> Result<PathBuf, Error> {
         .ok_or(Error::NoHome)
 }
 
-/// Makes the home directory, readable by its owner only, unless it is there; its parent must exist.
+/// Creates the home directory, readable by its owner only, unless it exists; its parent must exist.
 ///
 /// # Errors
 /// [`Error::NoParent`], [`Error::Home`].
@@ -80,7 +80,7 @@ pub fn ensure(home: &Path) -> Result<(), Error> {
     match fs::DirBuilder::new().mode(0o700).create(home) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        // Some file systems, like /proc, say "not found" of what may not be made.
+        // Some file systems, like /proc, report "not found" for files that may not be created.
         Err(error) if error.kind() == io::ErrorKind::NotFound => match parent(home) {
             parent if parent.exists() => {
                 return Err(unusable(io::Error::other("nothing can be created there")));
@@ -93,7 +93,7 @@ pub fn ensure(home: &Path) -> Result<(), Error> {
     if !metadata.is_dir() {
         return Err(unusable(io::Error::new(io::ErrorKind::NotADirectory, "it is not a directory")));
     }
-    // Asks the kernel, which knows about read-only mounts and ACLs too.
+    // Asks the kernel, which also considers read-only mounts and ACLs.
     rustix::fs::access(home, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .map_err(|error| unusable(error.into()))?;
     if metadata.mode() & 0o022 != 0 {
@@ -102,7 +102,7 @@ pub fn ensure(home: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What holds a path; a lone name is in the current directory.
+/// The parent of a path; a lone name is in the current directory.
 fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),

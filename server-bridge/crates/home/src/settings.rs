@@ -1,4 +1,4 @@
-//! What the two files and the environment say.
+//! The content of the two files and the environment.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Error;
 
-/// What the files and the environment say, flags aside.
+/// The settings from the files and the environment, without flags.
 #[derive(Debug, Default)]
 pub struct Settings {
     dotenv: BTreeMap<String, String>,
@@ -18,10 +18,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `.env` and `config.json` beneath `home`, where they exist, and the environment.
+    /// Reads `.env` and `config.json` in `home`, if they exist, and the environment.
     ///
     /// # Errors
-    /// [`Error::File`] if one of them exists and cannot be read or understood.
+    /// [`Error::File`] if one of them exists and cannot be read or parsed.
     pub fn load(home: &Path) -> Result<Self, Error> {
         let dotenv = home.join(".env");
         let json = home.join("config.json");
@@ -36,10 +36,10 @@ impl Settings {
         })
     }
 
-    /// What these texts of `.env` and `config.json`, and these variables, say.
+    /// The settings in these texts of `.env` and `config.json`, and in these variables.
     ///
     /// # Errors
-    /// The reason why one of the texts cannot be understood.
+    /// The reason why one of the texts cannot be parsed.
     pub fn parse<'a>(
         dotenv: &str,
         json: &str,
@@ -60,8 +60,8 @@ impl Settings {
         }
     }
 
-    /// The value of an option by its key in `config.json`; lists come with commas between their items. An empty value
-    /// is none.
+    /// The value of an option by its key in `config.json`; the items of a list are separated by commas. An empty value
+    /// counts as none.
     pub fn value(&self, key: &str) -> Option<String> {
         let variable = variable(key);
         let some = |text: String| (!text.is_empty()).then_some(text);
@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-/// The environment's name of an option.
+/// The environment variable of an option.
 fn variable(key: &str) -> String {
     format!("SANDBRIDGE_{}", key.to_ascii_uppercase())
 }
@@ -106,7 +106,7 @@ fn read_optional(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// Reads lines of `KEY=VALUE`, with or without `export`, quotes and comments.
+/// Parses lines of `KEY=VALUE`, with or without `export`, quotes and comments.
 fn parse_dotenv(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut values = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {

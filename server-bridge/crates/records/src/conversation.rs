@@ -1,10 +1,10 @@
-//! A conversation as it is kept: its items, and what lies over them when a model is shown it.
+//! A stored conversation: its items, and the layers over them for the model.
 //!
-//! The items never change; summaries, masks and edits lie over them, and are gone with what they are of.
+//! The items never change; summaries, masks and edits are layers over them, and are removed with their items.
 
 use crate::{ItemId, TurnId};
 
-/// One item of a conversation, as it was said.
+/// One unchanged item of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct TurnItem {
@@ -13,55 +13,55 @@ pub struct TurnItem {
     /// Its turn.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "turn_id"))]
     pub turn: TurnId,
-    /// What was said.
+    /// The message.
     pub item_json: String,
-    /// Whether its turn keeps a record of each call before that takes effect.
+    /// True if its turn keeps a record of each call before that takes effect.
     pub is_journaled: bool,
 }
 
-/// A call of a tool that was about to take effect.
+/// A tool call that was about to take effect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct BegunCall {
     /// Its turn.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "turn_id"))]
     pub turn: TurnId,
-    /// Its id, as the model's provider gave it.
+    /// Its id, from the model's provider.
     pub call_id: String,
 }
 
-/// A summary that stands for the beginning of a conversation.
+/// A summary that replaces the beginning of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct Compaction {
-    /// It tells of everything up to and with this item.
+    /// The last item that it covers.
     pub up_to_item: ItemId,
-    /// The last item that there was when it was made.
+    /// The last existing item when it was made.
     pub last_item: ItemId,
-    /// What it says.
+    /// Its text.
     pub summary: String,
 }
 
 /// A compaction that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCompaction {
-    /// The summary and what it is of.
+    /// The summary and the items it covers.
     pub compaction: Compaction,
-    /// About how many tokens the conversation took before.
+    /// The approximate tokens of the conversation before.
     pub tokens_before: i64,
-    /// And takes now.
+    /// The approximate tokens now.
     pub tokens_after: i64,
-    /// Masks that the summary names: they can be asked for still.
+    /// Masks that the summary names: they can still be recalled.
     pub named_masks: Vec<String>,
-    /// Long results that nothing names any more.
+    /// Long results that nothing refers to any more.
     pub forgotten_offloads: Vec<String>,
 }
 
-/// A line in the place of a tool's result.
+/// A line that replaces a tool's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct Mask {
-    /// What it is asked for by.
+    /// The id for recalling it.
     pub id: String,
     /// The result.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "item_id"))]
@@ -72,46 +72,46 @@ pub struct Mask {
     pub size_chars: i64,
 }
 
-/// An item as its model wants to see it.
+/// A model's edit of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct ContextEdit {
     /// The item.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "item_id"))]
     pub item: ItemId,
-    /// What is said instead; `None`: nothing.
+    /// The replacement; `None` removes the item.
     pub item_json: Option<String>,
 }
 
-/// What a request took, in tokens.
+/// The size of a request, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct PromptCount {
-    /// By its provider's count.
+    /// By the provider's count.
     pub tokens: i64,
     /// By our estimate of the same request.
     pub estimate: i64,
-    /// So much of that is the system prompt.
+    /// The part of that for the system prompt.
     pub system_estimate: i64,
-    /// So much of that is the descriptions of the tools.
+    /// The part of that for the tools.
     pub tools_estimate: i64,
 }
 
-/// A conversation, and what lies over it.
+/// A conversation, and the layers over it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredContext {
     /// The summary of its beginning.
     pub compaction: Option<Compaction>,
-    /// What was said behind that, in order.
+    /// The items after that, in order.
     pub items: Vec<TurnItem>,
-    /// The last item that there was when it was last compressed, or when that was tried; nought where it never was.
+    /// The last existing item at the last compression, or the last attempt at one; 0 if there was none.
     pub compaction_tried_at: ItemId,
     /// In the order they were made.
     pub masks: Vec<Mask>,
-    /// The calls that were begun and may have changed something.
+    /// The calls that began and may have changed something.
     pub begun: Vec<BegunCall>,
     /// The latest of each item.
     pub edits: Vec<ContextEdit>,
-    /// What the last request took.
+    /// The size of the last request.
     pub count: Option<PromptCount>,
 }

@@ -29,7 +29,7 @@ pub struct MessageId(pub i64);
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct TurnId(pub i64);
 
-/// A row of what a model was told or said. Grows with time, so it orders a chat's items.
+/// A row of a model's input or output. Grows with time, so it orders a chat's items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ItemId(pub i64);
@@ -44,7 +44,7 @@ pub struct AuditId(pub i64);
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ChatId(String);
 
-/// An exec's id: 128 bits as 32 lower-case hex digits, chosen by whoever asks for the exec.
+/// An exec's id: 128 bits as 32 lower-case hex digits, chosen by its originator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ExecId(String);
@@ -55,7 +55,7 @@ impl ChatId {
         Self(hex(&rand::random::<[u8; 16]>()))
     }
 
-    /// Reads 32 hex digits of either case.
+    /// Parses 32 hex digits of either case.
     ///
     /// # Errors
     /// [`Invalid`] for anything else.
@@ -80,7 +80,7 @@ impl ExecId {
         Self(hex(&bytes))
     }
 
-    /// Reads 32 hex digits of either case.
+    /// Parses 32 hex digits of either case.
     ///
     /// # Errors
     /// [`Invalid`] for anything else.

@@ -1,15 +1,16 @@
-//! The plain types by which the crates of the server speak of users, chats, messages and turns.
+//! The plain types that the crates of the server share for users, chats, messages and turns.
 //!
-//! `store` keeps them and the engine works with them; neither knows the other. There is no logic here but reading and writing ids,
-//! no I/O, and no SQL: `store` alone asks for the feature `sqlx`, by which it reads and writes these types as rows.
+//! `store` stores them and the engine works with them; neither depends on the other. There is no logic here except parsing and
+//! formatting ids, no I/O, and no SQL: only `store` enables the feature `sqlx`, with which it reads and writes these types as
+//! rows.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `ids` | one type for each kind of id |
-//! | `conversation` | the items of a conversation, and what lies over them |
-//! | `turn` | how a turn stands, and what it took |
+//! | `conversation` | the items of a conversation, and the layers over them |
+//! | `turn` | a turn's status and usage |
 //! | `people` | users, and sub-agents |
-//! | `unseen` | characters that nobody sees |
+//! | `unseen` | invisible characters |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -27,10 +28,10 @@ pub use people::{SubAgent, User};
 pub use turn::{Spent, TurnStatus, TurnUsage};
 pub use unseen::is_unseen;
 
-/// A text that is none of what it was read as.
+/// A text that could not be parsed as the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// What it should have been: `chat id`.
+    /// The expected kind: `chat id`.
     pub what: &'static str,
     /// The rule it breaks, as the rest of a sentence.
     pub rule: &'static str,

@@ -1,4 +1,4 @@
-//! Who works here: users, and the agents that agents call.
+//! Users, and the agents that agents call.
 
 use crate::{ChatId, MessageId, TurnStatus, UserId};
 
@@ -10,7 +10,7 @@ pub struct User {
     pub id: UserId,
     /// The name, unique on this server.
     pub name: String,
-    /// Whether they administer the server.
+    /// True if they administer the server.
     pub admin: bool,
     /// When the account was made, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -29,18 +29,18 @@ pub struct SubAgent {
     /// The message there that shows its last call.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "message_id"))]
     pub message: Option<MessageId>,
-    /// What it is to be, where that was said.
+    /// Its role, if it has one.
     pub role: Option<String>,
-    /// The name it is called by again, where it has one.
+    /// The name by which it can be called again, if it has one.
     pub instance: Option<String>,
-    /// What it may use, as the JSON text its writer gave.
+    /// Its tools, as its writer's JSON text.
     pub tools_json: String,
-    /// The beginning of what it was asked first.
+    /// The beginning of its first task.
     pub title: String,
-    /// How its last turn stands, once there is one.
+    /// The status of its last turn, once there is one.
     pub status: Option<TurnStatus>,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// When it was called last, or answered, in Unix milliseconds.
+    /// When it was last called, or answered, in Unix milliseconds.
     pub used_at_ms: i64,
 }

@@ -1,25 +1,25 @@
-//! A turn: one message of a user, and all that a model does about it.
+//! A turn: one message of a user, and everything a model does in response.
 
-/// How a turn stands.
+/// The status of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(type_name = "text", rename_all = "snake_case"))]
 pub enum TurnStatus {
-    /// An earlier one of its chat is not over.
+    /// An earlier turn of its chat has not ended.
     Queued,
-    /// It goes on.
+    /// It is in progress.
     Running,
-    /// The model has said all it had to say.
+    /// The model is done.
     Done,
     /// It could not go on.
     Failed,
     /// Its user stopped it.
     Cancelled,
-    /// The server stopped amid it.
+    /// The server stopped during it.
     Interrupted,
 }
 
 impl TurnStatus {
-    /// The word that stands for it in the database and on the wire.
+    /// Its name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -32,29 +32,29 @@ impl TurnStatus {
     }
 }
 
-/// What turns took.
+/// The usage of turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct TurnUsage {
-    /// Tokens that the model read, from a cache or not.
+    /// Input tokens, cached or not.
     pub input_tokens: i64,
-    /// So many of those came from a cache.
+    /// How many of those came from a cache.
     pub cache_read_tokens: i64,
-    /// So many of those were put into a cache.
+    /// How many of those were written to a cache.
     pub cache_write_tokens: i64,
-    /// Tokens that it wrote.
+    /// Output tokens.
     pub output_tokens: i64,
-    /// Millionths of a US dollar, where a price is known.
+    /// Millionths of a US dollar, if a price is known.
     pub cost_micros: i64,
 }
 
-/// What one call took, and of whom.
+/// The usage of one call, with its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent<'a> {
     /// The subscription's name; `server` for the server's own.
     pub subscription: &'a str,
-    /// The model, as its provider calls it.
+    /// The provider's name for the model.
     pub model: &'a str,
-    /// What it took.
+    /// The usage.
     pub usage: TurnUsage,
 }

@@ -1,6 +1,6 @@
-//! Characters that nobody sees: text with them in it can say more than it shows.
+//! Invisible characters: text that contains them can say more than it shows.
 
-/// Whether a character shows nothing, or changes how others are shown: control and format characters, zero width, fillers,
+/// True if a character is invisible or changes how others are shown: control and format characters, zero width, fillers,
 /// tags, variation selectors, and what turns the direction of text. Line breaks and tabs are control characters too.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()

@@ -1,4 +1,4 @@
-//! What the agent of a conversation may do without asking.
+//! The approval mode and permissions of a conversation's agent.
 
 use sqlx::FromRow;
 
@@ -27,7 +27,7 @@ pub struct ApprovalRule {
 }
 
 impl Store {
-    /// The word for what may be done without asking in a user's conversation; `ask` unless it was set.
+    /// The approval mode of a user's conversation; `ask` unless it was set.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -40,7 +40,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// Sets that word.
+    /// Sets that mode.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than a word.
@@ -55,8 +55,7 @@ impl Store {
         if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
 
-    /// Remembers that a tool may do this in a user's conversation from now on, with the scope in the words that the user agreed to; a
-    /// subject that is too long is not remembered.
+    /// Allows a tool to do this in a user's conversation from now on; a subject that is too long is not stored.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.
@@ -128,7 +127,7 @@ impl Store {
         Ok(())
     }
 
-    /// True if that was remembered.
+    /// True if that was allowed.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.

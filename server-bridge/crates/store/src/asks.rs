@@ -1,4 +1,4 @@
-//! Questions to people: each is asked with a message, and answered once, with its audit entry in the same step.
+//! Questions to people: each belongs to a message, and is answered once, with its audit entry in the same step.
 
 use sqlx::FromRow;
 
@@ -8,31 +8,31 @@ use crate::limits::{ASK_ANSWER_MAX_BYTES, SETTING_KEY_MAX_BYTES};
 use crate::sql::{On, Scope, query, query_as};
 use crate::{AuditEntry, MessageId, Store, TurnId, UserId};
 
-/// What [`Store::answer_ask`] did.
+/// The result of [`Store::answer_ask`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskAnswered {
-    /// The answer is on record by this call.
+    /// This call recorded the answer.
     Now,
-    /// Another answer was there first.
+    /// Another answer came first.
     Before(GivenAnswer),
-    /// Nothing of this kind waits with this message: it was withdrawn, its time is over, or nothing was asked.
+    /// No question of this kind waits with this message: it was withdrawn, it timed out, or there was none.
     Gone,
 }
 
 /// An answer on record.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GivenAnswer {
-    /// The answer, as the JSON text that its writer gave.
+    /// The answer, as its writer's JSON text.
     pub answer_json: String,
-    /// Where it was given: `page`, `cli`, a channel's name.
+    /// The surface it came from: `page`, `cli`, a channel's name.
     pub surface: String,
 }
 
 impl Store {
-    /// Records that a user is asked something of this kind with a message of theirs; what was asked with it before is withdrawn.
+    /// Records a question of this kind with a user's message; an earlier question with that message is withdrawn.
     ///
     /// # Errors
-    /// [`crate::Error::Invalid`] for a kind that is no word; [`crate::Error::NotFound`] for a message that is gone or another
+    /// [`crate::Error::Invalid`] for a kind that is not a word; [`crate::Error::NotFound`] for a message that is gone or another
     /// user's.
     pub async fn put_ask(
         &self,
@@ -71,8 +71,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records a user's answer to what was asked with a message, and its audit entry: both or nothing. Of several answers the
-    /// first counts.
+    /// Records a user's answer to a message's question, and its audit entry: both or nothing. The first of several answers
+    /// counts.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an answer beyond 256 KiB.
@@ -110,7 +110,7 @@ impl Store {
         Ok(before.map_or(AskAnswered::Gone, AskAnswered::Before))
     }
 
-    /// A user's answer on record to what was asked with a message, where there is one.
+    /// A user's recorded answer to a message's question, if there is one.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -123,7 +123,7 @@ impl Store {
         first_given(user, message, kind, self.database.reader()).await
     }
 
-    /// Withdraws what was asked with the messages of a turn and has no answer: nobody waits for one any more.
+    /// Withdraws the unanswered questions of a turn's messages: nothing waits for them any more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! Who did what, where, and how it ended. Entries are only ever added.
+//! The audit trail: who did what, where, and how it ended. Entries are only ever added.
 
 use sqlx::FromRow;
 
@@ -7,27 +7,27 @@ use crate::limits::{AUDIT_TEXT_MAX_BYTES, beginning, rows};
 use crate::sql::{On, Scope, query_as, query_scalar};
 use crate::{AuditId, Store};
 
-/// Something worth a trace. Each text is cut beyond 4 KiB; none may hold a secret.
+/// An audited action. Each text is cut beyond 4 KiB; none may hold a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// The name of whoever did it; `None` if the server could not tell. A name, since the trail outlives the account.
+    /// The user's name; `None` if the server could not tell. A name, since the trail outlives the account.
     pub user: Option<String>,
-    /// What they did: `exec`, `file.write`, `settings.active_runner`, `login`.
+    /// The action: `exec`, `file.write`, `settings.active_runner`, `login`.
     pub action: String,
-    /// Where: a runner's name, `__docker__`, `none`, or nothing.
+    /// The place: a runner's name, `__docker__`, `none`, or nothing.
     pub location: Option<String>,
-    /// To what: a command, a path, a key.
+    /// The target: a command, a path, a key.
     pub target: String,
-    /// How it ended: `ok`, or the kind of error.
+    /// The outcome: `ok`, or the kind of error.
     pub outcome: String,
 }
 
 /// An entry on record.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct AuditRecord {
-    /// The row; later entries have larger ones.
+    /// The row's id; later entries have larger ones.
     pub id: AuditId,
-    /// When, in Unix milliseconds.
+    /// The time, in Unix milliseconds.
     pub at_ms: i64,
     /// See [`AuditEntry::user`].
     #[sqlx(rename = "user_name")]
@@ -42,24 +42,24 @@ pub struct AuditRecord {
     pub outcome: String,
 }
 
-/// Which entries are wanted.
+/// The wanted entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditSearch<'a> {
     /// Only those of this user.
     pub user: Option<&'a str>,
-    /// Only those whose action begins like this.
+    /// Only those whose action begins with this.
     pub action: &'a str,
-    /// Only those of this time or later, in Unix milliseconds: a name may have been another account's before.
+    /// Only those from this time on, in Unix milliseconds: a name may have been another account's before.
     pub from_ms: i64,
     /// Only those before this one.
     pub before: Option<AuditId>,
-    /// At most so many; at most 1,000.
+    /// The most entries to return; at most 1,000.
     pub limit: u32,
 }
 
 const SEARCH_OF_ALL: &str = "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
      WHERE id < $1 AND substr(action, 1, $2) = $3 AND at_ms >= $4 ORDER BY id DESC LIMIT $5";
-/// The same in a form that has an index, `audit_user`.
+/// The same in a form that uses the index `audit_user`.
 const SEARCH_OF_USER: &str = "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
      WHERE user_name = $6 AND id < $1 AND substr(action, 1, $2) = $3 AND at_ms >= $4 ORDER BY id DESC LIMIT $5";
 
@@ -104,7 +104,7 @@ impl Store {
     }
 }
 
-/// Adds an entry, by itself or as a part of a transaction.
+/// Adds an entry, alone or as a part of a transaction.
 pub(crate) async fn append_entry(executor: impl On<'_>, now_ms: i64, entry: &AuditEntry) -> Result<AuditId> {
     let cut = |text| beginning(text, AUDIT_TEXT_MAX_BYTES);
     Ok(query_scalar(

@@ -1,4 +1,4 @@
-//! Copies of the database: written while it is in use, and looked at before anybody relies on them.
+//! Copies of the database: written while it is in use, and verified before use.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -11,10 +11,11 @@ use crate::database::newest_step;
 use crate::error::{Error, Result};
 use crate::sql::{query, query_scalar};
 
-/// Looks at a copy, which nobody may have open: whether it is one, whole, and of a schema that this version knows.
+/// Verifies a copy, which nobody else may have open: that it is a database, intact, and of a schema that this version
+/// supports.
 ///
 /// # Errors
-/// [`Error::Invalid`] where it is none or is damaged, [`Error::NewerSchema`].
+/// [`Error::Invalid`] if it is not one or is damaged, [`Error::NewerSchema`].
 pub async fn check_backup(file: &Path) -> Result<()> {
     let options = SqliteConnectOptions::new().filename(file).read_only(true).immutable(true);
     let opened = options.disable_statement_logging().connect().await;
@@ -49,11 +50,12 @@ async fn look(connection: &mut SqliteConnection) -> Result<()> {
 }
 
 impl Store {
-    /// Writes a copy of the database, as it is in this moment, into a file that is empty. What earlier versions stored plain is no
-    /// part of a copy.
+    /// Writes a copy of the database in its current state into an empty file. Secrets that earlier versions stored in plain text are not part of a
+    /// copy.
     ///
     /// # Errors
-    /// [`Error::Invalid`] while keys of models lie here plain, and for a database of PostgreSQL, which has programs for that; [`Error::Database`] where the file cannot be written.
+    /// [`Error::Invalid`] while there are plain-text keys of models in it, and for a PostgreSQL database, which has programs for that;
+    /// [`Error::Database`] if the file cannot be written.
     pub async fn back_up(&self, file: &Path) -> Result<()> {
         if self.database.is_postgres() {
             let rule = "is PostgreSQL's; copy it with pg_dump".to_owned();

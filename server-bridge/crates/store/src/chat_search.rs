@@ -1,4 +1,4 @@
-//! Finding conversations: page by page, and by words of their title or of what was said in them.
+//! Finding conversations: page by page, and by words in their title or messages.
 
 use sqlx::FromRow;
 
@@ -12,14 +12,15 @@ use crate::search::{check_words, pattern};
 use crate::sql::{query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId};
 
-/// Which conversations are wanted.
+/// The wanted conversations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatSearch<'a> {
-    /// Every one of them in the title, or every one in one message; letters of ASCII in either case. None finds all.
+    /// All of them must be in the title, or all in one message; ASCII letters match in either case. No words match every
+    /// conversation.
     pub words: &'a [&'a str],
-    /// Only those behind this one, in their order.
+    /// Only those that come after this one in the order.
     pub before: Option<&'a ChatId>,
-    /// At most so many; at most 1,000.
+    /// The most entries to return; at most 1,000.
     pub limit: u32,
 }
 
@@ -29,12 +30,12 @@ pub struct FoundChat {
     /// The conversation.
     #[sqlx(flatten)]
     pub chat: Chat,
-    /// The last message that has the words, where the title has not.
+    /// The last message that contains the words, if the title does not.
     pub message: Option<MessageId>,
 }
 
-/// Those of the user `$1` behind the place `$2` (the last change), `$3` (the beginning), `$4` (the id), the last changed first.
-/// Every word has a place of its own, so that the text of the query never changes.
+/// Those of the user `$1` after the position `$2` (the last change), `$3` (the beginning), `$4` (the id), the last changed
+/// first. Every word has its own parameter, so that the text of the query never changes.
 const SEARCH: &str = r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
        SELECT c.id, c.user_id, c.title, c.runner, c.created_at_ms, c.updated_at_ms,
          (lower(c.title) LIKE $5 ESCAPE '\' AND lower(c.title) LIKE $6 ESCAPE '\'
@@ -55,15 +56,14 @@ const SEARCH: &str = r"SELECT id, user_id, title, runner, created_at_ms, updated
      WHERE in_title OR message IS NOT NULL
      ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $14";
 
-/// The first of the newest `$2` messages in the conversations of the user `$1`. SQLite takes a cross join from the left, so that
-/// others' messages are not looked at.
+/// The first of the newest `$2` messages in the conversations of the user `$1`. SQLite evaluates a cross join from the left, so
+/// that other users' messages are not read.
 const FIRST: &str = "SELECT COALESCE(MIN(id), 0) FROM (
        SELECT m.id FROM chats c CROSS JOIN messages m
        WHERE m.chat_id = c.id AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying ORDER BY m.id DESC LIMIT $2) newest";
 
 impl Store {
-    /// A user's own conversations, the one where something last happened first, without those of sub-agents; `limit` is at
-    /// most 1,000.
+    /// A user's own conversations, the most recently active first, without those of sub-agents; `limit` is at most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -72,11 +72,11 @@ impl Store {
         Ok(found.into_iter().map(|found| found.chat).collect())
     }
 
-    /// A user's own conversations, without those of sub-agents, the one where something last happened first. Words are looked
-    /// for in the first 16,384 characters of the newest 20,000 messages.
+    /// A user's own conversations, without those of sub-agents, the most recently active first. Words are searched in the first
+    /// 16,384 characters of the newest 20,000 messages.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] where `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
+    /// [`crate::Error::NotFound`] if `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
     /// one of more than 64 characters, and for a search that takes longer than 3 s.
     pub async fn search_chats(&self, user: UserId, search: &ChatSearch<'_>) -> Result<Vec<FoundChat>> {
         check_words(search.words, CHAT_SEARCH_WORD_MAX_CHARS)?;

@@ -1,4 +1,4 @@
-//! Conversations. Each belongs to one user; to any other it does not exist.
+//! Conversations. Each belongs to one user; for other users it does not exist.
 
 use sqlx::FromRow;
 
@@ -13,14 +13,14 @@ use crate::{APPROVAL, ChatId, MessageRole, Store, UserId};
 pub struct Chat {
     /// The id.
     pub id: ChatId,
-    /// Whose it is.
+    /// The user it belongs to.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The title; empty until the first message of the user or [`Store::rename_chat`] gives one.
     pub title: String,
-    /// The place this chat is bound to (a runner's name, `__docker__`, `none`); it comes before the active runner.
+    /// The place this chat is bound to (a runner's name, `__docker__`, `none`); it takes precedence over the active runner.
     pub runner: Option<String>,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
     /// When something last happened in it, in Unix milliseconds.
     pub updated_at_ms: i64,
@@ -35,7 +35,7 @@ impl Store {
         create_in(self.database.writer(Scope::User(user)), user, self.now_ms()).await
     }
 
-    /// The newest conversation of a user in which nothing was said or set up yet; begins one where there is none.
+    /// A user's newest empty conversation without settings; creates one if there is none.
     ///
     /// # Errors
     /// As for [`Store::create_chat`].
@@ -64,7 +64,7 @@ impl Store {
     /// A user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's, and for a fork that is not whole yet.
+    /// [`Error::NotFound`], also for another user's, and for an incomplete fork.
     pub async fn chat(&self, user: UserId, id: &ChatId) -> Result<Chat> {
         query_as(
             "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
@@ -101,8 +101,8 @@ impl Store {
         .ok_or_else(|| Error::not_found("chat", id))
     }
 
-    /// Gives a conversation a title in the place of the one that its first message gave it; `None` where it has another one, which
-    /// a person gave it, or is gone. It stays where it is among the others.
+    /// Replaces the title that a conversation got from its first message; `None` if it has another one, given by a person, or is
+    /// gone. Its position among the others stays.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -134,8 +134,8 @@ impl Store {
         Ok(chat)
     }
 
-    /// Binds a conversation to a place, or with `None` lets it follow the active runner again. Whether it is a valid
-    /// choice is the router's to say.
+    /// Binds a conversation to a place, or with `None` lets it follow the active runner again. The router checks if the
+    /// choice is valid.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
@@ -154,7 +154,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("chat", id))
     }
 
-    /// Notes that something happened in a conversation.
+    /// Records that something happened in a conversation.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
@@ -183,7 +183,7 @@ impl Store {
     }
 }
 
-/// Begins a conversation, by itself or as a part of a transaction.
+/// Begins a conversation, alone or as a part of a transaction.
 async fn create_in(executor: impl On<'_>, user: UserId, now_ms: i64) -> Result<Chat> {
     Ok(query_as(
         "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,

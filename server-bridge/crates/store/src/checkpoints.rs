@@ -1,7 +1,7 @@
-//! Files as they were before a turn changed them, so that it can be taken back.
+//! The state of files before a turn changed them, so that it can be taken back.
 //!
-//! Contents are kept once per conversation and SHA-256. A conversation keeps 256 MiB of them; beyond it, and after 30 days, the
-//! oldest are dropped, and say so.
+//! Contents are kept once per conversation and SHA-256. A conversation keeps 256 MiB of them; beyond that, and after 30 days,
+//! the oldest are dropped and marked as such.
 
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
@@ -12,16 +12,16 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId, UserId};
 use records::hex;
 
-/// What a file was, to be kept.
+/// A file's earlier state to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before<'a> {
-    /// Nothing was there.
+    /// It did not exist.
     Absent,
     /// A regular file.
     Content {
         /// Its permission bits.
         mode: u32,
-        /// All of it, 16 MiB at most.
+        /// Its whole content, 16 MiB at most.
         content: &'a [u8],
     },
     /// A file of more than 16 MiB.
@@ -30,19 +30,19 @@ pub enum Before<'a> {
     Unreadable,
 }
 
-/// What is kept of what a file was.
+/// The kept part of a file's earlier state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Kept {
-    /// Nothing was there.
+    /// It did not exist.
     Absent,
-    /// All of it.
+    /// The whole content.
     Content,
     /// Nothing: it was too large.
     TooLarge,
     /// Nothing: it could not be read.
     Unreadable,
-    /// Nothing any more: there was too much of it, or it was too long ago.
+    /// Nothing any more: there was too much, or it was too old.
     Dropped,
 }
 
@@ -60,12 +60,12 @@ impl Kept {
 
 crate::sql::bind_as_word!(Kept);
 
-/// What a turn left of a file.
+/// The state that a turn left a file in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// What it was: the turn did not come to change it.
+    /// Its earlier state: the turn did not get to change it.
     Unchanged,
-    /// A content with this SHA-256, in lower-case hex.
+    /// Content with this SHA-256, in lower-case hex.
     Content(String),
     /// Nobody knows.
     Unknown,
@@ -79,22 +79,22 @@ pub struct Checkpoint {
     /// The turn.
     #[sqlx(rename = "turn_id")]
     pub turn: TurnId,
-    /// Where the file is: a runner's name, `__docker__` or `none`.
+    /// The file's place: a runner's name, `__docker__` or `none`.
     pub place: String,
-    /// Its path there, as the turn named it.
+    /// Its path there, as the turn wrote it.
     pub path: String,
-    /// What is kept of what it was.
+    /// The kept part of its earlier state.
     #[sqlx(rename = "before")]
     pub kept: Kept,
-    /// Its permission bits, where it was a file.
+    /// Its permission bits, if it was a file.
     pub mode: Option<i64>,
-    /// The SHA-256 of what it was, in lower-case hex, where that is kept.
+    /// The SHA-256 of its earlier content, in lower-case hex, if that is kept.
     pub sha256: Option<String>,
     left_sha256: Option<String>,
 }
 
 impl Checkpoint {
-    /// What the turn left there.
+    /// The state that the turn left.
     pub fn left(&self) -> Left {
         match self.left_sha256.as_deref() {
             None => Left::Unchanged,
@@ -105,7 +105,7 @@ impl Checkpoint {
 }
 
 impl Store {
-    /// What a turn left of a file so far; `None` where it has not touched it.
+    /// The state that a turn has left a file in so far; `None` if it has not touched it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -122,7 +122,7 @@ impl Store {
         Ok(row.map(|checkpoint| checkpoint.left()))
     }
 
-    /// Keeps what a file was before a turn changes it first; one that was kept before stays.
+    /// Keeps the state of a file before a turn first changes it; one that was kept before stays.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a path beyond 4 KiB or a
@@ -178,7 +178,7 @@ impl Store {
         Ok(())
     }
 
-    /// Says what a turn leaves of a file; before it does, so that nothing is changed unseen.
+    /// Records the state that a turn will leave a file in; called before the change, so that nothing is changed unseen.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -198,8 +198,8 @@ impl Store {
         Ok(())
     }
 
-    /// The files that turns of a user's conversation changed, from this turn on, the last change first; without those of
-    /// undone turns.
+    /// The files changed by turns of a user's conversation from this turn on, the last change first; without those of undone
+    /// turns.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -216,7 +216,7 @@ impl Store {
         .await?)
     }
 
-    /// A content that is kept for a user's conversation, by its SHA-256; `None` where it is not any more.
+    /// The kept content with this SHA-256 in a user's conversation; `None` if it is not kept any more.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -235,7 +235,7 @@ impl Store {
     }
 }
 
-/// Drops the contents that were kept first until the rest is not too much.
+/// Drops the oldest contents until the rest is within the limit.
 async fn drop_oldest(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
     loop {
         let kept_bytes: i64 = query_scalar(
@@ -266,7 +266,7 @@ async fn drop_oldest(transaction: &mut Transaction, chat: &ChatId) -> Result<()>
     }
 }
 
-/// Drops the contents of a conversation that no file of it was.
+/// Drops the contents of a conversation that no kept file refers to.
 pub(crate) async fn drop_unused(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
     query(
         "DELETE FROM checkpoint_contents WHERE chat_id = $1 AND sha256 NOT IN
@@ -279,7 +279,7 @@ pub(crate) async fn drop_unused(transaction: &mut Transaction, chat: &ChatId) ->
     Ok(())
 }
 
-/// Drops what was kept for turns before that time, in Unix milliseconds.
+/// Drops what was kept for turns before this time, in Unix milliseconds.
 pub(crate) async fn drop_before(transaction: &mut Transaction, at_ms: i64) -> Result<()> {
     let dropped = query(
         "UPDATE checkpoints SET before = 'dropped', sha256 = NULL WHERE before = 'content'

@@ -1,10 +1,10 @@
-//! The time, replaceable: expiry is tested without waiting for it.
+//! The clock, replaceable: expiry can be tested without waiting.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time in Unix milliseconds. Cheap to clone.
+/// Returns the time in Unix milliseconds. Cheap to clone.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
@@ -17,7 +17,7 @@ impl Clock {
         })
     }
 
-    /// A clock that says what `now_ms` says.
+    /// A clock that returns `now_ms`.
     pub fn from_fn(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now_ms))
     }

@@ -1,12 +1,12 @@
-//! What a model is shown of its conversation: summaries, masks, edits, counts.
+//! The layers over a conversation for its model: summaries, masks, edits, counts.
 //!
-//! The items of a conversation never change; what is shown in their place lies over them. So whatever hides turns (an undo, a
-//! rewind) needs to do nothing here: it deletes them, or leaves them out in `live_turns!`, and
+//! The items of a conversation never change; replacements are stored as layers over them. So anything that hides turns (an
+//! undo, a rewind) has nothing to do here: it deletes them, or leaves them out in `live_turns!`, and
 //!
-//! | what | counts only while |
+//! | layer | applies only while |
 //! |---|---|
-//! | a compaction | the last item it tells of is there; else the newest one before it whose item is, or none |
-//! | a mask | its item is there |
+//! | a compaction | the last item it covers exists; else the newest one before it whose item does, or none |
+//! | a mask | its item exists |
 //! | an edit | its item is there, and the turn that made it |
 //! | that compressing was tried | the last item that there was then is there |
 //! | a count of tokens | the answer it was counted for is there |
@@ -25,17 +25,17 @@ use crate::{
     TurnId, UserId,
 };
 
-/// A result behind a mask.
+/// A masked result.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MaskedItem {
-    /// The result, as its model last wanted to see it.
+    /// The result, as its model last edited it.
     pub item_json: String,
-    /// True if it is not given back any more.
+    /// True if it cannot be recalled any more.
     pub is_forgotten: bool,
 }
 
 impl Store {
-    /// A user's conversation up to and with a turn, as its model is to see it.
+    /// A user's conversation up to and including a turn, as its model is to see it.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
@@ -125,7 +125,7 @@ impl Store {
         .await?)
     }
 
-    /// The last turn of a user's conversation that was begun; `None` before there is one.
+    /// The last turn of a user's conversation that has begun; `None` before there is one.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) as above.
@@ -142,8 +142,8 @@ impl Store {
         .await?)
     }
 
-    /// Puts lines in the place of results, and forgets the oldest ones beyond 200 and beyond two million characters: those
-    /// that no summary names first.
+    /// Replaces results by lines, and forgets the oldest ones beyond 200 and beyond two million characters: first those that
+    /// no summary names.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
@@ -167,14 +167,14 @@ impl Store {
         Ok(())
     }
 
-    /// The result behind a mask; `None` where there is none of that name.
+    /// A masked result; `None` if there is none of that name.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(query_as(
-            // One that was deleted is nothing; of edits the latest counts whose turn was not taken back.
+            // A deleted one does not count; of its edits, the latest whose turn was not taken back applies.
             "SELECT m.is_forgotten, COALESCE(
                  (SELECT COALESCE(e.item_json, '') FROM context_edits e JOIN turns t ON t.id = e.turn_id
                   WHERE e.item_id = i.id AND t.undone_at_ms IS NULL ORDER BY e.turn_id DESC LIMIT 1),
@@ -187,10 +187,11 @@ impl Store {
         .await?)
     }
 
-    /// Says how a turn's model wants to see these items of its conversation from now on.
+    /// Records how a turn's model wants to see these items of its conversation from now on.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for an item beyond 32 MiB; [`Error::Database`](crate::Error::Database) for items or a turn that were deleted.
+    /// [`Error::Invalid`](crate::Error::Invalid) for an item beyond 32 MiB; [`Error::Database`](crate::Error::Database) for items or a turn that were
+    /// deleted.
     pub async fn edit_context(&self, turn: TurnId, edits: &[ContextEdit]) -> Result<()> {
         let mut transaction = self.database.write(Scope::Turn(turn)).await?;
         for edit in edits {
@@ -209,10 +210,11 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps a compaction, and forgets what lies before it and is not named by it: all in one step.
+    /// Stores a compaction, and forgets the results before it that it does not name: all in one step.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a summary beyond 32 MiB; [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a summary beyond 32 MiB; [`Error::Database`](crate::Error::Database), also for a conversation
+    /// that was deleted.
     pub async fn add_compaction(&self, chat: &ChatId, new: &NewCompaction) -> Result<()> {
         let NewCompaction { compaction, tokens_before, tokens_after, named_masks, forgotten_offloads } = new;
         check_length("summary", &compaction.summary, TURN_ITEM_MAX_BYTES)?;
@@ -258,7 +260,7 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers that compressing a conversation was tried and came to nothing, so that it is not tried again at once.
+    /// Records that compressing a conversation was tried and failed, so that it is not tried again at once.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
@@ -281,7 +283,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds to what a turn and its user's models took what no item of it did: a summary's making.
+    /// Adds a cost that belongs to no item, such as that of a summary, to a turn's usage and its user's.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) for a turn whose conversation was deleted.
@@ -292,8 +294,8 @@ impl Store {
         Ok(())
     }
 
-    /// Adds an answer to a turn, to what the turn and its user's models took, and to what is known of its conversation's size: all
-    /// or nothing.
+    /// Adds an answer to a turn, its cost to the turn's usage and its user's, and the known size to its conversation: all or
+    /// nothing.
     ///
     /// # Errors
     /// As [`Store::append_turn_item`].
@@ -328,7 +330,7 @@ impl Store {
     }
 }
 
-/// Marks what is beyond the limits: the newest are kept, those that a summary names before all others.
+/// Marks the masks beyond the limits: the newest are kept, and before all others those that a summary names.
 async fn forget_masks(chat: &ChatId, transaction: &mut Transaction) -> Result<()> {
     let kept: Vec<(i64, i64)> = query_as(
         "SELECT number, size_chars FROM masks WHERE chat_id = $1 AND NOT is_forgotten

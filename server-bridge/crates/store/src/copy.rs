@@ -1,10 +1,10 @@
-//! Everything of one database in another one: from the file to PostgreSQL, or back.
+//! Copying a whole database to another one: from the file to PostgreSQL, or back.
 //!
 //! ```text
 //!   source, one state of it ──rows──► NULs replaced ──► target, one change ──► counts and hashes of both compared ──► commit
-//!                                                                                          then the source says where it went
+//!                                                                                          then the source records where it went
 //! ```
-//! Tables, columns and their types are looked up, so a new one needs nothing here. Ids stay, and no id is ever given again.
+//! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ use crate::location::Location;
 use crate::server_settings::MOVED_TO;
 use crate::sql::{Bind, NUL_SHOWN, Scope, Transaction, Value, query, query_as, query_scalar};
 
-/// What a copy holds.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// Each table and its rows, by name.
     pub tables: Vec<(String, u64)>,
-    /// Texts in which a NUL became U+2400, or bytes that are no UTF-8 became U+FFFD.
+    /// Texts in which a NUL became U+2400, or invalid UTF-8 became U+FFFD.
     pub replaced: u64,
 }
 
@@ -36,11 +36,11 @@ impl Copied {
     }
 }
 
-/// Copies a database into another one, of which nobody may use either. The target must be empty; of a file it is made. All of it is
-/// copied or nothing.
+/// Copies a database to another one; neither may be in use. The target must be empty; a file is created. Everything is copied, or
+/// nothing.
 ///
 /// # Errors
-/// [`Error::Copy`] where one of them is not fit for it, or the copy differs; as for [`Store::open`] and [`Store::connect`].
+/// [`Error::Copy`] if one of them is not suitable, or the copy differs; as for [`Store::open`] and [`Store::connect`].
 pub async fn copy(from: &Location, to: &Location) -> Result<Copied> {
     match (from, to) {
         (Location::File(_), Location::Postgres(_)) | (Location::Postgres(_), Location::File(_)) => {}
@@ -68,7 +68,7 @@ pub async fn copy(from: &Location, to: &Location) -> Result<Copied> {
     copied
 }
 
-/// Opens one that may have been copied before.
+/// Opens a database that may have been copied before.
 async fn open(location: &Location) -> Result<Store> {
     match location {
         Location::File(path) => Store::open(path).await,
@@ -154,14 +154,14 @@ enum Cell {
     Bytes(Option<Vec<u8>>),
 }
 
-/// The rows of a table, and a hash of all that is in them.
+/// The rows of a table, and a hash of their content.
 #[derive(PartialEq)]
 struct Sum {
     rows: u64,
     hash: [u8; 32],
 }
 
-/// Rows that are counted one by one.
+/// A count of rows, one by one.
 #[derive(Default)]
 struct Counting {
     rows: u64,
@@ -215,7 +215,8 @@ impl Table {
         self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// All rows in an order that is the same everywhere: texts are compared by their bytes. Where the database went is no part of it.
+    /// All rows in an order that is the same in both databases: texts are compared by their bytes. The record of where the
+    /// database went is left out.
     fn select(&self) -> SqlStr {
         let columns = self.column_names();
         let order = if self.key.is_empty() { columns.clone() } else { self.key.join(", ") };
@@ -243,7 +244,7 @@ impl Table {
         .into_sql_str()
     }
 
-    /// Copies all rows, and says what they are.
+    /// Copies all rows, and returns their sum.
     async fn copy(
         &self,
         source: &mut Transaction,
@@ -284,14 +285,14 @@ impl Table {
         Ok(counting.sum())
     }
 
-    /// Each row, and how many of its texts are not as they were stored.
+    /// Each row, and the number of its texts that were changed.
     fn rows<'a>(&'a self, transaction: &'a mut Transaction) -> BoxStream<'a, Result<(Vec<Cell>, u64)>> {
         match transaction {
             Transaction::Sqlite(connection) => sqlx::query(self.select())
                 .fetch(&mut **connection)
                 .map(|row| {
                     self.cells(&row?, |row, at, replaced| {
-                        // A text of SQLite may hold any bytes.
+                        // A text of SQLite may contain any bytes.
                         let bytes: Option<Vec<u8>> = row.try_get_unchecked(at)?;
                         Ok(bytes.map(|bytes| clean(bytes, replaced)))
                     })
@@ -332,7 +333,7 @@ impl Table {
     }
 }
 
-/// A text as both databases keep it.
+/// A text as both databases store it.
 fn clean(bytes: Vec<u8>, replaced: &mut u64) -> String {
     let (text, is_utf8) = match String::from_utf8(bytes) {
         Ok(text) => (text, true),
@@ -385,7 +386,7 @@ impl Counting {
         }
     }
 
-    /// Each value with its length, so that no two rows look alike; NULL has a length that nothing has.
+    /// Each value with its length, so that no two rows hash alike; NULL has a length that no value has.
     fn put(&mut self, bytes: Option<&[u8]>) {
         let length = bytes.map_or(u64::MAX, |bytes| bytes.len() as u64);
         self.hash.update(length.to_be_bytes());
@@ -397,7 +398,7 @@ impl Counting {
     }
 }
 
-/// Lets rows come before those that they name, until all are there.
+/// Allows rows to come before those that they refer to, until all are there.
 async fn defer_references(copy: &mut Transaction) -> Result<()> {
     if matches!(copy, Transaction::Sqlite(_)) {
         query("PRAGMA defer_foreign_keys = ON").execute(&mut *copy).await?;
@@ -406,7 +407,7 @@ async fn defer_references(copy: &mut Transaction) -> Result<()> {
     alter_references(copy, "DEFERRABLE INITIALLY DEFERRED").await
 }
 
-/// Looks that every row that is named is there. SQLite does so at the commit.
+/// Checks that every referenced row exists. SQLite does so at the commit.
 async fn hold_references(copy: &mut Transaction) -> Result<()> {
     if matches!(copy, Transaction::Postgres(_)) {
         query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *copy).await?;
@@ -429,7 +430,7 @@ async fn alter_references(copy: &mut Transaction, how: &str) -> Result<()> {
     Ok(())
 }
 
-/// Lets ids go on where they were: not at the highest that is left, but at the highest that ever was.
+/// Makes ids continue where they were: not at the highest that is left, but at the highest ever given.
 async fn copy_sequences(tables: &[Table], source: &mut Transaction, copy: &mut Transaction) -> Result<()> {
     for table in tables {
         let Some(column) = table.columns.iter().find(|column| column.is_identity) else { continue };

@@ -6,8 +6,8 @@
 //! | a reader | never waits | never waits |
 //! | a search | its own connections, a progress handler | its own connections, `statement_timeout` |
 //!
-//! So everything that changes what is one user's comes one after the other on both: what was read at the beginning of a change
-//! holds at its end, and the ids of rows become visible in their order.
+//! So all changes to one user's data come one after the other on both: what was read at the beginning of a change still holds
+//! at its end, and the ids of rows become visible in their order.
 
 pub(crate) mod postgres;
 mod sqlite;
@@ -19,7 +19,7 @@ pub(crate) use self::sqlite::newest_step;
 use crate::error::Result;
 use crate::sql::{Connection, Locked, Pool, Scope, Transaction, Writer, query, query_scalar};
 
-/// The connections to it: those that change something, those that read, those that search.
+/// The connections to it, for changes, for reads and for searches.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     writer: Pool,
@@ -29,12 +29,12 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the file, makes it (mode 0600) if it is missing, and brings its schema up to date.
+    /// Opens the file, creates it (mode 0600) if it is missing, and brings its schema up to date.
     pub(crate) async fn open(path: &Path) -> Result<Self> {
         Box::pin(sqlite::open(path)).await
     }
 
-    /// An empty database of its own in memory, gone with its last handle.
+    /// An empty database in memory, gone with its last handle.
     pub(crate) async fn open_in_memory() -> Result<Self> {
         sqlite::open_in_memory().await
     }
@@ -52,7 +52,7 @@ impl Database {
         }
     }
 
-    /// True if it is PostgreSQL's.
+    /// True if it is a PostgreSQL database.
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.writer, Pool::Postgres(_))
     }
@@ -62,7 +62,7 @@ impl Database {
         &self.reader
     }
 
-    /// For statements that only read what was changed before, by whichever connection.
+    /// For statements that only read earlier changes, by whichever connection.
     pub(crate) fn latest(&self) -> &Pool {
         &self.writer
     }
@@ -72,7 +72,7 @@ impl Database {
         acquire(&self.reader).await
     }
 
-    /// Several statements that only read, all of them one state of everything.
+    /// Several statements that only read, all from one consistent state.
     pub(crate) async fn snapshot(&self) -> Result<Transaction> {
         Ok(match &self.reader {
             Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin().await?),
@@ -80,7 +80,7 @@ impl Database {
         })
     }
 
-    /// For statements that look at everything: what runs on it after `timeout` fails, with
+    /// For statements that read everything: a statement on it that runs longer than `timeout` fails, with
     /// [`Error::or_slow`](crate::Error::or_slow) to tell.
     pub(crate) async fn search(&self, timeout: Duration) -> Result<Connection> {
         let Some(searcher) = &self.searcher else { return self.reading().await };
@@ -92,7 +92,7 @@ impl Database {
         Ok(connection)
     }
 
-    /// Several statements as one change in this scope; dropped without a commit, it never happened.
+    /// Several statements as one change in this scope; dropping it without a commit undoes them.
     pub(crate) async fn write(&self, scope: Scope<'_>) -> Result<Transaction> {
         Ok(match &self.writer {
             Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
@@ -100,8 +100,8 @@ impl Database {
         })
     }
 
-    /// Removes what deleted and replaced rows of `subscriptions` left in the database's files; whether nothing is left there.
-    /// PostgreSQL's own log may hold it until that is overwritten.
+    /// Removes the remains of deleted and replaced rows of `subscriptions` from the database's files; returns true if nothing
+    /// is left there. PostgreSQL's own log may keep it until that is overwritten.
     pub(crate) async fn scrub(&self) -> Result<bool> {
         if self.is_postgres() {
             query("VACUUM FULL subscriptions").execute(&self.writer).await?;

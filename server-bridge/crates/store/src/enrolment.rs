@@ -1,4 +1,4 @@
-//! One-use tokens: what a new machine shows once, to be given a token of its own.
+//! One-use tokens: a new machine shows one once, and gets a permanent token.
 //!
 //! ```text
 //! issued ──shown by a life of a runner──▶ claimed ──its permanent token is shown──▶ used
@@ -6,8 +6,8 @@
 //!    └─time─▶ expired                       └──┘ shown again by the same life: the answer was lost on the way, and so is
 //!                                                the token in it; another one is given
 //! ```
-//! Whoever claimed it may ask again until it has shown that the permanent token arrived, so a link that breaks in between
-//! locks nobody out. Nobody else can: not a second runner, not even a moment later.
+//! The runner that claimed it may ask again until it has shown that the permanent token arrived, so a link that breaks in
+//! between locks no runner out. No other runner can use it, not even a moment later.
 
 use sqlx::FromRow;
 
@@ -18,14 +18,14 @@ use crate::sql::{Scope, query, query_as};
 use crate::tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, Secret, TokenHash};
 use crate::{RunnerId, RunnerName, Store, UserId};
 
-/// What became of a runner that showed an enrolment token.
+/// The result for a runner that showed an enrolment token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enrolment {
-    /// It is the one: here is its permanent token.
+    /// It is accepted, with its permanent token.
     Enrolled(Secret),
-    /// Another life of a runner was first, or the token has done its work.
+    /// Another process of a runner came first, or the token is used up.
     Used,
-    /// Nobody showed it in time.
+    /// It was not shown in time.
     Expired,
 }
 
@@ -39,7 +39,7 @@ struct EnrolmentRow {
 }
 
 impl Store {
-    /// Adds a runner to a user's and issues a token for one use within `ttl_ms` milliseconds.
+    /// Adds a runner for a user and issues a one-use token that is valid for `ttl_ms` milliseconds.
     ///
     /// # Errors
     /// [`Error::Taken`] if the user has a runner of this name; [`Error::Invalid`] for a time under 1 minute or over 7 days.
@@ -77,7 +77,7 @@ impl Store {
         })
     }
 
-    /// Claims an enrolment token for one life of a runner's process and issues its permanent token.
+    /// Claims an enrolment token for one process of a runner and issues its permanent token.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -85,7 +85,7 @@ impl Store {
         let Some(hash) = TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token) else {
             return Ok(Enrolment::Used);
         };
-        // A write from the beginning: of two runners that race, the second sees what the first one did.
+        // A write from the beginning: of two runners that race, the second sees the first one's claim.
         let mut transaction = self.database.write(Scope::Token(&hash)).await?;
         let row: Option<EnrolmentRow> = query_as(
             "SELECT id, runner_id, expires_at_ms, used_at_ms, claimed_by FROM runner_tokens
@@ -108,7 +108,7 @@ impl Store {
             .bind(row.id)
             .execute(&mut transaction)
             .await?;
-        // Whoever asks again does not have it.
+        // A runner that asks again does not have it.
         query("DELETE FROM runner_tokens WHERE enrolment_id = $1 AND used_at_ms IS NULL")
             .bind(row.id)
             .execute(&mut transaction)
@@ -128,7 +128,7 @@ impl Store {
         Ok(Enrolment::Enrolled(permanent))
     }
 
-    /// The permanent token that was given for an enrolment was shown: the enrolment token is used for good.
+    /// Called when the permanent token of an enrolment was shown: the enrolment token is then used up.
     pub(crate) async fn finish_enrolment(
         &self,
         runner: RunnerId,

@@ -1,4 +1,4 @@
-//! What can go wrong, split by who is to blame.
+//! Errors, split by who is to blame.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use sqlx::migrate::MigrateError;
 use crate::away;
 use crate::limits::SEARCH_TIMEOUT;
 
-/// What SQLite calls a statement that was told to end.
+/// SQLite's code for an interrupted statement.
 const SQLITE_INTERRUPT: &str = "9";
-/// What PostgreSQL calls one: `query_canceled`.
+/// PostgreSQL's code for one: `query_canceled`.
 const POSTGRES_CANCELED: &str = "57014";
-/// How the codes begin with which PostgreSQL says that it goes away, is not there yet, or takes no more connections: the classes
-/// `connection_exception`, `insufficient_resources` and `operator_intervention`.
+/// The prefixes of the codes with which PostgreSQL reports that it is shutting down, not ready, or accepts no more connections:
+/// the classes `connection_exception`, `insufficient_resources` and `operator_intervention`.
 const POSTGRES_AWAY: [&str; 3] = ["08", "53", "57"];
 
 /// Shorthand for this crate's results.
@@ -20,38 +20,38 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every error of the store.
 ///
-/// The first group is the caller's doing, and its text may be shown to a user as it stands. The second is the
-/// operator's or the machine's: log it, and tell the user only that the server could not do it.
+/// The first group is the caller's fault, and its text may be shown to a user. The second is the operator's or the
+/// machine's: log it, and report to the user only that the server could not do it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no name; says the rule.
+    /// The text is not a valid name; with the rule.
     #[error(
         "{name:?} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter \
          or a digit"
     )]
     InvalidName {
-        /// The beginning of what was given.
+        /// The beginning of the given text.
         name: String,
     },
-    /// The name is well formed and has a meaning of its own.
+    /// The name is well formed but reserved.
     #[error("the name {name:?} is reserved; choose another")]
     ReservedName {
         /// The name.
         name: String,
     },
-    /// A value breaks a rule; says which.
+    /// A value breaks a rule; with the rule.
     #[error("the {what} {rule}")]
     Invalid {
-        /// What was given, as a user calls it: `password`, `chat id`.
+        /// The value, in a user's terms: `password`, `chat id`.
         what: &'static str,
         /// The rule it breaks, as the rest of a sentence.
         rule: String,
     },
-    /// There is no such thing, or it is another user's.
+    /// It does not exist, or belongs to another user.
     #[error("there is no {what} {name:?}")]
     NotFound {
-        /// What was looked for.
+        /// The kind of thing.
         what: &'static str,
         /// Its name or id.
         name: String,
@@ -59,7 +59,7 @@ pub enum Error {
     /// The name is in use.
     #[error("there is already a {what} {name:?}; choose another name")]
     Taken {
-        /// What it would have been.
+        /// The kind of thing it would name.
         what: &'static str,
         /// The name.
         name: String,
@@ -77,20 +77,20 @@ pub enum Error {
     )]
     Sealed,
 
-    /// Another encryption key than the one that was given has sealed what lies in the database.
+    /// The keys in the database are sealed with another encryption key than the given one.
     #[error(
         "the keys of {keys} models are sealed with another encryption key than the server was given; start it with the right one \
          (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key beside the database), or with \
          --forget-sealed-keys to remove them, so that their owners can give them again"
     )]
     EncryptionKey {
-        /// How many keys would be lost.
+        /// The number of keys that would be lost.
         keys: u64,
     },
-    /// The store was opened without an encryption key, so it takes and gives no secret.
+    /// The store was opened without an encryption key, so it neither stores nor reads secrets.
     #[error("the database was opened without its encryption key")]
     Locked,
-    /// The database file cannot be made or reached.
+    /// The database file cannot be created or opened.
     #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]
     Open {
         /// The file.
@@ -98,15 +98,15 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// The address of a PostgreSQL database is none, or what is there cannot be used.
+    /// The address of a PostgreSQL database is invalid, or the database there cannot be used.
     #[error(
         "cannot use the database: {why}; the address is like postgres://user:password@host:5432/sandbridge"
     )]
     DatabaseUrl {
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// No PostgreSQL server answers there, or it lets nobody in.
+    /// No PostgreSQL server answers there, or it refuses the connection.
     #[error(
         "cannot connect to the database {place}: {source}; check that PostgreSQL runs there and lets this user in"
     )]
@@ -116,7 +116,7 @@ pub enum Error {
         /// Why.
         source: sqlx::Error,
     },
-    /// Another server works with this database.
+    /// Another server uses this database.
     #[error("another server uses the database {place}; stop it, or name another database")]
     InUse {
         /// The database, its host and port.
@@ -129,13 +129,13 @@ pub enum Error {
          `sandbridge store copy`"
     )]
     Moved {
-        /// The other one.
+        /// The other database.
         to: String,
     },
-    /// A database cannot be copied into another one.
+    /// A database cannot be copied to another one.
     #[error("cannot copy the database: {why}")]
     Copy {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
     /// A newer version of the program has written this database.
@@ -192,7 +192,7 @@ impl Error {
         }
     }
 
-    /// True if the database's server is away, so that the same may work a little later.
+    /// True if the database server cannot be reached, so that the same may work a little later.
     pub fn is_away(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -201,7 +201,7 @@ impl Error {
         }
     }
 
-    /// What others than the operator may read of it.
+    /// The text for readers other than the operator.
     pub fn shown(&self) -> String {
         if self.is_callers() {
             self.to_string()
@@ -220,7 +220,7 @@ impl Error {
         Self::Invalid { what, rule: format!("is longer than {max_bytes} bytes; shorten it") }
     }
 
-    /// Turns the end of a search that took too long into [`Error::Invalid`] and leaves every other error as it is.
+    /// Turns the error of a search that took too long into [`Error::Invalid`] and leaves every other error as it is.
     pub(crate) fn or_slow(error: sqlx::Error) -> Self {
         match error.as_database_error().and_then(|database| database.code()) {
             Some(code) if code == SQLITE_INTERRUPT || code == POSTGRES_CANCELED => Self::Invalid {
@@ -231,7 +231,7 @@ impl Error {
         }
     }
 
-    /// Turns a broken unique constraint into [`Error::Taken`] and leaves every other error as it is.
+    /// Turns a violated unique constraint into [`Error::Taken`] and leaves every other error as it is.
     pub(crate) fn or_taken(error: sqlx::Error, what: &'static str, name: impl ToString) -> Self {
         match error.as_database_error() {
             Some(database) if database.is_unique_violation() => Self::Taken { what, name: name.to_string() },
@@ -240,7 +240,7 @@ impl Error {
     }
 }
 
-/// True if the database's server is away, as its driver tells it.
+/// True if the database server cannot be reached, by the driver's error.
 pub(crate) fn is_away(error: &sqlx::Error) -> bool {
     let is_away = match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => true,

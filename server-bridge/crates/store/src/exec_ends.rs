@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   running ──end──► exited | signaled | timed_out | cancelled | failed
-//!      └─ nobody can tell any more ─► lost ──end (it could be told after all)──► …
+//!      └─ the end is unknown ─► lost ──end (it became known after all)──► …
 //! ```
 
 use crate::audit::append_entry;
@@ -12,26 +12,26 @@ use crate::messages::update_in;
 use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{AuditEntry, ExecId, ExecOutcome, ExecStatus, Message, MessageId, Store, UserId};
 
-/// The action in the audit trail of an end that became known after the exec had counted as lost: the entry `exec` stands
-/// already, once per exec.
+/// The audit action for an end that became known after the exec had counted as lost: its `exec` entry exists already, once
+/// per exec.
 pub const EXEC_CORRECTED: &str = "exec.corrected";
 
-/// How an exec ended, and all that is written of it.
+/// How an exec ended, and everything to record about it.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecEnd<'a> {
-    /// Whose it is.
+    /// The user it belongs to.
     pub user: UserId,
-    /// Which it is.
+    /// Its id.
     pub exec_id: &'a ExecId,
     /// How it ended.
     pub outcome: &'a ExecOutcome,
-    /// What the audit trail says of it.
+    /// Its audit entry.
     pub audit: &'a AuditEntry,
-    /// What the message that shows it becomes, where one does.
+    /// The new state of the message that shows it, if there is one.
     pub message: Option<ShownEnd<'a>>,
 }
 
-/// What a message becomes that shows an exec.
+/// The new state of a message that shows an exec.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownEnd<'a> {
     /// The message.
@@ -42,22 +42,22 @@ pub struct ShownEnd<'a> {
     pub document_json: &'a str,
 }
 
-/// What [`Store::end_exec`] did. The message is `None` where none was to be changed, and where it is gone.
+/// The result of [`Store::end_exec`]. The message is `None` if none was to be changed, and if it is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecEnded {
-    /// The end is on record by this call.
+    /// This call recorded the end.
     Now(Option<Message>),
-    /// The exec had counted as lost; how it ended is on record by this call.
+    /// The exec had counted as lost; this call recorded its end.
     Corrected(Option<Message>),
     /// The end was on record before; nothing was changed.
     Before,
 }
 
 impl Store {
-    /// Records how a user's exec ended: all of it or, where this fails or the process dies before the commit, nothing.
-    /// `before_commit` is called when only the commit is left to be done.
+    /// Records how a user's exec ended: all of it or, if this fails or the process dies before the commit, nothing.
+    /// `before_commit` is called right before the commit.
     ///
-    /// An end on record stays, but for that of a lost exec, which may become known later; then the audit entry's action is
+    /// A recorded end stays, except that of a lost exec, which may become known later; then the audit entry's action is
     /// [`EXEC_CORRECTED`].
     ///
     /// # Errors

@@ -12,24 +12,24 @@ use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum ExecStatus {
-    /// It was sent, and nothing is known of its end.
+    /// It was sent, and its end is not known.
     Running,
-    /// It ended by itself, with a code.
+    /// It ended with an exit code.
     Exited,
     /// A signal ended it.
     Signaled,
     /// It was ended because its time was up.
     TimedOut,
-    /// It was ended because somebody asked.
+    /// It was ended on request.
     Cancelled,
     /// It could not be run.
     Failed,
-    /// How it ended cannot be known.
+    /// Its end is unknown.
     Lost,
 }
 
 impl ExecStatus {
-    /// The word that stands for it in the database and on the wire.
+    /// Its name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -45,7 +45,7 @@ impl ExecStatus {
 
 crate::sql::bind_as_word!(ExecStatus);
 
-/// Who asked for an exec.
+/// The originator of an exec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum ExecKind {
@@ -55,14 +55,14 @@ pub enum ExecKind {
     Tool,
     /// A client of the exec socket.
     Client,
-    /// A person at a terminal, to which clients come back.
+    /// A person at a terminal, which clients can reconnect to.
     Terminal,
     /// A client of the Model Context Protocol; a detached one is a task.
     Mcp,
 }
 
 impl ExecKind {
-    /// The word that stands for it in the database.
+    /// Its name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -81,25 +81,25 @@ crate::sql::bind_as_word!(ExecKind);
 pub struct ExecRequest {
     /// The id its originator chose.
     pub exec_id: ExecId,
-    /// Who asked for it.
+    /// The kind of originator.
     pub kind: ExecKind,
-    /// Whose it is.
+    /// The user it belongs to.
     pub user: UserId,
     /// The conversation it came from.
     pub chat: Option<ChatId>,
     /// The message that shows it.
     pub message: Option<MessageId>,
-    /// A hash over all that was asked for; tells a repetition from a different request.
+    /// A hash over the whole request; distinguishes a repetition from a different request.
     pub request_hash: String,
-    /// Where it runs: a runner's name, `__docker__` or `none`.
+    /// The place where it runs: a runner's name, `__docker__` or `none`.
     pub runner: Option<String>,
-    /// What runs, as shown to people; beyond 4 KiB it is cut.
+    /// The command as people see it; cut beyond 4 KiB.
     pub command: String,
-    /// The command as the audit trail shows it; `None` where that is the command itself. Beyond 4 KiB it is cut.
+    /// The command in the audit trail; `None` if that is the same. Cut beyond 4 KiB.
     pub audited: Option<String>,
-    /// True if it goes on without its client.
+    /// True if it outlives its client.
     pub detached: bool,
-    /// How long it goes on without anybody who looks at it, in milliseconds; only a terminal has this.
+    /// How long it goes on without a client, in milliseconds; only a terminal has this.
     pub linger_ms: Option<i64>,
 }
 
@@ -116,13 +116,13 @@ pub struct ExecOutcome {
     pub sandbox_denied: bool,
     /// True if some of its output was not kept.
     pub truncated: bool,
-    /// All it wrote to its standard output, in bytes.
+    /// The length of its standard output, in bytes.
     pub stdout_bytes: u64,
-    /// All it wrote to its standard error, in bytes.
+    /// The length of its standard error, in bytes.
     pub stderr_bytes: u64,
     /// The file in its workspace that holds its whole output, if a chat shows only head and tail.
     pub output_path: Option<String>,
-    /// What a user is told went wrong; beyond 4 KiB it is cut.
+    /// The error for the user; cut beyond 4 KiB.
     pub error: Option<String>,
 }
 
@@ -131,9 +131,9 @@ pub struct ExecOutcome {
 pub struct Exec {
     /// The id its originator chose.
     pub exec_id: ExecId,
-    /// Who asked for it.
+    /// The kind of originator.
     pub kind: ExecKind,
-    /// Whose it is.
+    /// The user it belongs to.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The conversation it came from, unless that was deleted.
@@ -144,13 +144,13 @@ pub struct Exec {
     pub message: Option<MessageId>,
     /// See [`ExecRequest::request_hash`].
     pub request_hash: String,
-    /// Where it runs: a runner's name, `__docker__` or `none`.
+    /// The place where it runs: a runner's name, `__docker__` or `none`.
     pub runner: Option<String>,
-    /// What runs, at most 4 KiB of it.
+    /// The command, at most 4 KiB of it.
     pub command: String,
-    /// True if it goes on without its client.
+    /// True if it outlives its client.
     pub detached: bool,
-    /// How it stands.
+    /// Its state.
     pub status: ExecStatus,
     /// Its exit code, if it exited.
     pub exit_code: Option<i32>,
@@ -160,39 +160,39 @@ pub struct Exec {
     pub sandbox_denied: bool,
     /// True if some of its output was not kept.
     pub truncated: bool,
-    /// All it wrote to its standard output, in bytes.
+    /// The length of its standard output, in bytes.
     #[sqlx(try_from = "i64")]
     pub stdout_bytes: u64,
-    /// All it wrote to its standard error, in bytes.
+    /// The length of its standard error, in bytes.
     #[sqlx(try_from = "i64")]
     pub stderr_bytes: u64,
     /// The file in its workspace that holds its whole output.
     pub output_path: Option<String>,
-    /// What a user is told went wrong.
+    /// The error for the user.
     pub error: Option<String>,
     /// When it was sent, in Unix milliseconds.
     pub started_at_ms: i64,
     /// When its end was recorded, in Unix milliseconds.
     pub finished_at_ms: Option<i64>,
-    /// How long it goes on without anybody who looks at it, in milliseconds; only a terminal has this.
+    /// How long it goes on without a client, in milliseconds; only a terminal has this.
     pub linger_ms: Option<i64>,
     /// See [`ExecRequest::audited`].
     pub audited: Option<String>,
 }
 
 impl Exec {
-    /// The command as the audit trail shows it.
+    /// The command in the audit trail.
     pub fn audited(&self) -> &str {
         self.audited.as_deref().unwrap_or(&self.command)
     }
 }
 
-/// What came of [`Store::start_exec`].
+/// The result of [`Store::start_exec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecStart {
     /// It is on record now: send it.
     New,
-    /// The same request was made before: attach to it, or tell its outcome.
+    /// The same request was made before: attach to it, or report its outcome.
     Existing(Box<Exec>),
 }
 
@@ -226,7 +226,7 @@ impl Store {
     }
 
     /// Puts a new exec on record together with the message that shows it, of the role [`MessageRole::Exec`] and with this
-    /// document: one is never there without the other. `request.message` is ignored.
+    /// document: neither exists without the other. `request.message` is ignored.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Conflict`] for an id that the user
@@ -250,7 +250,7 @@ impl Store {
         Ok(message)
     }
 
-    /// Records that a user's exec goes on without whoever waited for it.
+    /// Records that a user's exec goes on without the caller that waited for it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -263,7 +263,7 @@ impl Store {
         Ok(())
     }
 
-    /// The execs of every user whose end is not on record, the first started first. For a server's start: what an
+    /// The execs of every user whose end is not on record, the first started first. Called when the server starts: what an
     /// earlier one had sent may still run.
     ///
     /// # Errors
@@ -292,8 +292,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("exec", exec_id))
     }
 
-    /// The commands of a user's conversation that go on by themselves or did, the last started first; `limit` is at most
-    /// 1,000.
+    /// The background commands of a user's conversation, running or ended, the last started first; `limit` is at most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -311,8 +310,8 @@ impl Store {
         .await?)
     }
 
-    /// A user's commands that go on by themselves or did, of one conversation or wherever they were started, the last started
-    /// first; terminals are none of them. `limit` is at most 1,000.
+    /// A user's background commands, running or ended, of one conversation or of all, the last started first; without
+    /// terminals. `limit` is at most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -338,8 +337,8 @@ impl Store {
         .await?)
     }
 
-    /// Records that nobody is left who could ask for those of them that run, and returns these: like a command whose client
-    /// is gone, they are to be ended.
+    /// Marks the running ones among them as abandoned, and returns these: like a command whose client is gone, they are to
+    /// be ended.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -373,7 +372,7 @@ impl Store {
     }
 }
 
-/// Adds the row unless the user has used the id; whether it did.
+/// Adds the row unless the user has used the id; returns true if it did.
 async fn insert(transaction: &mut Transaction, now_ms: i64, request: &ExecRequest) -> Result<bool> {
     let inserted = query(
         "INSERT INTO execs (exec_id, user_id, chat_id, message_id, request_hash, runner, command, status,

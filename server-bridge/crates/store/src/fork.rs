@@ -1,11 +1,11 @@
-//! A conversation that goes on as two.
+//! Copying a conversation, to continue it twice.
 //!
 //! ```text
 //! plan (one look at all of it) ─▶ hidden copy ─▶ turns, items, messages, offloads: batch by batch ─▶ the rest, and shown
 //!                                      └── a failure at any point: the copy is removed; a server's end: at its next start
 //! ```
-//! What is copied is settled at the beginning; what is said meanwhile is no part of it. `belongings` says table by table what a
-//! copy holds.
+//! The content is fixed at the beginning; later messages are not part of it. `belongings` lists table by table what a copy
+//! contains.
 
 mod belongings;
 mod plan;
@@ -19,10 +19,10 @@ use crate::limits::TITLE_MAX_CHARS;
 use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{Chat, ChatId, Store, TurnId, UserId};
 
-/// What a copy's title ends with.
+/// The suffix of a copy's title.
 const MARK: &str = " (fork)";
 
-/// What is there of a copy so far.
+/// The state of an unfinished copy.
 struct Copies {
     /// The conversation that its user will see.
     fork: ChatId,
@@ -32,12 +32,12 @@ struct Copies {
 }
 
 impl Store {
-    /// Copies a user's conversation: what was said up to and with the turn `up_to`, or all, with everything that its model is
-    /// shown in place of what was said, what is to be done, its named sub-agents, the agent's directory, the binding, the model
-    /// and the approval mode. Turns that are not over or were taken back are left out, as are commands that still run, what was
-    /// allowed for good, and what files were before: the copy changed none.
+    /// Copies a user's conversation: all of it, or up to and including the turn `up_to`, with the layers over it for its model,
+    /// the task list, its named sub-agents, the agent's directory, the binding, the model and the approval mode. Left out are
+    /// turns that have not ended or were taken back, commands that still run, permissions for good, and the earlier states of
+    /// files: the copy changed none.
     ///
-    /// Nobody sees the copy before it is whole. Others write in between.
+    /// The copy is hidden until it is complete. Other writes go on in between.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -52,7 +52,7 @@ impl Store {
             Err(error) => {
                 remove_copy(self, &fork).await?;
                 match self.chat(user, chat).await {
-                    // It was deleted meanwhile, and what was to be copied with it.
+                    // It was deleted meanwhile, with what was to be copied.
                     Err(gone @ Error::NotFound { .. }) => Err(gone),
                     Ok(_) | Err(_) => Err(error),
                 }
@@ -60,7 +60,7 @@ impl Store {
         }
     }
 
-    /// Removes copies that an earlier server did not come to finish. For a server's start.
+    /// Removes copies that an earlier server did not finish. Called when the server starts.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -153,7 +153,7 @@ impl Store {
         Ok(())
     }
 
-    /// Copies what is small and names what is large, and shows all of it.
+    /// Copies the small tables, adjusts the large ones' names, and makes the copy visible.
     async fn finish_copy(&self, plans: &[Plan], copies: &Copies) -> Result<()> {
         let mut transaction = self.database.write(Scope::Chat(&copies.fork)).await?;
         for (plan, chat) in plans.iter().zip(&copies.chats) {
@@ -199,7 +199,7 @@ impl Store {
     }
 }
 
-/// Copies one row, and notes what became of it.
+/// Copies one row, and records its new id.
 async fn copy_row(
     transaction: &mut Transaction,
     fork: &ChatId,

@@ -1,8 +1,8 @@
-//! The right of one server to work with a database of PostgreSQL.
+//! The right of one server to use a PostgreSQL database.
 //!
-//! A second server would take the first one's running commands for the leavings of a dead one. A file of SQLite is guarded by a lock
-//! of its home directory; here it is an advisory lock, held by a connection that does nothing else. PostgreSQL gives it back when
-//! that connection ends, so it is taken again where the server was away.
+//! A second server would mistake the first one's running commands for those of a dead one. A file of SQLite is guarded by a lock of
+//! its home directory; here it is an advisory lock, held by a connection that does nothing else. PostgreSQL gives it back when that
+//! connection ends, so it is taken again after an outage.
 
 use std::time::Duration;
 
@@ -17,24 +17,24 @@ use crate::location::PostgresUrl;
 
 /// The lock: `sandserv` in ASCII.
 const SERVING: i64 = i64::from_be_bytes(*b"sandserv");
-/// How long one waits before it tries again to take the lock.
+/// The pause before the next attempt to take the lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What becomes of the right to work with a database.
+/// A change in the right to use a database.
 #[derive(Debug)]
 pub enum HoldNews {
-    /// The database is away; the right is asked for again.
+    /// The database cannot be reached; the right will be requested again.
     Away(Error),
-    /// The database is back, and the right taken again.
+    /// The database is back, and the right was taken again.
     Back,
     /// Another server took the right while the database could not be reached from here: [`Error::InUse`].
     Lost(Error),
 }
 
-/// The right to work with a database, until this is dropped.
+/// The right to use a database, until this is dropped.
 #[derive(Debug)]
 pub struct Hold {
-    /// `None` while the server is away.
+    /// `None` while the database cannot be reached.
     connection: Option<PgConnection>,
     options: PgConnectOptions,
     place: String,
@@ -42,12 +42,12 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes the right; a server that was just killed still has it for a moment, so that this tries for some seconds.
+    /// Takes the right; a server that was just killed still holds it for a moment, so this retries for some seconds.
     ///
     /// # Errors
-    /// [`Error::InUse`] where another server has it, [`Error::Unreachable`], [`Error::Database`].
+    /// [`Error::InUse`] if another server holds it, [`Error::Unreachable`], [`Error::Database`].
     pub async fn take(url: &PostgresUrl) -> Result<Self> {
-        // By its name the connection is found again where its end is not known at its server.
+        // The name identifies the connection if the server does not know yet that it ended.
         let name = format!("sandbridge {:016x}", rand::random::<u64>());
         let options = postgres::options(url.expose())?.application_name(&name);
         let mut hold = Self { connection: None, options, place: url.to_string(), name };
@@ -61,7 +61,7 @@ impl Hold {
         Ok(hold)
     }
 
-    /// Keeps the right, and returns when something becomes of it. May be dropped and called again.
+    /// Keeps the right, and returns when it changes. May be dropped and called again.
     pub async fn news(&mut self) -> HoldNews {
         loop {
             sleep(HOLD_CHECK).await;
@@ -73,7 +73,7 @@ impl Hold {
                 None => match self.try_take().await {
                     Ok(true) => return HoldNews::Back,
                     Ok(false) => return HoldNews::Lost(Error::InUse { place: self.place.clone() }),
-                    // It is tried again at the next look.
+                    // It is tried again at the next check.
                     Err(_) => continue,
                 },
             };
@@ -85,7 +85,7 @@ impl Hold {
     async fn try_take(&mut self) -> Result<bool> {
         let unreachable = |source| Error::Unreachable { place: self.place.clone(), source };
         let mut connection = self.options.connect().await.map_err(unreachable)?;
-        // An own connection that broke on the way may still have the lock.
+        // A broken connection of this process may still hold the lock.
         sqlx::query("SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()")
             .bind(&self.name)
             .execute(&mut connection)

@@ -1,4 +1,4 @@
-//! Keys of programs: a Bearer token made once, its hash here, with a scope of what it may do.
+//! Keys of programs: a Bearer token made once, its hash here, with a scope.
 
 use std::str::FromStr;
 
@@ -13,10 +13,10 @@ use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::tokens::{API_KEY_PREFIX, Secret, TokenHash};
 use crate::{KeyId, Name, Store, UserId};
 
-/// What a key may do.
+/// The permissions of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyScope {
-    /// Whatever its owner may, but for making keys and changing passwords.
+    /// Everything that its owner may do, except making keys and changing passwords.
     Full,
     /// Commands, files and tasks on its owner's runners.
     Exec,
@@ -33,10 +33,10 @@ pub struct ApiKey {
     /// Its name, unique among its user's keys.
     #[sqlx(rename = "key_name")]
     pub name: String,
-    /// What it may do.
+    /// Its permissions.
     #[sqlx(try_from = "String")]
     pub scope: KeyScope,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     #[sqlx(rename = "key_created_at_ms")]
     pub created_at_ms: i64,
     /// When it was last used, in Unix milliseconds, to the minute; `None` if it never was.
@@ -63,7 +63,7 @@ macro_rules! key_columns {
 }
 
 impl KeyScope {
-    /// As it is stored, and as people and programs call it.
+    /// Its name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -163,8 +163,7 @@ impl Store {
         if removed.rows_affected() == 0 { Err(Error::not_found("key", name)) } else { Ok(()) }
     }
 
-    /// Whose key this is, and what it may do; `None` if it is unknown or has ended. Remembers, once a minute, that it is
-    /// used.
+    /// The user and scope of a key; `None` if it is unknown or has expired. Records its use, at most once a minute.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -195,7 +194,7 @@ impl Store {
         Ok(Some((user, key)))
     }
 
-    /// Forgets keys 90 days after their end.
+    /// Deletes keys 90 days after they expired.
     pub(crate) async fn purge_keys(&self) -> Result<u64> {
         let purged = query("DELETE FROM api_keys WHERE expires_at_ms <= $1")
             .bind(self.now_ms() - DEAD_TOKEN_RETENTION_MS)

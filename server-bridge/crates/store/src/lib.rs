@@ -1,50 +1,50 @@
-//! What the server remembers: users, sessions, runners and their tokens, settings, chats, messages, execs, audit.
+//! The server's database: users, sessions, runners and their tokens, settings, chats, messages, execs, audit.
 //!
-//! One [`Store`] holds it all, in one SQLite file by default, or in a PostgreSQL database; both are asked by the same
-//! statements. Several processes may have the same file open: `sandbridge user add` works while the server
-//! runs. Everything that belongs to a user is asked for with that user's [`UserId`], and what is another's is answered
-//! like what does not exist. Secrets are stored as hashes, but for providers' keys, which have to be read again. Times are Unix milliseconds, told by a [`Clock`].
+//! One [`Store`] holds it all, in one SQLite file by default, or in a PostgreSQL database; both run the same statements. Several processes may have
+//! the same file open: `sandbridge user add` works while the server runs. Everything that belongs to a user is requested with that user's [`UserId`],
+//! and another user's data is treated as missing. Secrets are stored as hashes, except for providers' keys, which have to be read again. Times are
+//! Unix milliseconds, from a [`Clock`].
 //!
 //! | module | holds |
 //! |---|---|
 //! | `users`, `passwords` | accounts; argon2id |
 //! | `sessions` | logins |
-//! | `keys` | keys of programs, and what each may do |
+//! | `keys` | keys of programs, and their scopes |
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
 //! | `server_settings` | one value per key, of the whole server |
 //! | `chats`, `messages` | conversations |
-//! | `turns` | what a model was told and said |
-//! | `streamed` | what a model says at the moment |
-//! | `context` | what it is shown in its place: summaries, masks, edits |
-//! | `offloads` | long results of its tools, and the files they are of |
-//! | `subscriptions`, `usage` | models that users bring; what models took |
+//! | `turns` | the input and output of a model |
+//! | `streamed` | the text of answers in progress |
+//! | `context` | the layers over it for the model: summaries, masks, edits |
+//! | `offloads` | long results of its tools, and the files they come from |
+//! | `subscriptions`, `usage` | users' own models; the usage of models |
 //! | `seal`, `sealing` | secrets that have to be read again, and the encryption key |
 //! | `checkpoints` | files as they were before a turn changed them |
-//! | `undo`, `fork` | turns taken back; a conversation that goes on as two |
-//! | `approvals` | what a chat's model may do without asking |
+//! | `undo`, `fork` | turns taken back; copies of conversations |
+//! | `approvals` | the approval mode and permissions of a chat |
 //! | `asks` | questions to people, answered once |
-//! | `todos` | what a chat's model wants to do |
-//! | `search`, `chat_search` | finding what was said, and the conversation |
-//! | `login_addresses` | where an account was logged in to |
-//! | `sends` | what may be said again and is said once |
-//! | `sub_agents` | conversations beneath others |
-//! | `memories` | what an agent keeps of a user |
+//! | `todos` | the task list of a chat's model |
+//! | `search`, `chat_search` | finding messages, and conversations |
+//! | `login_addresses` | addresses that logged in to an account |
+//! | `sends` | messages that a client may repeat |
+//! | `sub_agents` | conversations below others |
+//! | `memories` | an agent's memories of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
-//! | `copy` | everything of one database in another one |
-//! | `location` | where a database is, as its operator names it |
+//! | `copy` | copying a whole database to another one |
+//! | `location` | the location of a database, as its operator writes it |
 //! | `hold` | the right of one server to work with a database of PostgreSQL |
-//! | `away` | when the database was found away last |
-//! | `patience` | waiting for a database that is away |
+//! | `away` | when the database was last found unreachable |
+//! | `patience` | waiting for an unreachable database |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `clock` | the small types all of them use, beside those of crate `records` |
 //! | `database` | the file or the server, the connections, whose changes take turns, the schema's steps (`migrations/`, `migrations-postgres/`) |
 //! | `sql` | statements, their arguments and rows, for both |
 //! | [`limits`] | every limit and lifetime |
 //!
-//! A new table: a new numbered file in `migrations/` and its like in `migrations-postgres/`, a module beside these, and its `impl Store`.
+//! A new table: a new numbered file in `migrations/` and its counterpart in `migrations-postgres/`, a module beside these, and its `impl Store`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -156,30 +156,30 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database file at `path`, makes it (mode 0600) if it is missing, and brings its schema up to date. Keys of models
-    /// are neither taken nor given until it is unlocked ([`Store::unlock`]).
+    /// Opens the database file at `path`, creates it (mode 0600) if it is missing, and brings its schema up to date. Keys of
+    /// models can be neither stored nor read until it is unlocked ([`Store::unlock`]).
     ///
     /// # Errors
-    /// [`Error::Open`] if the file cannot be made or reached, [`Error::NewerSchema`] if a newer version has written
-    /// it, [`Error::Migration`] and [`Error::Database`] if it is no database or fails.
+    /// [`Error::Open`] if the file cannot be created or opened, [`Error::NewerSchema`] if a newer version has written it,
+    /// [`Error::Migration`] and [`Error::Database`] if it is not a database or fails.
     pub async fn open(path: &Path) -> Result<Self> {
         Ok(Self::with(database::Database::open(path).await?, None))
     }
 
     /// Connects to the PostgreSQL database at `url` (`postgres://user:password@host/database`) and brings its schema up to date. As
-    /// with [`Store::open`], keys of models are neither taken nor given until it is unlocked.
+    /// with [`Store::open`], keys of models can be neither stored nor read until it is unlocked.
     ///
     /// # Errors
-    /// [`Error::DatabaseUrl`] if the address is none or what is there cannot be used, [`Error::Unreachable`] if the server does not
-    /// answer, [`Error::NewerSchema`], [`Error::Migration`] and [`Error::Database`].
+    /// [`Error::DatabaseUrl`] if the address is invalid or the database there cannot be used, [`Error::Unreachable`] if the server
+    /// does not answer, [`Error::NewerSchema`], [`Error::Migration`] and [`Error::Database`].
     pub async fn connect(url: &str) -> Result<Self> {
         Ok(Self::with(database::Database::connect(url).await?, None))
     }
 
-    /// Opens the database where it is, as [`Store::open`] or [`Store::connect`].
+    /// Opens the database at its location, as [`Store::open`] or [`Store::connect`].
     ///
     /// # Errors
-    /// As theirs; [`Error::Moved`] where another database has taken its place.
+    /// As theirs; [`Error::Moved`] if another database has taken its place.
     pub async fn at(location: &Location) -> Result<Self> {
         let store = match location {
             Location::File(path) => Self::open(path).await?,
@@ -191,7 +191,7 @@ impl Store {
         }
     }
 
-    /// An empty store of its own in memory, gone with its last clone. For tests.
+    /// An empty store in memory, gone with its last clone. For tests.
     ///
     /// # Errors
     /// [`Error::Migration`] and [`Error::Database`].
@@ -211,7 +211,7 @@ impl Store {
         self.clock.now_ms()
     }
 
-    /// Waits for what is under way and closes the file. Later calls on any clone fail.
+    /// Waits for statements in progress and closes the file. Later calls on any clone fail.
     pub async fn close(&self) {
         self.database.close().await;
     }

@@ -4,37 +4,37 @@ use std::time::Duration;
 
 /// How long a statement waits for another connection's or process's write to end.
 pub const BUSY_TIMEOUT_MS: u64 = 10_000;
-/// How long an opener pauses before it tries again to switch a new file, that others are opening too, to WAL.
+/// The pause before switching a new file to WAL is tried again, if others are opening it too.
 pub const OPEN_RETRY_MS: u64 = 5;
 /// How long a caller waits for a free connection; longer than a busy wait, so that the clearer error comes first.
 pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
 /// Connections that read side by side; writes to SQLite always take turns on one.
 pub const READ_CONNECTIONS: u32 = 4;
-/// The oldest PostgreSQL that is known to serve.
+/// The oldest PostgreSQL that is known to work.
 pub const POSTGRES_OLDEST: i32 = 14;
-/// How long a caller waits for a connection to PostgreSQL, which may be away; then it is told so.
+/// How long a caller waits for a connection to PostgreSQL, which may be unreachable; then it gets an error.
 pub const POSTGRES_ACQUIRE_TIMEOUT_MS: u64 = 5_000;
-/// How long a connection to PostgreSQL may lie idle before it is looked at again when it is needed.
+/// How long a connection to PostgreSQL may be idle before it is checked at its next use.
 pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
-/// How long a server waits for another one's right to a PostgreSQL database, which may just have ended.
+/// How long a server waits for another server's right to a PostgreSQL database, which may just have ended.
 pub const HOLD_PATIENCE: Duration = Duration::from_secs(3);
-/// How often a server looks that it still has the right to its PostgreSQL database.
+/// How often a server checks that it still has the right to its PostgreSQL database.
 pub const HOLD_CHECK: Duration = Duration::from_secs(2);
-/// How long after PostgreSQL was found away older connections are looked at each time they are needed.
+/// How long after an outage of PostgreSQL older connections are checked at each use.
 pub const POSTGRES_SUSPECT: Duration = Duration::from_secs(60);
-/// Connections to PostgreSQL that change something, each in a scope of its own.
+/// The connections to PostgreSQL for changes, each in its own scope.
 pub const WRITE_CONNECTIONS: u32 = 4;
-/// Connections that search for words, so that no search keeps anything else from being read.
+/// The connections for searches, so that no search blocks other reads.
 pub const SEARCH_CONNECTIONS: u32 = 2;
 
 /// The shortest password accepted, in characters.
 pub const PASSWORD_MIN_CHARS: usize = 8;
-/// The longest password accepted, in bytes: it is hashed whole, so its length is work.
+/// The longest password accepted, in bytes: all of it is hashed, so its length costs time.
 pub const PASSWORD_MAX_BYTES: usize = 1024;
 /// Passwords hashed at once; each takes 19 MiB, and a flood of logins must not take more than this many.
 pub const PASSWORD_HASHES_AT_ONCE: usize = 2;
-/// The least that is asked of the allocator for looking at a password, in bytes. glibc keeps freed blocks of up to 32 MiB for
-/// later (`DEFAULT_MMAP_THRESHOLD_MAX` in mallopt(3)), for each thread; larger ones go back to the system.
+/// The smallest allocation for checking a password, in bytes. glibc keeps freed blocks of up to 32 MiB for later
+/// (`DEFAULT_MMAP_THRESHOLD_MAX` in mallopt(3)), for each thread; larger ones go back to the system.
 pub const PASSWORD_MEMORY_MIN_BYTES: usize = 33 * 1024 * 1024;
 
 /// The longest name of a user or a runner, in characters.
@@ -44,9 +44,9 @@ pub const TOKEN_BYTES: usize = 32;
 
 /// How long a session lives: 30 days.
 pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
-/// How long an address is remembered from which an account was logged in to: 90 days.
+/// How long an address that logged in to an account is remembered: 90 days.
 pub const LOGIN_ADDRESS_LIFETIME_MS: i64 = 90 * DAY_MS;
-/// How many such addresses are remembered of an account.
+/// The most such addresses that are remembered for an account.
 pub const LOGIN_ADDRESSES_PER_USER: i64 = 16;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
@@ -56,10 +56,10 @@ pub const ENROLMENT_TTL_MS: i64 = 60 * MINUTE_MS;
 pub const ENROLMENT_TTL_MIN_MS: i64 = MINUTE_MS;
 /// The longest time a one-use token may work: 7 days.
 pub const ENROLMENT_TTL_MAX_MS: i64 = 7 * DAY_MS;
-/// How long expired tokens and revoked runners are remembered, so that their owner is told which it was: 90 days.
+/// How long expired tokens and revoked runners are remembered, so that their owner learns which it was: 90 days.
 pub const DEAD_TOKEN_RETENTION_MS: i64 = 90 * DAY_MS;
 
-/// Keys that one user's programs may have.
+/// The most keys of one user.
 pub const API_KEYS_PER_USER: i64 = 100;
 /// The shortest time a key may work: 1 minute.
 pub const API_KEY_TTL_MIN_MS: i64 = MINUTE_MS;
@@ -80,9 +80,9 @@ pub const AUTO_TITLE_MAX_CHARS: usize = 60;
 pub const TITLE_MAX_CHARS: usize = 200;
 /// The largest text of one message, in bytes.
 pub const MESSAGE_TEXT_MAX_BYTES: usize = 1024 * 1024;
-/// The longest id that a client gives to what it says, in bytes.
+/// The longest client-chosen id of a message, in bytes.
 pub const SEND_ID_MAX_BYTES: usize = 64;
-/// The largest note of what came of it, in bytes.
+/// The largest stored result of such a message, in bytes.
 pub const SEND_ANSWER_MAX_BYTES: usize = 16 * 1024;
 /// The largest document of one message, in bytes.
 pub const MESSAGE_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
@@ -92,72 +92,71 @@ pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
 /// The largest item of a turn, in bytes: a tool call with a whole file in it.
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
-/// The largest result of a tool that is kept, in bytes.
+/// The largest tool result that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The longest name of a memory, in bytes.
 pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 /// The longest memory, in bytes.
 pub const MEMORY_TEXT_MAX_BYTES: usize = 2 * 1024;
-/// How many memories are kept of one user.
+/// The most memories of one user.
 pub const MEMORIES_PER_USER: i64 = 100;
-/// Subscriptions that one user may have.
+/// The most subscriptions of one user.
 pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
 /// The longest key of a provider, in bytes.
 pub const PROVIDER_KEY_MAX_BYTES: usize = 4096;
-/// What makes each sealed secret another one, in bytes.
+/// The length of the nonce, which makes each sealed secret unique, in bytes.
 pub const NONCE_BYTES: usize = 12;
-/// Random bytes of an encryption key, and of what one is derived to: 256 bits.
+/// The length of an encryption key and of a derived key, in bytes: 256 random bits.
 pub const ENCRYPTION_KEY_BYTES: usize = 32;
-/// What makes each database's encryption key another one, in bytes.
+/// The length of the salt, which makes each database's encryption key unique, in bytes.
 pub const SALT_BYTES: usize = 16;
-/// What deriving a key from a passphrase takes, in KiB of memory: 64 MiB.
+/// The memory for deriving a key from a passphrase, in KiB: 64 MiB.
 pub const PASSPHRASE_MEMORY_KIB: u32 = 64 * 1024;
-/// How often it goes over them.
+/// The number of passes over it.
 pub const PASSPHRASE_PASSES: u32 = 3;
-/// On how many threads.
+/// The number of threads for it.
 pub const PASSPHRASE_THREADS: u32 = 1;
-/// Rows of one account of usage: days times models.
+/// The most rows of one usage report: days times models.
 pub const USAGE_ROWS: i64 = 10_000;
-/// Things to do that one chat's model may note.
+/// The most items of one chat's task list.
 pub const TODOS_PER_CHAT: usize = 100;
 /// The longest of them, in characters.
 pub const TODO_MAX_CHARS: usize = 500;
-/// Words that messages are searched for at once.
+/// The most words of one search for messages.
 pub const SEARCH_WORDS: usize = 8;
 /// The longest of them, in characters.
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
 /// The longest word that conversations are searched for, in characters.
 pub const CHAT_SEARCH_WORD_MAX_CHARS: usize = 64;
-/// How much of each message is looked at for it, in characters.
+/// How much of each message is searched, in characters.
 pub const CHAT_SEARCH_TEXT_CHARS: i32 = 16 * 1024;
-/// How many of a user's messages are looked at for it; the newest ones.
+/// How many of a user's messages are searched; the newest ones.
 pub const CHAT_SEARCH_MESSAGES: i64 = 20_000;
 /// How long one search for words may take.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often a search looks at the time, in steps of SQLite's machine.
+/// How often a search checks the time, in steps of SQLite's virtual machine.
 pub const SEARCH_CHECK_STEPS: i32 = 100;
-/// How much of what files were before turns changed them is kept for one conversation, in bytes; beyond it the oldest are
-/// dropped.
+/// The most earlier file states that are kept for one conversation, in bytes; beyond that the oldest are dropped.
 pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;
-/// How long it is kept: 30 days.
+/// How long they are kept: 30 days.
 pub const CHECKPOINT_LIFETIME_MS: i64 = 30 * DAY_MS;
-/// The largest file that is kept so, in bytes.
+/// The largest file that is kept this way, in bytes.
 pub const CHECKPOINT_FILE_MAX_BYTES: usize = 16 * 1024 * 1024;
-/// Masked results of one conversation that are given back; of more, the oldest are not.
+/// The masked results of one conversation that can be recalled; older ones cannot.
 pub const MASKS_KEPT: usize = 200;
-/// How long those may be together, in characters.
+/// Their total length, in characters.
 pub const MASKS_KEPT_CHARS: i64 = 2_000_000;
-/// Files of one conversation that are looked at again to see whether they changed; the ones that were read last.
+/// The files of one conversation that are checked for changes; those that were read last.
 pub const READS_TRACKED: u32 = 32;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
-/// Rows that a fork copies before others may write.
+/// The rows that a fork copies before other writers get a turn.
 pub const FORK_BATCH_ROWS: usize = 200;
-/// How much of them it copies before that, in bytes; one row may be longer: 4 MiB.
+/// The bytes that it copies before that; one row may be longer: 4 MiB.
 pub const FORK_BATCH_BYTES: i64 = 4 * 1024 * 1024;
-/// Values that one statement of a copy adds at most: PostgreSQL takes 65,535, SQLite 32,766.
+/// The most values that one statement of a copy adds: PostgreSQL accepts 65,535, SQLite 32,766.
 pub const COPY_BATCH_VALUES: usize = 10_000;
-/// How much of them it adds, in bytes; one row may be longer: 4 MiB.
+/// The most bytes that it adds; one row may be longer: 4 MiB.
 pub const COPY_BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The most rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
@@ -171,7 +170,7 @@ pub(crate) fn beginning(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
 
-/// A listing's limit as SQL takes it, at most [`PAGE_MAX_ROWS`].
+/// A listing's limit as a SQL value, at most [`PAGE_MAX_ROWS`].
 pub(crate) fn rows(limit: u32) -> i64 {
     i64::from(limit.min(PAGE_MAX_ROWS))
 }

@@ -1,4 +1,4 @@
-//! Where a database is, as its operator names it.
+//! The location of a database, as its operator writes it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::database::postgres;
 use crate::error::Result;
 
-/// Where a database is: in a file of SQLite, or on a PostgreSQL server.
+/// The location of a database: a file of SQLite, or a PostgreSQL server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// This file.
@@ -15,7 +15,7 @@ pub enum Location {
     Postgres(PostgresUrl),
 }
 
-/// The address of a PostgreSQL database, with the password in it. Shown without.
+/// The address of a PostgreSQL database, including the password. `Display` leaves that out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl {
     url: String,
@@ -23,7 +23,7 @@ pub struct PostgresUrl {
 }
 
 impl Location {
-    /// An address of PostgreSQL, or else the name of a file.
+    /// Parses an address of PostgreSQL, or else the name of a file.
     ///
     /// # Errors
     /// [`crate::Error::DatabaseUrl`] for an address that cannot be used.
@@ -36,7 +36,7 @@ impl Location {
 }
 
 impl PostgresUrl {
-    /// Checks an address, `postgres://user:password@host:5432/database`. Nothing is connected to.
+    /// Checks an address, `postgres://user:password@host:5432/database`. This does not connect.
     ///
     /// # Errors
     /// [`crate::Error::DatabaseUrl`]; its text shows no part of the address.

@@ -1,4 +1,4 @@
-//! Where an account was logged in to: others' wrong guesses do not keep its owner out there.
+//! Addresses that logged in to an account: other people's wrong guesses do not lock its owner out there.
 
 use std::net::IpAddr;
 
@@ -25,7 +25,7 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// Remembers that the account was logged in to from this address; the 16 used last are kept.
+    /// Records that the account was logged in to from this address; the 16 used last are kept.
     ///
     /// # Errors
     /// [`crate::Error::Database`], also if the user was removed meanwhile.

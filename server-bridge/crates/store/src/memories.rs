@@ -1,4 +1,4 @@
-//! What an agent keeps of a user, for all of their conversations, and for no other user's.
+//! An agent's memories of a user, for all of their conversations, and for no other user's.
 
 use sqlx::FromRow;
 
@@ -10,16 +10,16 @@ use crate::{ChatId, Store, UserId, is_unseen};
 /// Something kept.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Memory {
-    /// What it is called; one user's names differ.
+    /// Its name, unique among its user's memories.
     pub name: String,
-    /// What is kept.
+    /// The text of the memory.
     pub text: String,
     /// When it was written, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
 impl Store {
-    /// All that is kept of a user, by name.
+    /// All memories of a user, by name.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -30,10 +30,10 @@ impl Store {
             .await?)
     }
 
-    /// Keeps something under a name, in place of what was kept there.
+    /// Stores a memory under a name, replacing an earlier one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an empty name or one beyond 64 bytes, a text beyond 2 KiB, and where 100 are kept already.
+    /// [`Error::Invalid`] for an empty name or one beyond 64 bytes, a text beyond 2 KiB, and if there are 100 already.
     pub async fn remember(&self, user: UserId, name: &str, text: &str) -> Result<()> {
         let invalid = |rule: String| Error::Invalid { what: "memory", rule };
         if name.trim().is_empty() {
@@ -41,7 +41,7 @@ impl Store {
         }
         check_length("memory's name", name, MEMORY_NAME_MAX_BYTES)?;
         check_length("memory", text, MEMORY_TEXT_MAX_BYTES)?;
-        // What nobody sees is read by models all the same, in each later conversation.
+        // Invisible text is read by models all the same, in each later conversation.
         let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
         if let Some(found) = name.chars().chain(text.chars()).find(unseen) {
             let code = u32::from(found);
@@ -67,7 +67,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets what is kept under a name; whether there was something.
+    /// Deletes the memory of this name; returns true if there was one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -80,7 +80,7 @@ impl Store {
         Ok(forgotten.rows_affected() == 1)
     }
 
-    /// What a user's conversation is told of memory: what it was told first, which is `now` where it was told nothing yet.
+    /// The memory text in the prompt of a user's conversation: the one it began with, which is `now` if there is none yet.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -94,7 +94,7 @@ impl Store {
         if let Some(told) = told.ok_or_else(|| Error::not_found("chat", chat))? {
             return Ok(told);
         }
-        // Of two that begin it at once, both are told the same.
+        // Two callers that begin it at once get the same text.
         let told: Option<String> = query_scalar(
             "UPDATE chats SET memory = COALESCE(memory, $1) WHERE id = $2 AND user_id = $3 RETURNING memory",
         )

@@ -1,4 +1,4 @@
-//! What was said in a conversation, by whom, and what came of it.
+//! The messages of a conversation, with their authors and results.
 
 use sqlx::FromRow;
 
@@ -22,7 +22,7 @@ pub enum MessageRole {
 }
 
 impl MessageRole {
-    /// The word that stands for it in the database and on the wire.
+    /// Its name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -38,21 +38,21 @@ crate::sql::bind_as_word!(MessageRole);
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Message {
-    /// The row; later messages have larger ones.
+    /// The row's id; later messages have larger ones.
     pub id: MessageId,
     /// The conversation.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
     /// Who speaks.
     pub role: MessageRole,
-    /// The person who wrote it, or who ran the command; `None` for what an agent or the server says, and where their account
+    /// The person who wrote it, or who ran the command; `None` for messages of an agent or the server, and if their account
     /// is gone. It is information, never permission.
     #[sqlx(rename = "author_id")]
     pub author: Option<UserId>,
     /// The text.
     pub text: String,
-    /// For [`MessageRole::Exec`] what ran and how it ended, for [`MessageRole::Assistant`] an answer or a tool call; as the
-    /// JSON text its writer gave.
+    /// For [`MessageRole::Exec`] the command and how it ended, for [`MessageRole::Assistant`] an answer or a tool call; as
+    /// its writer's JSON text.
     pub document_json: Option<String>,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -78,7 +78,7 @@ impl Store {
         self.append(NewMessage { user, chat, turn: None, role, text, document_json }).await
     }
 
-    /// The same for a message that comes of a turn, and is taken back with it.
+    /// The same for a message that belongs to a turn, and is taken back with it.
     ///
     /// # Errors
     /// As for [`Store::append_message`].
@@ -135,7 +135,7 @@ impl Store {
     }
 
     /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of
-    /// all; the oldest first. The second value says whether there are older ones still.
+    /// all; the oldest first. The second value is true if there are older ones.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -165,7 +165,7 @@ impl Store {
     }
 
     /// The first `limit` (at most 1,000) messages of a user's conversation after the message `after`, the oldest first. The
-    /// second value says whether there are newer ones still.
+    /// second value is true if there are newer ones.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -197,10 +197,10 @@ impl Store {
 /// A message to add.
 #[derive(Clone, Copy)]
 pub(crate) struct NewMessage<'a> {
-    /// The owner of the conversation, who is the author of what a person says or runs.
+    /// The owner of the conversation, who is the author of a person's messages and commands.
     pub user: UserId,
     pub chat: &'a ChatId,
-    /// The turn that it comes of, and is taken back with.
+    /// The turn that it belongs to, and is taken back with.
     pub turn: Option<TurnId>,
     pub role: MessageRole,
     pub text: &'a str,
@@ -252,8 +252,7 @@ pub(crate) async fn append_to(
     Ok(message)
 }
 
-/// Replaces a message's text and document, by itself or as a part of a transaction; `None` where it is gone or another
-/// user's.
+/// Replaces a message's text and document, alone or as a part of a transaction; `None` if it is gone or another user's.
 pub(crate) async fn update_in(
     executor: impl On<'_>,
     user: UserId,

@@ -5,9 +5,9 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::limits::NAME_MAX_CHARS;
 
-/// What `active_runner` says in place of a runner's name; no runner may be called so.
+/// The values of `active_runner` in place of a runner's name; no runner may have such a name.
 ///
-/// `__docker__` needs no place here: a name cannot begin with an underscore.
+/// `__docker__` need not be listed: a name cannot begin with an underscore.
 const RESERVED_FOR_RUNNERS: [&str; 2] = ["none", "auto"];
 
 /// A user's name: `^[a-z0-9][a-z0-9_.-]{0,62}$`.
@@ -19,7 +19,7 @@ pub struct Name(String);
 pub struct RunnerName(Name);
 
 impl Name {
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
     /// [`Error::InvalidName`], whose text states the rule.
@@ -43,7 +43,7 @@ impl Name {
 }
 
 impl RunnerName {
-    /// Reads a runner's name.
+    /// Parses a runner's name.
     ///
     /// # Errors
     /// [`Error::InvalidName`] or [`Error::ReservedName`].

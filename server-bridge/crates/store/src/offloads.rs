@@ -1,4 +1,4 @@
-//! Long results of tools, put aside, and whether the files they are of are still the same.
+//! Long results of tools, put aside, and the changes of the files they came from.
 
 use sqlx::FromRow;
 
@@ -10,35 +10,35 @@ use crate::{ChatId, Store, UserId};
 /// A long result.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Offload {
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// True if it is of a file that has changed since.
+    /// True if it comes from a file that has changed since.
     pub is_stale: bool,
 }
 
 /// A file whose content was put aside.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OffloadedRead {
-    /// What was put aside.
+    /// The id of the result.
     pub offload_id: String,
-    /// The conversation whose model read it: that one is told when it changes. A sub-agent's, or the one that keeps it.
+    /// The conversation whose model read it, which is informed when it changes: a sub-agent's, or the one that keeps it.
     #[sqlx(rename = "reader_id")]
     pub reader: ChatId,
     /// The machine it is on.
     pub place: String,
-    /// Where it is, from that one's workspace.
+    /// Its path, relative to that one's workspace.
     pub path: String,
-    /// Of its content: SHA-256, in hex.
+    /// The SHA-256 of its content, in hex.
     pub hash: String,
     /// Its size when it was read.
     pub size_bytes: i64,
-    /// When it had been changed last, in Unix milliseconds by its machine's clock.
+    /// Its modification time when it was read, in Unix milliseconds by its machine's clock.
     pub modified_ms: i64,
 }
 
 impl Store {
-    /// Keeps a long result of a tool for a user's conversation, and what file it is of where it is of one. A path beyond 4 KiB
-    /// is not kept in mind.
+    /// Keeps a long result of a tool for a user's conversation, and the file it came from, if any. A path beyond 4 KiB is not
+    /// recorded.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's;
@@ -80,7 +80,7 @@ impl Store {
         Ok(())
     }
 
-    /// A long result of a tool; `None` where there is none of that name.
+    /// A long result of a tool; `None` if there is none of that name.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) as above.
@@ -97,8 +97,8 @@ impl Store {
         .await?)
     }
 
-    /// The files on one machine whose content the model of `reader` read and `chat` keeps, and that are, as far as is known, what
-    /// they still hold: the last 32.
+    /// The files on one machine that the model of `reader` read, whose content `chat` keeps and, as far as is known, is still
+    /// current: the last 32.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -111,7 +111,7 @@ impl Store {
         self.reads(chat, reader, Some(place), "fresh").await
     }
 
-    /// Those that have changed since, and were not read again by that model: the last 32.
+    /// Those that have changed since, and that this model has not read again: the last 32.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -127,7 +127,7 @@ impl Store {
         state: &str,
     ) -> Result<Vec<OffloadedRead>> {
         Ok(query_as(
-            // An earlier version did not note whose model it was.
+            // An earlier version did not record the model that read it.
             "SELECT offload_id, COALESCE(reader_id, chat_id) AS reader_id, place, path, hash, size_bytes, modified_ms
              FROM offloaded_reads WHERE chat_id = $1 AND COALESCE(reader_id, chat_id) = $2
                 AND place = COALESCE($3, place) AND state = $4 ORDER BY number DESC LIMIT $5",
@@ -141,7 +141,7 @@ impl Store {
         .await?)
     }
 
-    /// Says of a file whose content was put aside that it has changed since.
+    /// Marks a put-aside file as changed.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -154,7 +154,7 @@ impl Store {
         Ok(())
     }
 
-    /// Says of a file whose content was put aside that it was written since, and yet holds the same.
+    /// Records that a put-aside file was written again with the same content.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -168,7 +168,7 @@ impl Store {
         Ok(())
     }
 
-    /// Says that the model of `reader` read a file again: it knows what changed in it before then.
+    /// Records that the model of `reader` read a file again: it has seen all changes before that.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

@@ -13,10 +13,10 @@ use crate::limits::{
     PASSWORD_HASHES_AT_ONCE, PASSWORD_MAX_BYTES, PASSWORD_MEMORY_MIN_BYTES, PASSWORD_MIN_CHARS,
 };
 
-/// The salt of the work that is done where there is no account.
+/// The salt for the hash that is computed when there is no account.
 const NOBODYS_SALT: &[u8] = b"nobody's account";
 
-/// Hashes and verifies; bounds how many do so at once. Cheap to clone.
+/// Hashes and verifies; limits how many do so at once. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Passwords {
     permits: Arc<Semaphore>,
@@ -35,8 +35,8 @@ impl Passwords {
             .await
     }
 
-    /// True if `password` is the one behind `stored`. Without a stored hash the same work is done for nothing, so an
-    /// unknown user takes as long as a wrong password.
+    /// True if `password` matches the hash `stored`. Without a stored hash the same work is done for nothing, so an unknown
+    /// user takes as long as a wrong password.
     pub(crate) async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool> {
         if password.len() > PASSWORD_MAX_BYTES {
             return Ok(false);
@@ -86,7 +86,7 @@ fn matches(password: &[u8], stored: Option<&PasswordHash>) -> Result<bool, HashE
     Ok(derive(password, salt, algorithm, version, params, expected.as_bytes().len())? == *expected)
 }
 
-/// Hashes in memory that goes back to the system at once: a flood of logins leaves nothing behind.
+/// Hashes in memory that is returned to the system at once: a flood of logins leaves none allocated.
 fn derive(
     password: &[u8],
     salt: &[u8],
@@ -96,7 +96,7 @@ fn derive(
     length: usize,
 ) -> Result<Output, HashError> {
     let blocks = params.block_count();
-    // Only what is used takes memory; the rest is address space.
+    // Only used pages take memory; the rest is address space.
     let mut memory = Vec::with_capacity(blocks.max(PASSWORD_MEMORY_MIN_BYTES / Block::SIZE));
     memory.resize(blocks, Block::default());
     let mut out = vec![0; length];

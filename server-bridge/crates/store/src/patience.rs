@@ -1,30 +1,30 @@
-//! Waiting for a database that is away.
+//! Waiting for an unreachable database.
 //!
-//! A request of a person fails at once where PostgreSQL is away, and they are told so. Work that goes on by itself, and must not
-//! be lost half done, waits instead: it begins its statements and changes when the server is there again.
+//! A person's request fails at once with an error if PostgreSQL cannot be reached. Background work that must not be lost half
+//! done waits instead: it begins its statements and changes when the server is back.
 
 use std::time::Duration;
 
 use crate::error::{Result, is_away};
 
-/// How long work that waits for the database pauses before it looks again.
+/// How long work that waits for the database pauses before it tries again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
     static PATIENT: ();
 }
 
-/// Does work whose statements and changes begin when the database is there, however long that takes. A change that was under way
-/// when the database went away still fails. The closing of the store ends the wait.
+/// Runs work whose statements and changes begin when the database can be reached, however long that takes. A change that was in
+/// progress when the database became unreachable still fails. Closing the store ends the wait.
 pub async fn patiently<T>(work: impl Future<Output = T>) -> T {
     PATIENT.scope((), work).await
 }
 
-/// Does the same until it succeeds or fails for another reason than that the database is away. Only for what may be done twice:
-/// of a change that was under way when the database went away, nobody knows if it happened.
+/// The same, repeated until it succeeds or fails for another reason. Only for work that may be done twice: if the database
+/// becomes unreachable during a change, nobody knows if it happened.
 ///
 /// # Errors
-/// Those of the work, but for a database that is away.
+/// Those of the work, except for an unreachable database.
 pub async fn until_done<T, F: Future<Output = Result<T>>>(mut work: impl FnMut() -> F) -> Result<T> {
     PATIENT
         .scope((), async move {
@@ -38,13 +38,13 @@ pub async fn until_done<T, F: Future<Output = Result<T>>>(mut work: impl FnMut()
         .await
 }
 
-/// Whether this task waits for a database that is away.
+/// True if this task waits for the database while that cannot be reached.
 pub(crate) fn is_patient() -> bool {
     PATIENT.try_with(|()| ()).is_ok()
 }
 
-/// True if an attempt to reach the database is the last one. In a task that waits for it, one that found it away is not; then this
-/// returns when the next one is due.
+/// True if an attempt to reach the database is the last one. In a patient task, an attempt that found it unreachable is not; then
+/// this returns when the next one is due.
 pub(crate) async fn is_over(failed: Option<&sqlx::Error>) -> bool {
     let is_tried_again = is_patient() && failed.is_some_and(is_away);
     if is_tried_again {

@@ -1,9 +1,9 @@
-//! Registered machines and the tokens that open the door to them.
+//! Registered machines and their tokens.
 //!
 //! ```text
 //!   add, to enrol ─► one-use token ──shown once──► token A      (see `enrolment`)
 //!   add ─► token A ──rotate──► token A (24 h more) + token B ──► token B
-//!                     revoke, at any time ──► the runner is gone; its tokens are answered with `Revoked`
+//!                     revoke, at any time ──► the runner is gone; its tokens get the answer `Revoked`
 //! ```
 
 use sqlx::FromRow;
@@ -21,7 +21,7 @@ pub struct Runner {
     /// The row.
     #[sqlx(rename = "runner_id")]
     pub id: RunnerId,
-    /// Whose it is.
+    /// The user it belongs to.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// Its name, unique among its user's runners.
@@ -32,7 +32,7 @@ pub struct Runner {
     pub created_at_ms: i64,
     /// When it was last connected, in Unix milliseconds; `None` if it never was.
     pub last_seen_ms: Option<i64>,
-    /// What it said of itself at its last registration, as the JSON text given to [`Store::record_registration`].
+    /// Its facts at its last registration, as the JSON text given to [`Store::record_registration`].
     pub facts_json: Option<String>,
     /// When its newest token expires, in Unix milliseconds; `None` if it does not.
     pub token_expires_at_ms: Option<i64>,
@@ -41,7 +41,7 @@ pub struct Runner {
 /// A token just issued: the only time it can be seen.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// The runner it opens the door to.
+    /// The runner it is for.
     pub runner: RunnerId,
     /// That runner's name.
     pub name: String,
@@ -53,10 +53,10 @@ pub struct NewToken {
     pub old_token_expires_at_ms: Option<i64>,
 }
 
-/// What a presented runner token is good for.
+/// The result of checking a runner's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunnerAuth {
-    /// It opens the door to this user's runner.
+    /// It is valid for this user's runner.
     Accepted {
         /// The runner's owner.
         user: User,
@@ -104,7 +104,7 @@ macro_rules! runner_columns {
 }
 
 impl Store {
-    /// Adds a runner to a user's and issues its token, which does not expire by itself.
+    /// Adds a runner for a user and issues its token, which does not expire on its own.
     ///
     /// # Errors
     /// [`Error::Taken`] if the user has a runner of this name.
@@ -123,7 +123,7 @@ impl Store {
         user: UserId,
         name: &RunnerName,
     ) -> Result<RunnerId> {
-        // A revoked runner's successor of the same name goes on counting where it stopped: no epoch is issued twice.
+        // A successor of a revoked runner of the same name continues its count: no epoch is issued twice.
         query_scalar(
             "INSERT INTO runners (user_id, name, created_at_ms, epoch)
              VALUES ($1, $2, $3, (SELECT COALESCE(MAX(o.epoch), 0) FROM runners o WHERE o.user_id = $1 AND o.name = $2))
@@ -137,7 +137,7 @@ impl Store {
         .map_err(|error| Error::or_taken(error, "runner", name))
     }
 
-    /// A user's runners, by name; revoked ones are not among them.
+    /// A user's runners, by name; without revoked ones.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -169,7 +169,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("runner", name))
     }
 
-    /// Issues another token for a runner; those before it work for 24 hours more, unless they expire sooner.
+    /// Issues another token for a runner; the earlier ones work for 24 hours more, unless they expire sooner.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -197,8 +197,8 @@ impl Store {
         Ok(NewToken { runner, name: name.to_owned(), token, expires_at_ms: None, old_token_expires_at_ms })
     }
 
-    /// Takes a runner from its user: its name is free again and its tokens open nothing. Returns which runner it was,
-    /// so that a live connection of it can be closed.
+    /// Removes a runner from its user: its name is free again and its tokens are no longer valid. Returns the removed
+    /// runner, so that its connection can be closed.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -215,7 +215,7 @@ impl Store {
         runner.ok_or_else(|| Error::not_found("runner", name))
     }
 
-    /// What a token presented by a stranger is good for.
+    /// Checks a token presented by a stranger.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -242,7 +242,7 @@ impl Store {
             return Ok(RunnerAuth::Revoked);
         }
         if row.kind == "enrolment" {
-            // Whether it is too late, `enrol` decides: who claimed it in time may come again.
+            // True if it came too late. `enrol` decides that: a machine that claimed the token in time may come again.
             return Ok(RunnerAuth::Enrolling { user: row.user, runner: row.runner });
         }
         if row.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms) {
@@ -254,8 +254,8 @@ impl Store {
         Ok(RunnerAuth::Accepted { user: row.user, runner: row.runner })
     }
 
-    /// Notes a registration and what the runner said of itself (JSON text), and issues its epoch: the first is 1, and
-    /// each is larger than any before it of this user's runners of this name.
+    /// Records a registration and the runner's facts (JSON text), and issues its epoch: the first is 1, and each is larger
+    /// than any before it for this user's runners of this name.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the runner was revoked meanwhile; [`Error::Invalid`] for facts beyond 64 KiB.
@@ -274,7 +274,7 @@ impl Store {
         Ok(u64::try_from(epoch).expect("an epoch starts at 0 and only grows"))
     }
 
-    /// Notes that a runner is connected now. `false` means that it was revoked or its user removed, perhaps by another
+    /// Records that a runner is connected now. `false` means that it was revoked or its user removed, perhaps by another
     /// process: close its connection.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl Store {
         Ok(touched.rows_affected() > 0)
     }
 
-    /// Notes that a runner's connection ended and it is not known to come back.
+    /// Records that a runner's connection ended and it is not expected back.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -302,8 +302,8 @@ impl Store {
         Ok(())
     }
 
-    /// The runners that were connected when the server's last life ended, or were about to be back; none of them counts as
-    /// connected any more. For a server's start.
+    /// The runners that were connected when the server's last run ended, or were about to be back; marks all of them as
+    /// disconnected. Called when the server starts.
     ///
     /// # Errors
     /// [`Error::Database`].

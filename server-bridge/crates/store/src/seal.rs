@@ -1,7 +1,8 @@
-//! Secrets that have to be read again, as they lie in the database: sealed with AES-256-GCM.
+//! Secrets that have to be read again, as stored in the database: sealed with AES-256-GCM.
 //!
-//! Each stands behind a prefix that says how it was sealed. What earlier versions wrote, `plain:` and `aes-256-gcm:` (whose key
-//! was one SHA-256 of a text), is read here and written no more; `sealing` seals it again when the server starts.
+//! Each has a prefix that names how it was sealed. The prefixes of earlier versions, `plain:` and `aes-256-gcm:` (whose key was
+//! one SHA-256 of a text), are still read, but not written any more; `sealing` seals those secrets again when the server
+//! starts.
 
 use std::fmt;
 
@@ -22,15 +23,15 @@ const PLAIN: &str = "plain:";
 const SEALED_BY_TEXT: &str = "aes-256-gcm:";
 const SEALED: &str = "aes-256-gcm-2:";
 
-/// What the key is for, for HKDF: another use of the same file gets another key.
+/// The purpose of the key, for HKDF: another use of the same file gets another key.
 const PURPOSE: &[u8] = b"sandbridge: secrets in the database";
 
-/// What the server was given to seal secrets with. `Debug` shows nothing of it.
+/// The server's key for sealing secrets. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum EncryptionKey {
     /// A text that a person chose.
     Passphrase(String),
-    /// Random bytes out of a file of the server's own.
+    /// Random bytes from the server's own key file.
     File([u8; ENCRYPTION_KEY_BYTES]),
 }
 
@@ -44,7 +45,7 @@ impl fmt::Debug for EncryptionKey {
 }
 
 impl EncryptionKey {
-    /// What the database calls this kind of key.
+    /// The database's name for this kind of key.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Passphrase(_) => "passphrase",
@@ -52,7 +53,7 @@ impl EncryptionKey {
         }
     }
 
-    /// The cipher of this key with that salt: by argon2id for a passphrase, which takes a moment and memory, by HKDF-SHA256 for
+    /// The cipher of this key with this salt: by argon2id for a passphrase, which takes a moment and memory, by HKDF-SHA256 for
     /// random bytes.
     pub(crate) fn cipher(&self, salt: &[u8]) -> Result<Sealer> {
         let mut derived = [0; ENCRYPTION_KEY_BYTES];
@@ -85,7 +86,7 @@ impl EncryptionKey {
     }
 }
 
-/// What seals and opens. `Debug` shows nothing of it.
+/// Seals and opens secrets. `Debug` does not show its key.
 #[derive(Clone)]
 pub(crate) struct Sealer(Aes256Gcm);
 
@@ -96,12 +97,12 @@ impl fmt::Debug for Sealer {
 }
 
 impl Sealer {
-    /// One whose key nobody keeps, for a store that ends with its process.
+    /// A sealer with a random key, for a store that ends with its process.
     pub(crate) fn random() -> Self {
         Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(rand::random::<[u8; 32]>())))
     }
 
-    /// A secret as it is stored. `place` says whose it is and what for: what was moved elsewhere does not open.
+    /// A secret in its stored form. `place` names its owner and purpose: a secret that was moved elsewhere does not open.
     pub(crate) fn seal(&self, place: &str, secret: &str) -> Result<String> {
         let nonce: [u8; NONCE_BYTES] = rand::random();
         let payload = Payload { msg: secret.as_bytes(), aad: place.as_bytes() };
@@ -109,7 +110,7 @@ impl Sealer {
         Ok(format!("{SEALED}{}", STANDARD.encode([&nonce[..], &sealed].concat())))
     }
 
-    /// The secret itself.
+    /// The plain secret.
     pub(crate) fn open(&self, place: &str, stored: &str) -> Result<String> {
         stored.strip_prefix(SEALED).and_then(|sealed| self.decrypt(place, sealed)).ok_or(Error::Sealed)
     }
@@ -122,14 +123,14 @@ impl Sealer {
     }
 }
 
-/// How a secret lies in the database.
+/// The stored form of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
-    /// As it is, by an earlier version.
+    /// Plain text, by an earlier version.
     Plain(&'a str),
     /// Sealed by an earlier version, with the SHA-256 of a text.
     SealedByText(&'a str),
-    /// As it is sealed now; or nothing that was ever written.
+    /// Sealed in the current form; or not a form that was ever written.
     Sealed,
 }
 
@@ -142,7 +143,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// What an earlier version sealed with a text, if it is this one.
+/// A secret that an earlier version sealed with a text, if it is this one.
 pub(crate) fn open_by_text(key: &EncryptionKey, place: &str, sealed: &str) -> Option<String> {
     key.cipher_of_text()?.decrypt(place, sealed)
 }

@@ -1,8 +1,9 @@
-//! The encryption key of a database, as the server starts: is it the right one, and is everything sealed with it?
+//! The encryption key of a database, checked when the server starts: it must be the right one, and everything must be sealed
+//! with it.
 //!
 //! ```text
 //!  no key known ──────────► salt, check value ─┐
-//!  the check value opens ──────────────────────┼─► what lies plain, or sealed the old way, is sealed ─► its traces are scrubbed
+//!  the check value opens ──────────────────────┼─► plain and old-style secrets are sealed ─► their traces are scrubbed
 //!  the former key opens it ► another salt ─────┘
 //!  no key opens it: refused where a key would be lost, unless that is wanted
 //! ```
@@ -20,10 +21,10 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::subscriptions::place;
 use crate::{Store, UserId};
 
-/// Where the check value stands, and what it says.
+/// The key of the check value, and its text.
 const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
 
-/// What opens the keys of models in a database.
+/// The key that seals a database's model keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedWith {
     /// None are sealed.
@@ -34,21 +35,21 @@ pub enum SealedWith {
     File,
 }
 
-/// What becomes of keys that do not open any more.
+/// The treatment of keys that cannot be decrypted any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostKeys {
-    /// The store stays locked, and says so.
+    /// The store stays locked, with an error.
     Refuse,
-    /// They are removed; their owners give them again.
+    /// They are removed; their owners provide them again.
     Forget,
 }
 
-/// What unlocking a store did.
+/// The result of unlocking a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unlocked {
-    /// Keys of models that were sealed, or sealed anew.
+    /// The number of model keys that were sealed, or sealed again.
     pub sealed: u64,
-    /// Keys of models that did not open and were removed.
+    /// The number of model keys that could not be decrypted and were removed.
     pub forgotten: u64,
 }
 
@@ -80,7 +81,7 @@ struct KeyRow {
 }
 
 impl Store {
-    /// What opens the keys that lie here; nothing where none are sealed.
+    /// The key that seals the stored secrets; `Nothing` if none are sealed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -100,11 +101,12 @@ impl Store {
         })
     }
 
-    /// The same store, which keeps secrets: it seals them with `key`. What lies there plain, sealed by an earlier version or
-    /// with `former`, is sealed with it too, and no trace of what was plain stays in the file.
+    /// The same store, able to store secrets: it seals them with `key`. Secrets in plain text, or sealed by an earlier
+    /// version or with `former`, are sealed with it too, and no trace of plain text stays in the file.
     ///
     /// # Errors
-    /// [`Error::EncryptionKey`] where another key has sealed what lies there and `lost` says so; then nothing was changed.
+    /// [`Error::EncryptionKey`] if another key sealed the stored secrets and `lost` does not permit removing them; nothing
+    /// was changed then.
     pub async fn unlock(
         mut self,
         key: &EncryptionKey,
@@ -137,14 +139,14 @@ impl Store {
         Ok((self, unlocked))
     }
 
-    /// Removes what deleted and replaced rows left in the file, unless that is done. It writes the whole file anew, so it is done
-    /// only after something lay there unsealed.
+    /// Removes the remains of deleted and replaced rows from the file, unless that is done. It rewrites the whole file, so it is
+    /// only done after it held unsealed secrets.
     async fn scrub(&self) -> Result<()> {
         let is_due = query_scalar("SELECT EXISTS (SELECT 1 FROM sealing WHERE NOT is_scrubbed)");
         if !is_due.fetch_one(self.database.latest()).await? {
             return Ok(());
         }
-        // Where somebody still reads what was before, the next start tries again.
+        // If a reader still uses the earlier state, the next start tries again.
         if self.database.scrub().await? {
             query("UPDATE sealing SET is_scrubbed = TRUE")
                 .execute(self.database.writer(Scope::System))
@@ -176,7 +178,7 @@ async fn begin(transaction: &mut Transaction, key: &EncryptionKey, now_ms: i64) 
     Ok(sealer)
 }
 
-/// Seals what is not sealed with `sealer`; also says whether something lay there plain.
+/// Seals with `sealer` everything that is not; also returns true if there was plain text.
 async fn seal_all(
     transaction: &mut Transaction,
     key: &EncryptionKey,

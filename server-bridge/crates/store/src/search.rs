@@ -1,4 +1,4 @@
-//! Finding what was said, by its words and its time.
+//! Finding messages, by their words and their time.
 
 use sqlx::FromRow;
 
@@ -7,20 +7,21 @@ use crate::limits::{SEARCH_TIMEOUT, SEARCH_WORD_MAX_CHARS, SEARCH_WORDS, rows};
 use crate::sql::query_as;
 use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 
-/// What is looked for.
+/// The search criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSearch<'a> {
-    /// Every one of them has to be there, as a part of a word or of several; letters of ASCII in either case. None finds all.
+    /// Every one of them must occur, as a part of a word or of several; ASCII letters match in either case. No words match
+    /// everything.
     pub words: &'a [&'a str],
     /// Only in this conversation.
     pub chat: Option<&'a ChatId>,
-    /// Only what was written at this time or later, in Unix milliseconds.
+    /// Only messages from this time on, in Unix milliseconds.
     pub from_ms: i64,
-    /// Only what was written before this time.
+    /// Only messages before this time.
     pub until_ms: i64,
-    /// Only messages before this one: the next page of what was found.
+    /// Only messages before this one: the next page of results.
     pub before: Option<MessageId>,
-    /// At most so many; at most 1,000.
+    /// The most entries to return; at most 1,000.
     pub limit: u32,
 }
 
@@ -42,7 +43,7 @@ pub struct FoundMessage {
     pub created_at_ms: i64,
 }
 
-/// Every word has a place of its own, so that the text of the query never changes; what is not used matches everything.
+/// Every word has its own parameter, so that the text of the query never changes; an unused one matches everything.
 const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
      FROM messages m JOIN chats c ON c.id = m.chat_id
      WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
@@ -54,11 +55,11 @@ const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.create
      ORDER BY m.id DESC LIMIT $14";
 
 impl Store {
-    /// What was said in a user's own conversations, the latest first.
+    /// Messages in a user's own conversations, the latest first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more than 8 words, or one of more than 200 characters, and for a search that takes
-    /// longer than 3 s.
+    /// [`Error::Invalid`] for more than 8 words, or one of more than 200 characters, and for a search that takes longer than
+    /// 3 s.
     pub async fn search_messages(
         &self,
         user: UserId,
@@ -79,7 +80,7 @@ impl Store {
     }
 }
 
-/// Refuses more words, and longer ones, than a query has room for.
+/// Refuses more words, and longer ones, than a query allows.
 pub(crate) fn check_words(words: &[&str], max_chars: usize) -> Result<()> {
     let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
     if words.len() > SEARCH_WORDS {
@@ -91,7 +92,7 @@ pub(crate) fn check_words(words: &[&str], max_chars: usize) -> Result<()> {
     Ok(())
 }
 
-/// What matches a text with this in it, whatever characters it has; the text's letters of ASCII have to be small ones.
+/// A pattern that matches texts containing the word, whatever characters it has; the text must be lower-case in ASCII.
 pub(crate) fn pattern(word: &str) -> String {
     let mut pattern = "%".to_owned();
     for c in word.chars() {

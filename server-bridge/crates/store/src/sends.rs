@@ -1,4 +1,4 @@
-//! Messages that a client may have to send again: what was said under one id is said once.
+//! Messages that a client may have to send again: each id is handled once.
 
 use sqlx::FromRow;
 
@@ -8,30 +8,30 @@ use crate::messages::{Message, MessageRole, NewMessage, append_to};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// What came of saying something under an id.
+/// The result of sending a message under an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// It is on record now.
     New(Message),
-    /// It was said before.
+    /// It was sent before.
     Known(Box<KnownSend>),
 }
 
-/// What was said before under an id.
+/// An earlier message under an id.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct KnownSend {
     /// The message.
     #[sqlx(flatten)]
     pub message: Message,
-    /// What came of it at once, as its writer gave it; `None` where it did not come to that.
+    /// Its immediate result, as its writer stored it; `None` if it has none.
     pub answer_json: Option<String>,
-    /// True if anything stands behind it in its conversation.
+    /// True if its conversation has later messages.
     pub is_followed: bool,
 }
 
 impl Store {
-    /// Adds a message of the user to their conversation, once for each `send_id`. Its text may differ from the one that is
-    /// known; that is for the caller to judge.
+    /// Adds a message of the user to their conversation, once for each `send_id`. Its text may differ from the earlier one;
+    /// the caller has to compare them.
     ///
     /// # Errors
     /// As for [`Store::append_message`]; [`Error::Invalid`] for an id that is empty or longer than 64 bytes.
@@ -72,7 +72,7 @@ impl Store {
         Ok(Said::New(message))
     }
 
-    /// True if the user said something under this id in their chat before.
+    /// True if the user sent a message under this id in their chat before.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -85,7 +85,7 @@ impl Store {
         Ok(known)
     }
 
-    /// Remembers what came of it at once.
+    /// Stores its immediate result.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] beyond 16 KiB.

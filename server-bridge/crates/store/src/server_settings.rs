@@ -1,4 +1,4 @@
-//! What administrators set for the whole server: one text per key.
+//! Server-wide settings of administrators: one text per key.
 
 use crate::Store;
 use crate::audit::{AuditEntry, append_entry};
@@ -6,11 +6,11 @@ use crate::error::{Result, check_length};
 use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
 use crate::sql::{Scope, query, query_as, query_scalar};
 
-/// The name under which a database says which other one has taken its place. No setting of a user's: they never see it.
+/// The key under which a database records the one that has taken its place. It is not a user's setting: users never see it.
 pub(crate) const MOVED_TO: &str = "store.moved_to";
 
 impl Store {
-    /// The database that has taken this one's place, as people are shown it.
+    /// The database that has taken this one's place, as people know it.
     pub(crate) async fn moved_to(&self) -> Result<Option<String>> {
         Ok(query_scalar("SELECT value FROM server_settings WHERE name = $1")
             .bind(MOVED_TO)
@@ -28,7 +28,7 @@ impl Store {
             .await?)
     }
 
-    /// Sets some settings, or with `None` takes them back; each with its entry in the audit trail, all of it or nothing.
+    /// Changes some settings, or with `None` resets them; each with its audit entry, all of it or nothing.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for a key beyond 128 bytes or a value beyond 64 KiB.

@@ -1,4 +1,4 @@
-//! Logins: a program's token; a page's token and its cookie, of which either alone opens nothing. Their hashes are here.
+//! Logins: a program's token; a page's token and its cookie, neither of which is valid alone. Their hashes are stored here.
 
 use sqlx::FromRow;
 
@@ -13,18 +13,18 @@ use crate::{Store, UserId};
 /// A session just made.
 #[derive(Clone, Debug)]
 pub struct NewSession {
-    /// What the client presents from now on; shown to nobody else.
+    /// The token that the client presents from now on; shown to nobody else.
     pub token: Secret,
-    /// What a page's browser presents beside it.
+    /// The cookie that a page's browser presents with it.
     pub cookie: Option<Secret>,
     /// When it ends, in Unix milliseconds.
     pub expires_at_ms: i64,
 }
 
-/// A session that was shown whole.
+/// A session whose token and cookie were shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Whose it is.
+    /// Its user.
     pub user: User,
     /// True if it is a page's.
     pub is_browser: bool,
@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// The session of this token; `None` if it is unknown or has ended, or if it is a page's and its cookie is not among these.
-    /// A browser may be made to send further ones of the same name, so each counts.
+    /// A browser may be made to send several cookies of the same name, so each is tried.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -96,7 +96,7 @@ impl Store {
         Ok(Some(Session { user: row.user, is_browser, confirmed_at_ms }))
     }
 
-    /// Whose session this is, to look again at one that was shown whole before; `None` if it has ended.
+    /// The user of a session that was fully shown before, to check it again; `None` if it has ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -120,7 +120,7 @@ impl Store {
         Ok(row.filter(|row| hash.matches(&row.token_sha256) && row.expires_at_ms > now_ms))
     }
 
-    /// Notes that a session's user gave their password just now.
+    /// Records that a session's user just gave their password.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -135,7 +135,7 @@ impl Store {
         Ok(())
     }
 
-    /// Logs a session out; one that is unknown already is.
+    /// Logs a session out; an unknown one is already out.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -149,9 +149,9 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes ended sessions at once, and expired runner tokens and keys and revoked runners after 90 days, until when their
-    /// owners are told what happened to them; and what files were 30 days ago. Returns the number of rows deleted. Call it at
-    /// start and now and then.
+    /// Deletes ended sessions at once, and after 90 days expired runner tokens and keys and revoked runners, so that until
+    /// then their owners learn what happened to them; and file states after 30 days. Returns the number of deleted rows. Call
+    /// it at start and now and then.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! What a user has set: one text per key.
+//! A user's settings: one text per key.
 
 use crate::error::{Result, check_length};
 use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
@@ -7,11 +7,11 @@ use crate::{Store, UserId};
 
 /// The key of the active runner: a runner's name, `__docker__` or `none`; without a value the router chooses.
 pub const ACTIVE_RUNNER: &str = "active_runner";
-/// The key of the language that a user wants to be answered in; without a value that of what they write.
+/// The key of the language that a user wants answers in; without a value that of their messages.
 pub const LANGUAGE: &str = "agent_language";
-/// The key of the approval mode that a user's new conversations begin with; without a value they ask.
+/// The key of the approval mode of a user's new conversations; without a value it is `ask`.
 pub const APPROVAL: &str = "approval";
-/// The key of a mark: the user has seen the first steps, or put them off.
+/// The key of a mark: the user has seen the first steps, or postponed them.
 const WELCOMED: &str = "welcomed";
 
 impl Store {
@@ -27,7 +27,7 @@ impl Store {
             .await?)
     }
 
-    /// Sets a user's setting, or with `None` takes it back.
+    /// Sets a user's setting, or with `None` resets it.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for a key beyond 128 bytes or a value beyond 64 KiB.
@@ -54,7 +54,7 @@ impl Store {
         Ok(())
     }
 
-    /// Where a user's work goes: see [`ACTIVE_RUNNER`].
+    /// A user's active place: see [`ACTIVE_RUNNER`].
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -62,7 +62,7 @@ impl Store {
         self.setting(user, ACTIVE_RUNNER).await
     }
 
-    /// Sets where a user's work goes: see [`ACTIVE_RUNNER`]. Whether it is a valid choice is the router's to say.
+    /// Sets a user's active place: see [`ACTIVE_RUNNER`]. The router checks if the choice is valid.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -70,7 +70,7 @@ impl Store {
         self.set_setting(user, ACTIVE_RUNNER, choice).await
     }
 
-    /// True if a user has nothing yet, no chat, no runner and no model of their own, and has not put off the first steps to them.
+    /// True if a user still has no chat, no runner and no model, and has not postponed the first steps to them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,7 +1,7 @@
 //! One way to ask SQLite and PostgreSQL: a statement, its arguments, and where it runs.
 //!
-//! A statement is the same text for both, with `$1`, `$2`, …; its arguments keep their types until it is known where it runs, and
-//! then it runs as that database's own: prepared, typed, with rows read by its own decoder. Nothing is translated.
+//! A statement has the same text for both, with `$1`, `$2`, …; its arguments keep their types until the target is known, and then
+//! it runs natively there: prepared, typed, with rows read by that database's decoder. Nothing is translated.
 //!
 //! | what | SQLite | PostgreSQL |
 //! |---|---|---|
@@ -25,10 +25,10 @@ use crate::patience;
 pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word};
 pub(crate) use self::scope::{Locked, Scope};
 
-/// A result of the database, before it becomes one of the store.
+/// A result of the database, before it is converted to one of the store.
 type Result<T> = std::result::Result<T, sqlx::Error>;
 
-/// What is read as a row of either database.
+/// A type that is read from a row of either database.
 pub(crate) trait Row:
     for<'r> FromRow<'r, sqlx::sqlite::SqliteRow>
     + for<'r> FromRow<'r, sqlx::postgres::PgRow>
@@ -61,7 +61,7 @@ pub(crate) enum Connection {
     Postgres(PoolConnection<Postgres>),
 }
 
-/// Several statements as one change; dropped without a commit, it never happened.
+/// Several statements as one change; dropping it without a commit undoes them.
 #[derive(Debug)]
 pub(crate) enum Transaction {
     Sqlite(sqlx::Transaction<'static, Sqlite>),
@@ -77,7 +77,7 @@ impl Transaction {
     }
 }
 
-/// A connection to PostgreSQL. A task that waits for a server that is away gets one that was just heard of.
+/// A connection to PostgreSQL. A patient task gets one that just responded.
 pub(crate) async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>> {
     loop {
         let mut acquired = pool.acquire().await;
@@ -95,13 +95,13 @@ pub(crate) async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>> {
 
 /// For single statements that change something.
 pub(crate) enum Writer<'e> {
-    /// As it stands.
+    /// Directly, without a lock.
     Free(&'e Pool),
     /// As a transaction that holds the lock of its scope.
     Locked(Locked<'e>),
 }
 
-/// Where a statement runs.
+/// The target of a statement.
 pub(crate) enum Target<'e> {
     SqlitePool(&'e SqlitePool),
     Sqlite(&'e mut SqliteConnection),
@@ -110,7 +110,7 @@ pub(crate) enum Target<'e> {
     PostgresLocked(Locked<'e>),
 }
 
-/// Whatever a statement may run on.
+/// Anything that a statement may run on.
 pub(crate) trait On<'e>: Send {
     fn target(self) -> Target<'e>;
 }
@@ -155,7 +155,7 @@ impl<'e> On<'e> for &'e mut Transaction {
     }
 }
 
-/// A statement and its arguments; `T` is what its rows are read as.
+/// A statement and its arguments; `T` is the type of its rows.
 #[must_use = "a statement does nothing before it is executed or fetched"]
 pub(crate) struct Query<'q, T> {
     sql: SqlStr,
@@ -167,7 +167,7 @@ pub(crate) struct Query<'q, T> {
 #[must_use = "a statement does nothing before it is fetched"]
 pub(crate) struct QueryScalar<'q, T>(Query<'q, (T,)>);
 
-/// What a statement changed.
+/// The effect of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changed {
     rows: u64,
@@ -179,7 +179,7 @@ impl Changed {
     }
 }
 
-/// A statement that gives no rows.
+/// A statement that returns no rows.
 pub(crate) fn query<'q>(sql: impl SqlSafeStr) -> Query<'q, ()> {
     query_as(sql)
 }
@@ -194,8 +194,8 @@ pub(crate) fn query_scalar<'q, T>(sql: impl SqlSafeStr) -> QueryScalar<'q, T> {
     QueryScalar(query_as(sql))
 }
 
-/// Runs `$call` of the native statement that `$native` makes of the text and the arguments. What waits for PostgreSQL is large and
-/// lies on the heap, so that whatever waits for a store stays small.
+/// Runs `$call` of the native statement that `$native` makes of the text and the arguments. The futures for PostgreSQL are large
+/// and are boxed, so that those of the store's callers stay small.
 macro_rules! run {
     ($self:ident, $on:ident, $native:path, $call:ident) => {
         match $on.target() {
@@ -252,7 +252,7 @@ impl<'q, T> Query<'q, T> {
 }
 
 impl Query<'_, ()> {
-    /// Runs it for what it changes.
+    /// Runs it for its effect.
     pub(crate) async fn execute<'e>(self, on: impl On<'e>) -> Result<Changed> {
         run!(self, on, sqlx::query_with, execute)
     }
@@ -267,7 +267,7 @@ impl<T: Row> Query<'_, T> {
         run!(self, on, sqlx::query_as_with::<_, T, _>, fetch_optional)
     }
 
-    /// Its first row; [`sqlx::Error::RowNotFound`] where it has none.
+    /// Its first row; [`sqlx::Error::RowNotFound`] if there is none.
     pub(crate) async fn fetch_one<'e>(self, on: impl On<'e>) -> Result<T> {
         self.fetch_optional(on).await?.ok_or(sqlx::Error::RowNotFound)
     }

@@ -1,4 +1,4 @@
-//! The words of answers under way, as they were a moment ago.
+//! The text of answers in progress, as it was a moment ago.
 
 use sqlx::FromRow;
 
@@ -6,20 +6,20 @@ use crate::error::Result;
 use crate::sql::{Scope, query, query_as};
 use crate::{MessageId, Store, TurnId};
 
-/// What a model had said in a message when that was stored.
+/// A model's text in a message when that was stored.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Streamed {
     /// The message that shows it.
     #[sqlx(rename = "message_id")]
     pub message: MessageId,
-    /// What it said.
+    /// Its text.
     pub text: String,
-    /// What it thought.
+    /// Its reasoning.
     pub reasoning: String,
 }
 
 impl Store {
-    /// Stores the words so far of a message of a turn, in place of those before. Nothing is stored for one that is gone.
+    /// Stores the text so far of a turn's message, replacing the earlier one. Nothing is stored for a message that is gone.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -38,7 +38,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets the words of a message, which has them itself now.
+    /// Deletes the stored text of a message, which now contains it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -50,7 +50,7 @@ impl Store {
         Ok(())
     }
 
-    /// The words that were stored of a turn's messages.
+    /// The stored texts of a turn's messages.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

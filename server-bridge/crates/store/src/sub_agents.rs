@@ -1,26 +1,26 @@
-//! Sub-agents: conversations beneath the one whose agent called them.
+//! Sub-agents: conversations below the one whose agent called them.
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PAGE_MAX_ROWS, SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, rows};
 use crate::sql::{Scope, query, query_as};
 use crate::{ChatId, MessageId, Store, SubAgent, UserId};
 
-/// A sub-agent to be made.
+/// A sub-agent to create.
 #[derive(Clone, Copy, Debug)]
 pub struct NewSubAgent<'a> {
     /// The conversation whose agent calls it.
     pub parent: &'a ChatId,
     /// The message there that shows the call.
     pub message: MessageId,
-    /// What it is to be.
+    /// Its role.
     pub role: Option<&'a str>,
-    /// The name it is to be called by again.
+    /// The name by which it can be called again.
     pub instance: Option<&'a str>,
-    /// What it may use.
+    /// Its tools.
     pub tools_json: &'a str,
 }
 
-/// Sub-agents of the user `$1`, for whom the rest holds.
+/// Sub-agents of the user `$1` that match the rest.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -75,7 +75,7 @@ impl Store {
         self.sub_agent(user, &chat).await?.ok_or_else(|| Error::not_found("chat", &chat))
     }
 
-    /// The sub-agent whose conversation this is; `None` for a conversation of its user's own.
+    /// The sub-agent with this conversation; `None` for a user's own conversation.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -105,7 +105,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The sub-agent that a conversation's agent calls by that name, if it was used since then, in Unix milliseconds.
+    /// The sub-agent with that name in a conversation, if it was used since this time, in Unix milliseconds.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -128,7 +128,7 @@ impl Store {
         .await?)
     }
 
-    /// Notes that a sub-agent is used, by the call that this message shows.
+    /// Records the use of a sub-agent, by the call that this message shows.
     ///
     /// # Errors
     /// [`Error::NotFound`] for one that is gone or another user's.

@@ -1,4 +1,4 @@
-//! Models that users bring themselves, and the model of a chat.
+//! Users' own models, and the model of a chat.
 
 use sqlx::FromRow;
 
@@ -7,7 +7,7 @@ use crate::limits::{PROVIDER_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, SUBSCRIPTIO
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Name, Store, UserId};
 
-/// The key of a user's model: what answers in chats that have no model of their own.
+/// The key of a user's chosen model: it answers in chats that have no model of their own.
 pub const CHOSEN_MODEL: &str = "model";
 
 /// A subscription without its secret.
@@ -15,22 +15,22 @@ pub const CHOSEN_MODEL: &str = "model";
 pub struct Subscription {
     /// Its name, unique among its user's.
     pub name: String,
-    /// What it says, written and read by the agent.
+    /// Its content, written and read by the agent.
     pub document_json: String,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
     /// When it last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
-/// What becomes of a subscription's key.
+/// A change of a subscription's key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KeyChange<'a> {
     /// It stays.
     Keep,
-    /// It is forgotten.
+    /// It is deleted.
     Remove,
-    /// This one takes its place.
+    /// It is replaced by this one.
     Set(&'a str),
 }
 
@@ -144,10 +144,10 @@ impl Store {
         .await?)
     }
 
-    /// The key of a subscription, to be shown to its provider alone; `None` where it has none.
+    /// The key of a subscription, to be shown only to its provider; `None` if it has none.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] where it was changed or moved.
+    /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] if it was changed or moved.
     pub async fn subscription_key(&self, user: UserId, name: &str) -> Result<Option<String>> {
         let stored: Option<Option<String>> =
             query_scalar("SELECT key_sealed FROM subscriptions WHERE user_id = $1 AND name = $2")
@@ -159,7 +159,7 @@ impl Store {
         stored.map(|stored| self.sealer()?.open(&place(user, name), &stored)).transpose()
     }
 
-    /// Which model a user's conversation has of its own.
+    /// The model that was chosen for a user's conversation.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -172,8 +172,8 @@ impl Store {
             .ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// Gives a user's conversation a model of its own, or with `None` lets it follow its user's choice again. Whether
-    /// there is such a model is the agent's to say.
+    /// Chooses the model of a user's conversation, or with `None` lets it follow its user's choice again. The agent checks
+    /// if the model exists.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.
@@ -201,7 +201,7 @@ impl Store {
     }
 }
 
-/// Whose key it is: what is sealed for one model of one user opens for no other.
+/// The owner of a key: a key sealed for one model of one user opens for no other.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("subscription/{user}/{name}")
 }

@@ -2,7 +2,7 @@
 
 use crate::{Store, database, seal};
 
-/// An empty store, unlocked: in memory, or where `SANDBRIDGE_TEST_DATABASE` says `postgres`, in a database of its own there.
+/// An empty store, unlocked: in memory, or, if `SANDBRIDGE_TEST_DATABASE` is `postgres`, in a new PostgreSQL database.
 pub(crate) async fn empty() -> Store {
     if testkit::postgres::is_wanted() {
         empty_on_postgres().await
@@ -11,11 +11,11 @@ pub(crate) async fn empty() -> Store {
     }
 }
 
-/// An empty store in a PostgreSQL database of its own, unlocked.
+/// An empty store in a new PostgreSQL database, unlocked.
 pub(crate) async fn empty_on_postgres() -> Store {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations-postgres");
     let url = testkit::postgres::database_of(schema, |url| {
-        // The test that waits for it has a runtime already.
+        // The test that waits for it is in a runtime already.
         let filled = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async { Store::connect(&url).await.unwrap().close().await });

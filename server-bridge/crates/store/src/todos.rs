@@ -1,4 +1,4 @@
-//! What the agent of a conversation wants to do.
+//! The task list of a conversation's agent.
 
 use sqlx::FromRow;
 
@@ -7,7 +7,7 @@ use crate::limits::{TODO_MAX_CHARS, TODOS_PER_CHAT};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId, UserId};
 
-/// How far something is.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum TodoStatus {
@@ -20,10 +20,10 @@ pub enum TodoStatus {
 }
 
 impl TodoStatus {
-    /// All of them, in the order in which they come.
+    /// All of them, in chronological order.
     pub const ALL: [Self; 3] = [Self::Pending, Self::InProgress, Self::Completed];
 
-    /// The word that stands for it in the database and on the wire.
+    /// Its name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -35,17 +35,17 @@ impl TodoStatus {
 
 crate::sql::bind_as_word!(TodoStatus);
 
-/// Something to do.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Todo {
     /// What.
     pub content: String,
-    /// How far it is.
+    /// Its status.
     pub status: TodoStatus,
 }
 
 impl Store {
-    /// What is to be done in a user's conversation, in its order.
+    /// The task list of a user's conversation, in order.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -57,7 +57,8 @@ impl Store {
             .await?)
     }
 
-    /// Replaces all of that. What it was before a turn that is under way changed it first is kept, to be taken back with it.
+    /// Replaces the task list. Its state before a turn in progress first changed it is kept, to be restored when the turn is
+    /// taken back.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than 100 of them, or one that is empty or longer than 500
@@ -81,7 +82,7 @@ impl Store {
     }
 }
 
-/// Keeps what is to be done in a conversation for the turn of it that is under way.
+/// Keeps the task list of a conversation for its turn in progress.
 async fn keep_todos(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
     let turn: Option<TurnId> = query_scalar(
         "UPDATE turns SET has_todos = TRUE WHERE chat_id = $1 AND status = 'running' AND NOT has_todos RETURNING id",
@@ -101,7 +102,7 @@ async fn keep_todos(transaction: &mut Transaction, chat: &ChatId) -> Result<()> 
     Ok(())
 }
 
-/// Puts back what was to be done before a turn; that is as it is where nothing changed it since.
+/// Restores the task list from before a turn; it stays if nothing changed it since.
 pub(crate) async fn restore_todos(transaction: &mut Transaction, chat: &ChatId, first: TurnId) -> Result<()> {
     let changed: Option<TurnId> = query_scalar(
         "SELECT MIN(id) FROM turns WHERE chat_id = $1 AND id >= $2 AND has_todos AND undone_at_ms IS NULL",

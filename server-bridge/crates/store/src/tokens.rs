@@ -1,9 +1,9 @@
 //! Tokens: made, hashed and compared.
 //!
-//! A token is 256 random bits in URL-safe base64 behind a prefix that says what it opens (and lets a secret scanner
-//! find a leaked one). Only its SHA-256 is stored. A plain hash is enough, since 256 random bits cannot be guessed.
-//! A lookup goes by that hash, so what timing could reveal is only about the hash; the row found is then compared
-//! once more in constant time.
+//! A token is 256 random bits in URL-safe base64 after a prefix that names its kind (and lets a secret scanner find a leaked
+//! one). Only its SHA-256 is stored. A plain hash is enough, since 256 random bits cannot be guessed. A lookup uses that
+//! hash, so timing could only reveal something about the hash; the row that was found is then compared once more in constant
+//! time.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub const SESSION_TOKEN_PREFIX: &str = "sbs_";
 /// The beginning of the cookie that belongs to a page's session.
 pub const SESSION_COOKIE_PREFIX: &str = "sbc_";
 
-/// A secret on its way to its owner. `Debug` shows nothing of it.
+/// A secret on its way to its owner. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -61,7 +61,7 @@ impl fmt::Debug for Secret {
 pub(crate) struct TokenHash(String);
 
 impl TokenHash {
-    /// Hashes what a stranger presents; `None` if it cannot be a token of this kind, whatever its length.
+    /// Hashes a presented token; `None` if it cannot be a token of this kind, whatever its length.
     pub(crate) fn of_presented(prefix: &'static str, token: &str) -> Option<Self> {
         let encoded_len = (TOKEN_BYTES * 8).div_ceil(6);
         let plausible = token.len() == prefix.len() + encoded_len && token.starts_with(prefix);

@@ -1,4 +1,4 @@
-//! Turns: one message of a user each, and all that a model does about it.
+//! Turns: one message of a user each, and everything a model does in response.
 //!
 //! ```text
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
@@ -11,7 +11,7 @@ use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
 use crate::sql::{On, Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
-/// Which turns `t` a conversation consists of: those of the chat `$1` up to and with `$2`. Whatever hides turns, hides them here.
+/// The turns `t` of a conversation: those of the chat `$1` up to and including `$2`. Hidden turns are left out here.
 macro_rules! live_turns {
     () => {
         "t.chat_id = $1 AND t.id <= $2 AND t.undone_at_ms IS NULL"
@@ -19,7 +19,7 @@ macro_rules! live_turns {
 }
 pub(crate) use live_turns;
 
-/// A turn that is not over.
+/// A turn that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OpenTurn {
     /// The turn.
@@ -27,7 +27,7 @@ pub struct OpenTurn {
     /// Its conversation.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
-    /// Whose that is.
+    /// The conversation's user.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The message that shows its first answer.
@@ -40,7 +40,8 @@ pub struct OpenTurn {
 }
 
 impl Store {
-    /// Queues a turn of a user's conversation, with its first item: what answers the message `said`, shown by `message`.
+    /// Queues a turn of a user's conversation, with its first item: the turn answers the message `said`, and its answer is
+    /// shown by `message`.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for an item beyond 32 MiB.
@@ -55,7 +56,7 @@ impl Store {
         self.queue(user, chat, said, message, item_json, None).await
     }
 
-    /// The same for a turn of a sub-agent's, which is a part of the turn `root` of its user's own conversation.
+    /// The same for a sub-agent's turn, as a part of the turn `root` of its user's own conversation.
     ///
     /// # Errors
     /// As above.
@@ -110,7 +111,7 @@ impl Store {
         Ok(turn)
     }
 
-    /// Says that a queued turn begins, with this model; whether it was still queued.
+    /// Marks a queued turn as begun, with this model; returns true if it was still queued.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -128,7 +129,8 @@ impl Store {
         if begun.rows_affected() == 0 {
             return Ok(false);
         }
-        // Those of the turn before came behind what was queued meanwhile: a conversation is in the order of its items' ids.
+        // Items of the turn before may come after messages that were queued meanwhile: a conversation is in the order of its
+        // items' ids.
         let last: Option<ItemId> = query_scalar("SELECT MAX(id) FROM turn_items WHERE turn_id = $1")
             .bind(turn)
             .fetch_one(&mut transaction)
@@ -158,8 +160,8 @@ impl Store {
         append(turn, item_json, self.database.writer(Scope::Turn(turn))).await
     }
 
-    /// Records that a call of a turn is about to take effect, once however often it is told; a command's, with the command
-    /// counted for the turn that is taken back as one with it.
+    /// Records that a call of a turn is about to take effect, once even if repeated; for a command, also counts it for the
+    /// turn it is taken back with.
     ///
     /// # Errors
     /// [`Error::Invalid`] for an id beyond 4 KiB; [`Error::Database`].
@@ -181,7 +183,7 @@ impl Store {
         Ok(())
     }
 
-    /// Puts another item in an item's place.
+    /// Replaces an item.
     ///
     /// # Errors
     /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
@@ -195,7 +197,7 @@ impl Store {
         if amended.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("item", item.0)) }
     }
 
-    /// The items of a user's conversation up to and with a turn, in their order; those of undone turns are left out.
+    /// The items of a user's conversation up to and including a turn, in order, without those of undone turns.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -212,7 +214,7 @@ impl Store {
         .await?)
     }
 
-    /// Says how a turn ended; one that has ended stays as it is. Whether it was this that ended it.
+    /// Records how a turn ended, unless it has ended before. Returns true if this call ended it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -230,7 +232,7 @@ impl Store {
         Ok(finished.rows_affected() == 1)
     }
 
-    /// All turns that are not over, the oldest first. For a server's start.
+    /// All turns that have not ended, the oldest first. Called when the server starts.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -243,7 +245,7 @@ impl Store {
         .await?)
     }
 
-    /// Where the agent of a user's conversation is; empty for the workspace.
+    /// The directory of a user's conversation's agent; empty for the workspace.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -256,7 +258,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// Moves the agent of a user's conversation.
+    /// Changes that directory.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for a path beyond 4 KiB.
@@ -272,7 +274,7 @@ impl Store {
     }
 }
 
-/// Adds an item: one statement, by itself or within a change.
+/// Adds an item: one statement, alone or within a change.
 pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>) -> Result<ItemId> {
     query_scalar(
         "INSERT INTO turn_items (turn_id, item_json) SELECT t.id, $2 FROM turns t WHERE t.id = $1 RETURNING id",
@@ -284,7 +286,7 @@ pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>)
     .ok_or_else(|| Error::not_found("turn", turn))
 }
 
-/// Adds to what a turn took.
+/// Adds to a turn's usage.
 pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
     let counted = query(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,

@@ -1,4 +1,4 @@
-//! Turns that are taken back. They stay on record, marked, and are no part of the conversation any more.
+//! Taking back turns. They stay on record, marked, and are no longer a part of the conversation.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,34 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::todos::restore_todos;
 use crate::{ChatId, Message, MessageId, Store, TurnId, TurnStatus, UserId};
 
-/// A turn that is over and was not taken back.
+/// A turn that has ended and was not taken back.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PastTurn {
     /// The turn.
     pub id: TurnId,
-    /// The first message that shows what came of it.
+    /// The first message of its results.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
     /// How it ended.
     pub status: TurnStatus,
-    /// How many commands it ran that may have changed anything.
+    /// The number of commands it ran that may have changed anything.
     pub commands: i64,
-    /// What its user had said.
+    /// Its user's message.
     pub text: String,
-    /// When that was, in Unix milliseconds.
+    /// The time of that message, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
 impl Store {
-    /// The turns of a user's conversation that are over and were not taken back, the last one first; `limit` is at most 1,000.
+    /// The turns of a user's conversation that have ended and were not taken back, the last one first; `limit` is at most
+    /// 1,000.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn past_turns(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<PastTurn>> {
         self.chat(user, chat).await?;
-        // Of a turn of an earlier version only the message that shows it is known; what it answers stands before that.
+        // Of a turn of an earlier version only the message that shows it is recorded; the message that it answers comes
+        // before that.
         Ok(query_as(
             "SELECT t.id, t.message_id, t.status, t.commands, t.created_at_ms,
                 COALESCE((SELECT m.text FROM messages m WHERE m.id = t.said_id),
@@ -51,7 +53,7 @@ impl Store {
         .await?)
     }
 
-    /// The turn that a message of a user's conversation belongs to; `None` where it belongs to none.
+    /// The turn that a message of a user's conversation belongs to; `None` if it belongs to none.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a message that is gone, of another conversation, or another user's.
@@ -71,8 +73,8 @@ impl Store {
     }
 
     /// Takes back these turns of a user's conversation, with what sub-agents did for them, and returns the messages that are marked
-    /// by it. The agents are where they were before the first of them, with what was to be done then; a sub-agent that was called
-    /// first in them is called by its name no more; what their files were is forgotten.
+    /// by it. The agents get back the directories and task lists from before the first of them; a sub-agent that was first called
+    /// in them loses its name; the earlier states of their files are deleted.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -116,7 +118,7 @@ impl Store {
     }
 }
 
-/// Takes back turns of one conversation; the messages that are marked by it.
+/// Takes back turns of one conversation; returns the messages that are marked by it.
 async fn take_back_of(
     transaction: &mut Transaction,
     chat: &ChatId,
@@ -142,7 +144,7 @@ async fn take_back_of(
             .execute(&mut *transaction)
             .await?;
         query("DELETE FROM checkpoints WHERE turn_id = $1").bind(turn).execute(&mut *transaction).await?;
-        // Of an earlier version's turns only the one that shows them is known.
+        // Of an earlier version's turns only the message that shows them is recorded.
         let mark = query_as::<Message>(
             "UPDATE messages SET undone = TRUE
              WHERE chat_id = $1 AND (turn_id = $2 OR id = (SELECT t.message_id FROM turns t WHERE t.id = $2))

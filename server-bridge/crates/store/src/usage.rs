@@ -1,4 +1,4 @@
-//! What models took: tokens and cost by user, chat, day and model. It outlives the chats.
+//! The usage of models: tokens and cost by user, chat, day and model. It outlives the chats.
 
 use sqlx::FromRow;
 
@@ -7,7 +7,7 @@ use crate::limits::{DAY_MS, USAGE_ROWS};
 use crate::sql::{Transaction, query, query_as};
 use crate::{ChatId, Spent, Store, TurnId, TurnUsage, UserId};
 
-/// What one model took on one day.
+/// The usage of one model on one day.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct UsageRow {
     /// Whole days since 1970, UTC.
@@ -18,13 +18,13 @@ pub struct UsageRow {
     pub model: String,
     /// Answers.
     pub calls: i64,
-    /// What they took.
+    /// The tokens and cost.
     #[sqlx(flatten)]
     pub usage: TurnUsage,
 }
 
 impl Store {
-    /// Adds to what a turn took, and to what its user's models did, within a change.
+    /// Adds to the usage of a turn and of its user's models, within a change.
     pub(crate) async fn count_for_turn(
         &self,
         turn: TurnId,
@@ -34,7 +34,7 @@ impl Store {
         crate::turns::count(turn, spent.usage, transaction).await?;
         let Spent { subscription, model, usage } = spent;
         query(
-            // What a sub-agent took is the chat's at the top.
+            // A sub-agent's usage counts for the chat at the top.
             "WITH RECURSIVE up (id, parent_id) AS (
                 SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
                 UNION ALL SELECT c.id, c.parent_id FROM chats c JOIN up ON c.id = up.parent_id
@@ -65,8 +65,8 @@ impl Store {
         Ok(())
     }
 
-    /// What a user's models took from that day on, by day and model, the newest day first; in one conversation (a removed
-    /// one too), or in all. 10,000 rows at most.
+    /// The usage of a user's models from that day on, by day and model, the newest day first; in one conversation (even a
+    /// removed one), or in all. 10,000 rows at most.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -90,7 +90,7 @@ impl Store {
         .await?)
     }
 
-    /// The day it is by the store's clock, in whole days since 1970, UTC.
+    /// The current day by the store's clock, in whole days since 1970, UTC.
     pub fn today(&self) -> i64 {
         self.now_ms().div_euclid(DAY_MS)
     }

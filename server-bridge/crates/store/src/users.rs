@@ -5,7 +5,7 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{Name, Store, User, UserId};
 
 impl Store {
-    /// Adds a user. The first user of a store is an administrator, whatever `admin` says.
+    /// Adds a user. The first user of a store is an administrator, regardless of `admin`.
     ///
     /// # Errors
     /// [`Error::Taken`]; [`Error::Invalid`] for a password that is too short or too long.
@@ -36,7 +36,7 @@ impl Store {
         Ok(query_scalar("SELECT EXISTS (SELECT 1 FROM users)").fetch_one(self.database.reader()).await?)
     }
 
-    /// Adds the first user, an administrator; `None` where there is one already, however close two come together.
+    /// Adds the first user, an administrator; `None` if there is one already, even if two calls race.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a password that is too short or too long.
@@ -54,8 +54,8 @@ impl Store {
         .await?)
     }
 
-    /// Makes a user an administrator, or takes that from them, and gives them another password as [`Store::set_password`]
-    /// does; both or neither, and what is `None` stays. `None` where nobody would be left to administer.
+    /// Makes a user an administrator or an ordinary user, and sets another password as [`Store::set_password`] does; both or
+    /// neither; `None` leaves a value unchanged. Returns `None` if no administrator would be left.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
@@ -90,7 +90,7 @@ impl Store {
         Ok(Some(user))
     }
 
-    /// The same as [`Store::remove_user`], unless nobody would be left to administer; whether it was done.
+    /// The same as [`Store::remove_user`], unless no administrator would be left; returns true if it was done.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -117,8 +117,8 @@ impl Store {
             .await?)
     }
 
-    /// Gives a user another password, ends all their sessions and removes the keys of their programs: whoever knew the old
-    /// one may have made some.
+    /// Sets another password for a user, ends all their sessions and removes the keys of their programs: anyone who knew the
+    /// old one may have made some.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
@@ -136,7 +136,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a user with everything that is theirs, the audit trail excepted.
+    /// Removes a user with all their data, except the audit trail.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -148,7 +148,7 @@ impl Store {
         if removed.rows_affected() == 0 { Err(Error::not_found("user", name)) } else { Ok(()) }
     }
 
-    /// The user, if the password is theirs. Takes as long for an unknown name as for a wrong password.
+    /// The user, if the password is correct. Takes as long for an unknown name as for a wrong password.
     ///
     /// # Errors
     /// [`Error::Database`], [`Error::PasswordHash`].
@@ -188,7 +188,7 @@ impl Store {
     }
 }
 
-/// Ends whatever lets somebody in as this user, but for the password.
+/// Ends every login of this user except by password.
 async fn end_logins(transaction: &mut Transaction, user: UserId) -> Result<()> {
     query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;
     query("DELETE FROM api_keys WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;

@@ -76,7 +76,7 @@ async fn a_compaction_counts_while_its_last_item_is_there_and_else_the_one_befor
         ("two", later[0])
     );
     assert_eq!(context.items.len(), 1);
-    // As seen from before the second turn.
+    // As seen from a point before the second turn.
     let context = world.context(first).await;
     assert_eq!(context.compaction.clone().unwrap().summary, "one");
     assert_eq!(texts(&context), ["c"]);
@@ -111,7 +111,7 @@ async fn masks_are_forgotten_beyond_200() {
     assert_eq!((world.is_forgotten(0).await, world.is_forgotten(-1).await), (Some(false), None));
     world.mask(200, items[200], 1).await;
     assert_eq!((world.is_forgotten(0).await, world.is_forgotten(1).await), (Some(true), Some(false)));
-    // The line stays as it is, so that the prompt does.
+    // The line stays unchanged, and so does the prompt.
     let context = world.context(TurnId(i64::MAX)).await;
     assert_eq!((context.masks.len(), context.masks[0].placeholder.as_str()), (201, "mask 0"));
 }
@@ -206,7 +206,7 @@ async fn a_file_that_was_put_aside_is_fresh_until_it_changes_and_stale_until_it_
     assert_eq!(world.store.stale_reads(chat, chat).await.unwrap(), [read(0)]);
     let is_stale = async |id| world.store.offload(user, chat, id).await.unwrap().unwrap().is_stale;
     assert!(is_stale("ol_0").await && !is_stale("ol_1").await);
-    // A sub-agent that reads it tells nobody else.
+    // A sub-agent that reads it again does not update its parent's model.
     world.store.mark_read_again(chat, &ChatId::random(), "laptop", "a.rs").await.unwrap();
     assert_eq!(world.store.stale_reads(chat, chat).await.unwrap(), [read(0)]);
     world.store.mark_read_again(chat, chat, "laptop", "a.rs").await.unwrap();

@@ -19,14 +19,14 @@ use crate::limits::{
 use crate::patience;
 use crate::sql::Pool;
 
-/// The steps from an empty database to this version's schema. The first holds all that SQLite's steps up to its number add up to;
-/// from there on each has its like, of the same number, among those.
+/// The steps from an empty database to this version's schema. The first is the sum of SQLite's steps up to its number; each later
+/// one has a counterpart of the same number there.
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("./migrations-postgres");
 
 /// The lock under which the schema is brought up to date: `sandbrid` in ASCII.
 const MIGRATING: i64 = i64::from_be_bytes(*b"sandbrid");
 
-/// What an address may have behind its `?`.
+/// The allowed parameters after the `?` of an address.
 const PARAMETERS: [&str; 18] = [
     "sslmode",
     "ssl-mode",
@@ -51,13 +51,13 @@ const PARAMETERS: [&str; 18] = [
 /// Connects to the server and brings the schema up to date.
 pub(super) async fn connect(url: &str) -> Result<Database> {
     let options = options(url)?;
-    // A pool goes on trying for a server that is away; this says at once what is wrong.
+    // A pool keeps retrying an unreachable server; this reports at once what is wrong.
     let place = place(&options);
     let unreachable = |source| Error::Unreachable { place: place.clone(), source };
     let mut first = options.connect().await.map_err(unreachable)?;
     look(&mut first).await?;
     migrate(&mut first).await?;
-    // What was read and changed is on the server already.
+    // Everything read and changed is on the server already.
     let _ = first.close().await;
     let reading = options.clone().options([("default_transaction_read_only", "on")]);
     Ok(Database {
@@ -67,13 +67,13 @@ pub(super) async fn connect(url: &str) -> Result<Database> {
     })
 }
 
-/// How the server at this address is connected to.
+/// The connection options for the server at this address.
 pub(crate) fn options(url: &str) -> Result<PgConnectOptions> {
     let wrong = |why: String| Err(Error::DatabaseUrl { why });
     if !is_address(url) {
         return wrong("it is not an address of PostgreSQL".to_owned());
     }
-    // The driver would write the value of one that it does not know into the log, and that may be a misspelt password.
+    // The driver would log the value of a parameter that it does not know, and that may be a misspelt password.
     let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters).split('&');
     let names = parameters.map(|parameter| parameter.split('=').next().unwrap_or_default());
     for name in names.filter(|name| !name.is_empty()) {
@@ -82,7 +82,7 @@ pub(crate) fn options(url: &str) -> Result<PgConnectOptions> {
         }
     }
     let options = PgConnectOptions::from_str(url).map_err(|error| match error {
-        // What else it says may show parts of the address.
+        // Other error texts may show parts of the address.
         sqlx::Error::Configuration(_) => {
             Error::DatabaseUrl { why: "its address cannot be understood".to_owned() }
         }
@@ -91,12 +91,12 @@ pub(crate) fn options(url: &str) -> Result<PgConnectOptions> {
     Ok(options.application_name("sandbridge").disable_statement_logging())
 }
 
-/// True if the text begins as an address of PostgreSQL does.
+/// True if the text begins like a PostgreSQL address.
 pub(crate) fn is_address(text: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Several statements that all read the same state of everything.
+/// Several statements that all read the same consistent state.
 pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     loop {
@@ -107,15 +107,15 @@ pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postg
     }
 }
 
-/// Makes the server end what runs longer on this connection.
+/// Makes the server end statements that run longer on this connection.
 pub(super) async fn end_after(connection: &mut PoolConnection<Postgres>, timeout: Duration) -> Result<()> {
-    // 0 would be no limit.
+    // 0 would mean no limit.
     let set = format!("SET statement_timeout = {}", timeout.as_millis().max(1));
     connection.execute(AssertSqlSafe(set)).await?;
     Ok(())
 }
 
-/// Where the server is, as people are shown it: without the password.
+/// The server's location for people: without the password.
 pub(crate) fn place(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or_else(|| options.get_username());
     match options.get_socket() {
@@ -124,7 +124,7 @@ pub(crate) fn place(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Refuses a server that this program cannot write to, or is too old for it.
+/// Refuses a server that this program cannot write to, or that is too old.
 async fn look(connection: &mut PgConnection) -> Result<()> {
     let unfit = |why: String| Err(Error::DatabaseUrl { why });
     let found = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), pg_is_in_recovery()";
@@ -143,7 +143,7 @@ async fn look(connection: &mut PgConnection) -> Result<()> {
     Ok(())
 }
 
-/// Runs the missing steps in one transaction: of two processes that begin at once, the second waits and finds the work done.
+/// Runs the missing steps in one transaction: of two processes that start at once, the second waits and finds the work done.
 async fn migrate(connection: &mut PgConnection) -> Result<()> {
     let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING})");
     let mut transaction = connection.begin_with(AssertSqlSafe(begin)).await?;
@@ -156,7 +156,7 @@ fn pool(connections: u32) -> PgPoolOptions {
         .max_connections(connections)
         .acquire_timeout(Duration::from_millis(POSTGRES_ACQUIRE_TIMEOUT_MS))
         .test_before_acquire(false)
-        // After a pause the server may have been restarted: a dead connection is replaced, and nobody sees it.
+        // After a pause the server may have been restarted: a dead connection is replaced unnoticed.
         .before_acquire(|connection, about| {
             Box::pin(async move {
                 if about.idle_for >= POSTGRES_IDLE_CHECK || away::is_suspect(about.age) {

@@ -30,7 +30,7 @@ use crate::sql::Pool;
 /// The steps from an empty database to this version's schema. A shipped step never changes; a change is a new file.
 static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
 
-/// Opens the file, makes it (mode 0600) if it is missing, and brings its schema up to date.
+/// Opens the file, creates it (mode 0600) if it is missing, and brings its schema up to date.
 pub(super) async fn open(path: &Path) -> Result<Database> {
     private_file(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
     let options = common(SqliteConnectOptions::new().filename(path)).journal_mode(SqliteJournalMode::Wal);
@@ -52,7 +52,7 @@ pub(super) async fn open_in_memory() -> Result<Database> {
     Ok(Database { reader: writer.clone(), writer, searcher: None })
 }
 
-/// Ends what runs later than that on this connection.
+/// Ends statements that run past this time on this connection.
 pub(super) async fn end_after(connection: &mut PoolConnection<Sqlite>, timeout: Duration) -> Result<()> {
     let deadline = Instant::now() + timeout;
     // It stays until the next search replaces it, so it also ends a statement that nobody waits for any more.
@@ -80,8 +80,8 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .test_before_acquire(false)
 }
 
-/// Opens the first connection. The switch of a new file to WAL is the one step that does not wait for others who are
-/// just opening it too, but fails at once as busy; so it is tried again until the busy timeout.
+/// Opens the first connection. The switch of a new file to WAL is the one step that does not wait for other openers, but
+/// fails at once as busy; so it is repeated until the busy timeout.
 async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     let deadline = Instant::now() + Duration::from_millis(BUSY_TIMEOUT_MS);
     loop {
@@ -105,7 +105,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 /// waits and finds the work done.
 async fn migrate(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    // What `run` does, without the generics that keep its future from changing threads.
+    // `run`, without the generics that keep its future from changing threads.
     MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
     Ok(transaction.commit().await?)
 }
@@ -123,7 +123,7 @@ pub(super) fn migration_error(error: MigrateError) -> Error {
     }
 }
 
-/// Makes the file with mode 0600, or takes others' access to an existing one away. SQLite gives its `-wal` and `-shm`
+/// Creates the file with mode 0600, or removes others' access to an existing one. SQLite gives its `-wal` and `-shm`
 /// companions the mode of the database.
 fn private_file(path: &Path) -> io::Result<()> {
     /// Closing any descriptor of a database file drops every lock this process holds on it, so nobody here may open

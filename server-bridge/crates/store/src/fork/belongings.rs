@@ -1,8 +1,7 @@
-//! What belongs to a conversation, table by table, and what becomes of it in a copy.
+//! The data of a conversation, table by table, and its treatment in a copy.
 //!
-//! A table or a column that is not named here fails a test: nobody has to remember forks. In what is written here `$1` is the
-//! copy that the user will see, `$2` the conversation that is being made, `$3` the row or the conversation that is copied,
-//! `s` the table itself.
+//! A table or a column that is not listed here fails a test, so that none is forgotten. Here `$1` is the copy that the user
+//! will see, `$2` the conversation that is being made, `$3` the row or the conversation that is copied, `s` the table itself.
 
 use sqlx::AssertSqlSafe;
 
@@ -12,13 +11,13 @@ pub(super) struct Belonging {
     pub(super) fate: Fate,
 }
 
-/// What becomes of them.
+/// The treatment in a copy.
 pub(super) enum Fate {
     /// They are copied.
     Copied {
-        /// Each column, and what it is in the copy.
+        /// Each column, and its value in the copy.
         columns: &'static [(&'static str, &'static str)],
-        /// Columns that begin anew there.
+        /// Columns that start afresh there.
         #[cfg_attr(not(test), expect(dead_code, reason = "a column that is named nowhere fails a test"))]
         anew: &'static [&'static str],
         /// Which rows.
@@ -58,7 +57,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },
 ];
 
-/// What is small, and copied at the end, when all that it names is there: in this order.
+/// The small tables, copied at the end, when everything they refer to exists: in this order.
 pub(super) const AT_THE_END: &[&str] = &[
     "turn_todos",
     "begun_calls",
@@ -71,7 +70,8 @@ pub(super) const AT_THE_END: &[&str] = &[
     "sub_agents",
 ];
 
-/// `$4` title, `$5` now, `$6` the parent's copy, `$7` the last turn that is copied: the agent is where the next one began.
+/// `$4` title, `$5` now, `$6` the parent's copy, `$7` the last copied turn: the agent's directory is the one at the start of
+/// the next turn.
 const CHATS: Fate = Fate::Copied {
     columns: &[
         ("id", "$2"),
@@ -95,7 +95,7 @@ const CHATS: Fate = Fate::Copied {
     rows: "WHERE s.id = $3",
 };
 
-/// What they took was paid for once; what shows them is told when it is there.
+/// Their cost was counted once; the messages that show them are set when those exist.
 const TURNS: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -152,7 +152,7 @@ const BEGUN_CALLS: Fate = Fate::Copied {
         WHERE s.turn_id IN (SELECT o.id FROM turns o WHERE o.chat_id = $3)",
 };
 
-/// A turn of an earlier version knows its first message alone.
+/// A turn of an earlier version only has its first message on record.
 const MESSAGES: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -188,14 +188,14 @@ const OFFLOADED_READS: Fate = Fate::Copied {
         ("size_bytes", "s.size_bytes"),
         ("modified_ms", "s.modified_ms"),
         ("state", "s.state"),
-        // A named sub-agent becomes its copy when that is there.
+        // A named sub-agent is replaced by its copy when that exists.
         ("reader_id", "CASE WHEN COALESCE(s.reader_id, s.chat_id) = s.chat_id THEN $2 ELSE s.reader_id END"),
     ],
     anew: &["number"],
     rows: "JOIN offloads o ON o.chat_id = $2 AND o.id = s.offload_id WHERE s.chat_id = $3 ORDER BY s.number",
 };
 
-/// One whose end is not copied counts for nothing there; nor does a try behind it.
+/// A compaction whose end is not copied does not count there; nor does an attempt after it.
 const COMPACTIONS: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -248,7 +248,7 @@ const PROMPT_COUNTS: Fate = Fate::Copied {
     rows: "JOIN copied_rows i ON i.copy_id = $1 AND i.kind = 'item' AND i.old_id = s.item_id WHERE s.chat_id = $3",
 };
 
-/// Where a turn that is not copied (`$4` is the last one that is) changed them, those of before it, which [`EARLIER_TODOS`]
+/// If a turn that is not copied (`$4` is the last one that is) changed them, the earlier ones, which [`EARLIER_TODOS`]
 /// copies.
 const CHAT_TODOS: Fate = Fate::Copied {
     columns: &[
@@ -283,8 +283,8 @@ const SUB_AGENTS: Fate = Fate::Copied {
     rows: "WHERE s.chat_id = $3",
 };
 
-/// What copies rows of a table, and tells the id of the one that is new where `returning` names it. It is made of what
-/// stands above alone.
+/// The statement that copies rows of a table, and returns the new id if `returning` names it. It is built only from the
+/// tables above.
 pub(super) fn copying(table: &str, returning: &str) -> AssertSqlSafe<String> {
     let known = BELONGINGS.iter().find(|belonging| belonging.table == table).map(|belonging| &belonging.fate);
     let Some(Fate::Copied { columns, rows, .. }) = known else {

@@ -1,4 +1,4 @@
-//! What a copy will hold, looked up at once.
+//! The content of a copy, looked up at once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,24 +9,24 @@ use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
 use crate::sql::{Transaction, query_as};
 use crate::{ChatId, Store, TurnId};
 
-/// One conversation of those that are copied together.
+/// One of the conversations that are copied together.
 pub(super) struct Plan {
     pub(super) chat: ChatId,
     pub(super) title: String,
-    /// Where its parent's plan is.
+    /// The index of its parent's plan.
     pub(super) parent: Option<usize>,
     pub(super) turns: Vec<Row<i64>>,
     /// The last of them.
     pub(super) last: i64,
     pub(super) items: Vec<Row<i64>>,
     pub(super) messages: Vec<Row<i64>>,
-    /// Which turn a message shows, and which one answers it.
+    /// For each message, the turn that it shows and the one that answers it.
     pub(super) shows: HashMap<i64, i64>,
     pub(super) said: HashMap<i64, i64>,
     pub(super) offloads: Vec<Row<String>>,
 }
 
-/// A row, and how long what is in it is.
+/// A row, and the length of its content.
 #[derive(Debug, FromRow)]
 pub(super) struct Row<T> {
     pub(super) id: T,
@@ -49,9 +49,9 @@ struct Item {
 }
 
 impl Store {
-    /// What is copied of a conversation and of its named sub-agents, and theirs; parents first.
+    /// The content to copy of a conversation and of its named sub-agents, and theirs; parents first.
     pub(super) async fn plan_fork(&self, chat: &ChatId, up_to: TurnId) -> Result<Vec<Plan>> {
-        // One state of everything, whatever is written meanwhile.
+        // One consistent state, whatever is written meanwhile.
         let mut transaction = self.database.snapshot().await?;
         let mut plans = vec![plan(&mut transaction, chat.clone(), up_to, None).await?];
         let roots: HashSet<i64> = plans[0].turns.iter().map(|turn| turn.id).collect();
@@ -71,7 +71,7 @@ impl Store {
             for (chat, title) in named {
                 let beneath = Some((at, &roots));
                 let plan = plan(&mut transaction, chat, TurnId(i64::MAX), beneath).await?;
-                // One that was called first in what is left out is not known yet.
+                // A sub-agent that was first called in a part that is left out does not exist yet.
                 if !plan.turns.is_empty() {
                     plans.push(Plan { title, ..plan });
                 }
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-/// `beneath` is where its parent's plan is, and the turns of the user's own chat that are copied.
+/// `beneath` is the index of its parent's plan, and the copied turns of the user's own chat.
 async fn plan(
     transaction: &mut Transaction,
     chat: ChatId,
@@ -99,7 +99,7 @@ async fn plan(
     .fetch_all(&mut *transaction)
     .await?;
     if let Some((_, roots)) = beneath {
-        // An earlier version did not note whose part a turn was.
+        // An earlier version did not record a turn's top turn.
         turns.retain(|turn| turn.root_turn_id.is_none_or(|root| roots.contains(&root)));
     }
     let copied: HashSet<i64> = turns.iter().map(|turn| turn.id).collect();
@@ -135,7 +135,7 @@ async fn plan(
     })
 }
 
-/// Those that were not taken back. What belongs to no turn is copied up to where the first turn begins that is not.
+/// Those that were not taken back. Messages without a turn are copied up to the beginning of the first turn that is not.
 async fn messages(transaction: &mut Transaction, chat: &ChatId, up_to: TurnId) -> Result<Vec<Item>> {
     Ok(query_as(
         "SELECT m.id, m.turn_id, CAST(OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.document_json), 0) AS BIGINT) AS size_bytes
@@ -158,7 +158,7 @@ impl Item {
     }
 }
 
-/// As many rows at once as others wait for.
+/// As many rows at once as other writers can wait for.
 pub(super) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
     let mut rest = rows;
     std::iter::from_fn(move || {
@@ -167,7 +167,7 @@ pub(super) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
             size_bytes += row.size_bytes;
             size_bytes <= FORK_BATCH_BYTES
         };
-        // One that is larger comes by itself.
+        // A larger one is copied alone.
         let count = rest.iter().take(FORK_BATCH_ROWS).take_while(fits).count().max(1).min(rest.len());
         let batch;
         (batch, rest) = rest.split_at(count);

@@ -8,7 +8,7 @@ use crate::sql::query_scalar;
 use crate::testing;
 use crate::*;
 
-/// Columns that say whose a row is.
+/// Columns that name a row's owner.
 const OWNERS: [&str; 5] = ["chat_id", "turn_id", "item_id", "message_id", "copy_id"];
 
 async fn columns(store: &Store, table: &str) -> Vec<String> {
@@ -101,7 +101,7 @@ fn to_do(content: &str) -> Vec<Todo> {
     vec![Todo { content: content.to_owned(), status: TodoStatus::Pending }]
 }
 
-/// What is shown to a model, but for ids that are others in a copy.
+/// The context of a model, without ids that differ in a copy.
 async fn context(store: &Store, user: UserId, chat: &ChatId) -> String {
     let found = store.stored_context(user, chat, TurnId(i64::MAX)).await.unwrap();
     let StoredContext { compaction, items, compaction_tried_at, masks, edits, begun, count } = found;
@@ -165,7 +165,7 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     assert_eq!(store.todos(user, &fork).await.unwrap(), to_do("look"));
     assert_eq!(store.chat_model(user, &fork).await.unwrap().as_deref(), Some("mine/swift"));
     assert_eq!(store.chat_memory(user, &fork, "other").await.unwrap(), "told");
-    // Without the second turn nothing is edited, masked or to be done; the summary is of the first one still.
+    // Without the second turn nothing is edited, masked or on the task list; the summary still is of the first one.
     let part = store.fork_chat(user, &chat, Some(first)).await.unwrap().id;
     assert_eq!(context(&store, user, &part).await, "Some(\"a summary\") [] None [] [] [] 0 None");
     assert_eq!(store.todos(user, &part).await.unwrap(), []);
@@ -235,7 +235,7 @@ async fn a_forks_named_sub_agents_know_what_they_knew() {
         2,
         "who has no name is never called again"
     );
-    // What was said in turns that are left out, they do not know.
+    // They have nothing of the turns that are left out.
     let part = store.fork_chat(user, &chat, Some(first)).await.unwrap().id;
     let items = async |chat: &ChatId| store.turn_items(user, chat, TurnId(i64::MAX)).await.unwrap().len();
     assert_eq!((items(&known(&part, "x").await.unwrap().chat).await, items(&child).await), (2, 4));

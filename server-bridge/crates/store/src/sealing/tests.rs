@@ -20,7 +20,7 @@ async fn unlocked(path: &Path, key: &EncryptionKey) -> Store {
     open(path).await.unlock(key, None, LostKeys::Refuse).await.unwrap().0
 }
 
-/// A database with one user and these models, whose keys lie in it as they are given here.
+/// A database with one user and these models, whose keys are stored as given.
 async fn database(path: &Path, models: &[(&str, &str)]) -> UserId {
     let store = open(path).await;
     let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
@@ -88,7 +88,7 @@ async fn scrubbing_that_was_interrupted_is_done_at_the_next_start() {
     let path = folder.path().join("db");
     database(&path, &[("mine", "plain:sk-secret")]).await;
     let store = open(&path).await;
-    // As after a start that was killed behind its commit.
+    // As after a start that was killed after its commit.
     begin(&mut store.database.write(Scope::System).await.unwrap(), &file(1), 0).await.unwrap();
     let mut change = store.database.write(Scope::System).await.unwrap();
     let sealer = begin(&mut change, &file(1), 0).await.unwrap();
@@ -112,7 +112,7 @@ async fn what_earlier_versions_sealed_with_a_text_is_sealed_anew() {
     let old = sealed_by_text("a long random text", &place(user, "mine"), "sk-old");
     put(&store, "mine", &old).await;
     assert_eq!(store.sealed_with().await.unwrap(), SealedWith::Passphrase);
-    // Neither another text nor a key file opens it, and neither harms it.
+    // Neither another text nor a key file opens it, and neither damages it.
     for wrong in [text("another long text"), file(1)] {
         let error = store.clone().unlock(&wrong, None, LostKeys::Refuse).await.unwrap_err();
         assert!(matches!(error, Error::EncryptionKey { keys: 1 }), "{error}");
@@ -147,7 +147,7 @@ async fn a_change_of_the_key_is_whole_or_does_not_happen() {
     let user = database(&path, &[("mine", "plain:sk-one"), ("other", "plain:")]).await;
     let store = open(&path).await;
     put(&store, "other", &sealed_by_text("a text that is gone", &place(user, "other"), "sk-two")).await;
-    // The first row could be sealed, the second one does not open: the first one stays as it was, and no key is known.
+    // The first row could be sealed, the second one does not open: the first one stays as it was, and no key is recorded.
     let error = store.clone().unlock(&file(1), None, LostKeys::Refuse).await.unwrap_err();
     assert!(matches!(error, Error::EncryptionKey { keys: 1 }), "{error}");
     assert_eq!(lies(&store, "mine").await.as_deref(), Some("plain:sk-one"));

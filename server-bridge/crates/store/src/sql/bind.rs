@@ -1,7 +1,7 @@
 //! The arguments of a statement, typed for either database.
 //!
-//! PostgreSQL takes no NUL in a text. So that both store and show the same, each NUL in a text becomes [`NUL_SHOWN`] here, the
-//! one way into the database; what is looked for is changed alike, and found.
+//! PostgreSQL accepts no NUL in a text. So that both databases store and show the same, each NUL in a text becomes
+//! [`NUL_SHOWN`] here, on the only way into the database; search words are changed in the same way, and match.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use sqlx::{Arguments, Database, Encode, Type};
 
 use crate::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, TurnStatus, UserId};
 
-/// What stands for a NUL: U+2400, the symbol for it.
+/// The substitute for a NUL: U+2400, its symbol.
 pub(crate) const NUL_SHOWN: &str = "\u{2400}";
 
 /// An argument, which may be NULL.
@@ -22,7 +22,7 @@ pub(crate) enum Value<'q> {
     Bytes(Option<&'q [u8]>),
 }
 
-/// What may be an argument.
+/// A type that can be an argument.
 pub(crate) trait Bind<'q> {
     /// The NULL of its type.
     const NULL: Value<'static>;
@@ -30,7 +30,7 @@ pub(crate) trait Bind<'q> {
     fn value(self) -> Value<'q>;
 }
 
-/// Arguments as one database takes them.
+/// Arguments in the form of one database.
 pub(super) fn arguments<A>(values: Vec<Value<'_>>) -> Result<A, sqlx::Error>
 where
     A: Arguments,
@@ -127,7 +127,7 @@ bind_as! { Text:
     TurnStatus, self => text(Cow::Borrowed(self.as_str()));
 }
 
-/// Makes an argument of a type that a word stands for in the database: what its `as_str` gives.
+/// Implements `Bind` for a type that is stored as a word: the result of its `as_str`.
 macro_rules! bind_as_word {
     ($type:ty) => {
         impl<'q> $crate::sql::Bind<'q> for $type {

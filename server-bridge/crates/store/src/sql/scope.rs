@@ -1,4 +1,4 @@
-//! Whose rows a change touches. On PostgreSQL changes of one scope take turns.
+//! The owner of the rows that a change touches. On PostgreSQL changes of one scope take turns.
 
 use sqlx::{AssertSqlSafe, PgPool, Postgres, SqlSafeStr, SqlStr, Transaction};
 
@@ -6,37 +6,37 @@ use crate::patience;
 use crate::tokens::TokenHash;
 use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
 
-/// Whose rows a change touches: one user's, named by the user or by what is theirs, or the whole server's.
+/// The owner of the rows that a change touches: one user, named directly or by something of theirs, or the whole server.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope<'a> {
-    /// What is this user's.
+    /// This user's rows.
     User(UserId),
-    /// What is the user's whose conversation this is.
+    /// The rows of the user who owns this conversation.
     Chat(&'a ChatId),
-    /// What is the user's whose conversation this turn is a part of.
+    /// The rows of the user who owns this turn's conversation.
     Turn(TurnId),
-    /// What is the user's whose conversation this item is a part of.
+    /// The rows of the user who owns this item's conversation.
     Item(ItemId),
-    /// What is the user's whose conversation this message is a part of.
+    /// The rows of the user who owns this message's conversation.
     Message(MessageId),
-    /// What is the user's whose runner this is.
+    /// The rows of the user who owns this runner.
     Runner(RunnerId),
-    /// What is the user's whose runner this token is for.
+    /// The rows of the user whose runner this token is for.
     Token(&'a TokenHash),
     /// A row that no other change depends on, and that depends on none: no lock is taken.
     Alone,
-    /// Accounts, settings of the server, and what goes over all users.
+    /// Accounts, settings of the server, and changes across all users.
     System,
 }
 
-/// A place for changes of one scope.
+/// The changes of one scope, one at a time.
 pub(crate) struct Locked<'e> {
     pub(crate) pool: &'e PgPool,
     pub(crate) scope: Scope<'e>,
 }
 
 impl Locked<'_> {
-    /// Begins a change when no other of its scope is under way. The lock ends with the change.
+    /// Begins a change when no other of its scope is in progress. The lock ends with the change.
     pub(crate) async fn begin(self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
         loop {
             let begun = self.pool.begin_with(begin(self.scope)).await;
@@ -49,10 +49,11 @@ impl Locked<'_> {
 
 /// `BEGIN` and the lock in one trip to the server. All locks of changes are taken here and nowhere else.
 ///
-/// Every statement after it sees what the one before had committed: at the level READ COMMITTED each looks at the rows as they
-/// are when it begins.
+/// Every statement after it sees the previous holder's commits: at the level READ COMMITTED each reads the rows as they are
+/// when it begins.
 fn begin(scope: Scope<'_>) -> SqlStr {
-    // Ids of 128 bits and hashes are hexadecimal digits, the other ids are numbers: nothing here is anybody's text.
+    // Ids of 128 bits and hashes are hexadecimal digits, the other ids are numbers: no user-supplied text is in the
+    // statement.
     let owner = match scope {
         Scope::Alone => return "BEGIN".into_sql_str(),
         Scope::System => return "BEGIN; SELECT pg_advisory_xact_lock(0)".into_sql_str(),

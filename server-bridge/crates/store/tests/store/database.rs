@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use crate::support::{PASSWORD, add_user};
 
-/// Tells the child process of `another_process_writes_at_the_same_time` which file to write to.
+/// Names the file that the child process of `another_process_writes_at_the_same_time` writes to.
 const CHILD_DATABASE: &str = "STORE_TEST_CHILD_DATABASE";
-/// How many entries that process writes; this one goes on writing until it is done.
+/// The number of entries that the child writes; the parent goes on writing until it is done.
 const CHILD_ENTRIES: i64 = 200;
 
 fn folder() -> (TempDir, PathBuf) {

@@ -63,7 +63,7 @@ async fn of_many_that_race_exactly_one_is_enrolled() {
 async fn whoever_claimed_it_may_ask_again_until_the_permanent_token_was_shown() {
     let (store, clock, _, token) = to_enrol().await;
     let lost = enrolled(&store, &token, "one").await;
-    // Even when its time is over meanwhile.
+    // Even if it has expired meanwhile.
     clock.advance(ENROLMENT_TTL_MS + 1);
     let permanent = enrolled(&store, &token, "one").await;
     assert_eq!(auth(&store, &lost).await, RunnerAuth::Unknown, "what nobody has opens nothing");

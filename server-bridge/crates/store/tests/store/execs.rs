@@ -38,7 +38,7 @@ async fn end_exec(
     store.end_exec(ExecEnd { user, exec_id, outcome, audit: &entry(outcome), message }, || {}).await
 }
 
-/// Ends an exec; whether that changed what was on record.
+/// Ends an exec; returns true if that changed the record.
 async fn end(store: &Store, user: UserId, exec_id: &ExecId, outcome: &ExecOutcome) -> bool {
     end_exec(store, user, exec_id, outcome, None).await.unwrap() != ExecEnded::Before
 }
@@ -116,7 +116,7 @@ async fn an_end_its_audit_entry_and_its_message_are_recorded_together_and_once()
         "no message without its exec"
     );
 
-    // Too long a document: nothing of the end is there.
+    // The document is too long: nothing of the end is recorded.
     let (exited, long) = (outcome(ExecStatus::Exited, Some(0)), "x".repeat(1 << 20));
     let shown = ShownEnd { id: message.id, text: "out", document_json: &long };
     assert!(matches!(end_exec(&store, ann, &id, &exited, Some(shown)).await, Err(Error::Invalid { .. })));

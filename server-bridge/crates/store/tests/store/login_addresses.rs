@@ -1,4 +1,4 @@
-//! Where an account was logged in to.
+//! Addresses that logged in to an account.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What only PostgreSQL can show: the same schema, one winner of each race, a server that goes away.
+//! Behaviour specific to PostgreSQL: the same schema, one winner of each race, an outage of the server.
 
 mod copy;
 mod races;

@@ -1,4 +1,4 @@
-//! Finding what was said.
+//! Finding messages.
 
 use store::{Error, MessageId, MessageRole, MessageSearch};
 
@@ -32,7 +32,7 @@ async fn only_own_messages_are_found_by_all_of_their_words() {
     assert_eq!(find(MessageSearch { words: &["Door", "the"], ..ALL }).await, ["The RED door"]);
     assert_eq!(find(MessageSearch { words: &["red"], chat: Some(&chats[0]), ..ALL }).await, ["The RED door"]);
     assert!(find(MessageSearch { chat: Some(&chats[2]), ..ALL }).await.is_empty(), "another user's");
-    // What means something in a pattern means itself.
+    // Special characters of a pattern match themselves.
     for word in ["100%", "of_it", "\\ d"] {
         assert_eq!(find(MessageSearch { words: &[word], ..ALL }).await, ["100% of_it \\ done"], "{word}");
     }

@@ -1,4 +1,4 @@
-//! Conversations of sub-agents, and what is kept of a user.
+//! Conversations of sub-agents, and memories of a user.
 
 use store::limits::{MEMORIES_PER_USER, MEMORY_TEXT_MAX_BYTES};
 use store::{

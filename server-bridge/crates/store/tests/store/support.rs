@@ -1,18 +1,18 @@
-//! A store with a clock the test turns, and users in it.
+//! A store with a clock that the test controls, and users in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use store::{Clock, Name, Store, User};
 
-/// When the test clock starts, in Unix milliseconds.
+/// The start of the test clock, in Unix milliseconds.
 pub(crate) const START_MS: i64 = 1_800_000_000_000;
 /// One day in milliseconds.
 pub(crate) const DAY_MS: i64 = 86_400_000;
 /// A password that is long enough.
 pub(crate) const PASSWORD: &str = "correct horse";
 
-/// A clock that stands still until it is turned.
+/// A clock that stands still until it is advanced.
 #[derive(Clone, Default)]
 pub(crate) struct TestClock(Arc<AtomicI64>);
 
@@ -22,7 +22,7 @@ impl TestClock {
     }
 }
 
-/// An empty store: in memory, or where `SANDBRIDGE_TEST_DATABASE` says `postgres`, in a database of its own there.
+/// An empty store: in memory, or, if `SANDBRIDGE_TEST_DATABASE` is `postgres`, in a new PostgreSQL database.
 pub(crate) async fn empty() -> Store {
     if testkit::postgres::is_wanted() {
         Store::connect(&postgres_url()).await.unwrap()
@@ -37,7 +37,7 @@ pub(crate) fn postgres_url() -> String {
     testkit::postgres::database_of(schema, fill)
 }
 
-/// Gives an empty database the schema, on a thread of its own: the test that waits for it has a runtime already.
+/// Creates the schema in an empty database, on its own thread: the test that waits for it is in a runtime already.
 fn fill(url: String) {
     let filled = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

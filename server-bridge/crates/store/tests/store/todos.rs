@@ -1,4 +1,4 @@
-//! What an agent wants to do.
+//! An agent's task list.
 
 use store::{Error, Todo, TodoStatus};
 

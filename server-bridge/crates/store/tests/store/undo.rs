@@ -1,4 +1,4 @@
-//! Turns that are taken back, what files were before them, and conversations that go on as two.
+//! Turns that are taken back, earlier states of files, and copies of conversations.
 
 use store::limits::CHECKPOINT_FILE_MAX_BYTES;
 use store::{
@@ -8,7 +8,7 @@ use store::{
 
 use crate::support::{DAY_MS, add_user, store};
 
-/// A turn that is over: what was said, and a tool that was called.
+/// A turn that has ended: a message, and a tool call.
 async fn turn(store: &Store, user: &User, chat: &ChatId, text: &str) -> (TurnId, MessageId) {
     let said = store.append_message(user.id, chat, MessageRole::User, text, None).await.unwrap().id;
     let shown =
@@ -59,12 +59,12 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
     assert_eq!(items(&store, &ann, &chat.id).await, ["said one", "answered one"]);
     assert_eq!(store.past_turns(ann.id, &chat.id, 10).await.unwrap().len(), 1);
     assert_eq!(store.chat_cwd(ann.id, &chat.id).await.unwrap(), "src");
-    // What it took was taken.
+    // Its usage still counts.
     let taken = store.usage(ann.id, Some(&chat.id), 0).await.unwrap();
     assert_eq!(taken.iter().map(|row| row.usage.input_tokens).sum::<i64>(), 20);
 }
 
-/// A turn of a sub-agent's, that is over, for a turn of its user's.
+/// A sub-agent's ended turn, for a turn of its user.
 async fn errand(store: &Store, user: &User, agent: &ChatId, root: TurnId, text: &str) -> TurnId {
     let said = store.append_message(user.id, agent, MessageRole::User, text, None).await.unwrap().id;
     let shown =

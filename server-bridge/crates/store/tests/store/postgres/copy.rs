@@ -1,4 +1,4 @@
-//! Everything of one database in another one, there and back.
+//! Copying a whole database to another one, there and back.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use store::{
 
 use crate::support::{add_user, postgres_url};
 
-/// How many messages are copied; a soak takes more.
+/// The number of copied messages; more in a soak.
 fn messages() -> i64 {
     std::env::var("SANDBRIDGE_COPY_MESSAGES").map_or(5_000, |count| count.parse().unwrap())
 }
@@ -31,7 +31,7 @@ fn postgres(url: &str) -> Location {
     Location::parse(url).unwrap()
 }
 
-/// A file with something of many kinds in it, two texts that are not as they should be, and ids that were given and are gone.
+/// A file with data of many kinds, two texts that need repair, and ids that were given and deleted.
 async fn filled(path: &Path) {
     let store = Store::open(path).await.unwrap();
     let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
@@ -77,11 +77,11 @@ async fn filled(path: &Path) {
         .await;
     run(&mut connection, "UPDATE messages SET text = CAST(X'61ff62' AS TEXT) WHERE text LIKE 'message 2 %'")
         .await;
-    // A conversation that stands before the one that it belongs to.
+    // A conversation that precedes the one that it belongs to.
     run(&mut connection, &format!("INSERT INTO chats SELECT '{}', user_id, title, runner, created_at_ms, updated_at_ms, cwd, approval, model, id, memory, is_copying FROM chats LIMIT 1", "0".repeat(32))).await;
 }
 
-/// All that is in a file: each value with its type, in order; and the ids that were given last.
+/// The whole content of a file: each value with its type, in order; and the last ids given.
 async fn contents(path: &Path) -> Vec<String> {
     let mut connection = raw(path).await;
     let tables: Vec<String> = sqlx::query_scalar(

@@ -1,4 +1,4 @@
-//! Pairs that change the same at once, as two processes do: one wins, and the other learns it.
+//! Pairs of concurrent changes to the same data, as by two processes: one wins, and the other gets to know.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,7 @@ use store::{Enrolment, Error, KeyScope, MessageId, MessageRole, Name, RunnerName
 
 use crate::support::{PASSWORD, add_user, postgres_url};
 
-/// Pairs of each race.
+/// The number of pairs in each race.
 const PAIRS: usize = 200;
 
 /// Two stores of one database, as two processes have them, with a user in it.
@@ -18,7 +18,7 @@ async fn two_stores() -> ([Store; 2], UserId) {
     (stores, ann)
 }
 
-/// What two give that begin at once.
+/// The results of two calls that begin at once.
 async fn both<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     stores: &[Store; 2],
     run: impl Fn(Store) -> F,

@@ -1,7 +1,7 @@
-//! Every statement that stands in the sources is one that both databases prepare.
+//! Both databases can prepare every statement in the sources.
 //!
-//! A statement is a text, or a `concat!` of texts, that begins with a verb of SQL. What is put together when the program runs is not
-//! seen here; the suite runs it on both.
+//! A statement is a text, or a `concat!` of texts, that begins with a verb of SQL. Statements that are built at run time are not
+//! seen here; the suite runs them on both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,13 +14,13 @@ use store::Store;
 
 use crate::support::postgres_url;
 
-/// How a statement begins.
+/// The beginnings of statements.
 const VERBS: [&str; 5] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "];
-/// What is handed to the database and stands nowhere whole: the copies of a fork, of another database, and what one database alone
-/// is asked.
+/// The number of statements passed to the database that are not literals: those of forks, of copies, and those for one database
+/// only.
 const PUT_TOGETHER: usize = 16;
 
-/// A piece of a source, as far as statements go.
+/// A token of a source, as far as statements are concerned.
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Text(String),
@@ -55,7 +55,7 @@ fn tokens(source: &str) -> Vec<Token> {
                 tokens.push(Token::Text(text));
             }
             '\'' => {
-                // A character, or a lifetime, which has no end.
+                // A character, or a lifetime, which has no closing quote.
                 let ahead: String = rest.clone().take(3).collect();
                 let length = if ahead.starts_with('\\') { 3 } else { 2 };
                 if ahead.chars().nth(length - 1) == Some('\'') {
@@ -76,7 +76,7 @@ fn tokens(source: &str) -> Vec<Token> {
     tokens
 }
 
-/// The end of what is in brackets that open at `from`.
+/// The end of the brackets that open at `from`.
 fn end_of(tokens: &[Token], from: usize) -> usize {
     let mut depth = 0_i32;
     for (at, token) in tokens.iter().enumerate().skip(from) {
@@ -96,7 +96,7 @@ fn is_sign(token: Option<&Token>, sign: char) -> bool {
     token == Some(&Token::Sign(sign))
 }
 
-/// The macros of texts: their names, and the tokens that they stand for.
+/// The macros of texts: their names and their tokens.
 type Macros = BTreeMap<String, Vec<Token>>;
 
 fn macros_of(tokens: &[Token]) -> Macros {
@@ -142,7 +142,7 @@ fn joined(tokens: &[Token], macros: &Macros, rest: &str) -> String {
     text
 }
 
-/// The statements of a source, and how many it hands to the database.
+/// The statements of a source, and how many it passes to the database.
 fn statements_of(tokens: &[Token], macros: &Macros) -> (BTreeSet<String>, usize) {
     let (mut statements, mut handed) = (BTreeSet::new(), 0);
     let mut at = 0;
@@ -176,7 +176,7 @@ fn statements_of(tokens: &[Token], macros: &Macros) -> (BTreeSet<String>, usize)
     (statements, handed)
 }
 
-/// True before the arguments of a call, which may have types before them.
+/// True before the arguments of a call, which may be preceded by types.
 fn is_call(tokens: &[Token]) -> bool {
     let mut after =
         tokens.iter().skip_while(|token| !matches!(token, Token::Sign('(' | ';' | ',' | '}' | '=')));
@@ -184,7 +184,7 @@ fn is_call(tokens: &[Token]) -> bool {
         && !matches!(tokens.first(), Some(Token::Word(_) | Token::Sign('.')))
 }
 
-/// True if PostgreSQL was not given the type of an argument, and nothing in the statement says it.
+/// True if PostgreSQL was not given the type of an argument, and the statement does not imply it.
 fn has_unused_argument(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "42P18")
 }
@@ -212,7 +212,7 @@ async fn every_statement_prepares_on_both_databases() {
         statements.extend(of_source);
         handed += count;
     }
-    // A statement that this test cannot see would be one that nobody prepares.
+    // A statement that this test cannot see would never be prepared.
     assert!(statements.len() + PUT_TOGETHER >= handed, "{} statements of {handed}", statements.len());
 
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Every text that people and programs bring, with a NUL in it: stored, shown and found alike on both databases.
+//! Every text from people and programs, with a NUL in it: stored, shown and found alike on both databases.
 
 use store::{
     AuditEntry, ExecEnd, ExecId, ExecKind, ExecOutcome, ExecRequest, ExecStatus, MessageRole, MessageSearch,
@@ -9,10 +9,10 @@ use crate::support::{add_user, postgres_url};
 
 /// A text as a program may write it.
 const NUL: &str = "one\0two";
-/// The same as it is stored.
+/// The same text in its stored form.
 const SHOWN: &str = "one\u{2400}two";
 
-/// All that comes of it, as it is read back.
+/// All resulting texts, as they are read back.
 async fn all_texts(store: &Store) -> Vec<String> {
     let ann = add_user(store, "ann").await;
     let chat = store.create_chat(ann.id).await.unwrap().id;

@@ -1,4 +1,4 @@
-//! Which execs have a client at the moment.
+//! The execs that have a client at the moment.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ pub struct Attendance(Mutex<HashMap<Key, Present>>);
 #[derive(Debug, Default)]
 struct Present {
     count: usize,
-    /// How many came so far.
+    /// The number of sockets so far.
     newest: watch::Sender<u64>,
 }
 
@@ -36,7 +36,7 @@ pub struct Later {
 }
 
 impl Later {
-    /// Waits for the next one that comes.
+    /// Waits for the next one.
     pub async fn came(&mut self) {
         let own = self.own;
         let came = self.newest.wait_for(|newest| *newest > own).await.map(|newest| *newest);
@@ -48,7 +48,7 @@ impl Later {
 }
 
 impl Attended<'_> {
-    /// Who comes later than this one.
+    /// A view of the sockets that come after this one.
     pub fn later(&self) -> Later {
         self.later.clone()
     }

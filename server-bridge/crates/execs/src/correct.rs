@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use store::ExecOutcome;
 
-/// The document with this end in place of the one it tells of; `None` for a document that is no JSON object.
+/// The document with its end replaced by this one; `None` for a document that is not a JSON object.
 ///
-/// Only the fields of the end are changed: what else its writer put there stays.
+/// Only the fields of the end are changed: anything else that its writer put there stays.
 pub(crate) fn corrected(document: &str, outcome: &ExecOutcome) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(document) else { return None };
     let ended = json!({

@@ -1,4 +1,4 @@
-//! Counting the ends of the commands that clients and programs ask for.
+//! Counts the ends of the commands of clients and programs.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use metrics::{counter, histogram};
 
 /// The name of the counter of those commands, by outcome.
 pub const EXECS: &str = "sandbridge_execs_total";
-/// The name of the histogram of how long they took, in seconds, as their client saw it.
+/// The name of the histogram of their durations, in seconds, as their client saw them.
 pub const EXEC_SECONDS: &str = "sandbridge_exec_duration_seconds";
 
 /// Counts a command that ended with this outcome.

@@ -1,15 +1,15 @@
-//! How an exec ended, in the words of the store and of the audit trail: the same for chats and for attached execs.
+//! How an exec ended, in terms of the store and of the audit trail: the same for chats and for attached execs.
 
 use sandbox::SandboxError;
 use store::{ExecOutcome, ExecStatus};
 
-/// The words for a command that was running when the server was stopped.
+/// The error of a command that was running when the server was stopped.
 const SERVER_STOPPED: &str = "the server was stopped while this ran";
 
-/// How an exec ended, or why it never ran.
+/// How an exec ended, or the reason why it never ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The outcome as it is stored. Its `output_path` is empty, and what it wrote before it failed is not counted: whoever saw
+    /// The outcome as it is stored. Its `output_path` is empty, and output before a failure is not counted: the code that saw
     /// the output fills that in.
     pub outcome: ExecOutcome,
     /// The name of the error that ended it.
@@ -17,7 +17,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// The sandbox told how it ended.
+    /// The end that the sandbox reported.
     pub fn of(outcome: &sandbox::ExecOutcome) -> Self {
         let (status, error) = if outcome.cancelled {
             (ExecStatus::Cancelled, None)
@@ -47,13 +47,13 @@ impl Ending {
         Self { outcome, error_kind: None }
     }
 
-    /// It could not be run, or was lost sight of.
+    /// It could not be run, or its end was not seen.
     pub fn failed(error: &SandboxError) -> Self {
         Self::refused(error.kind(), error)
     }
 
-    /// It never ran, for an error of this kind; or nobody knows what became of it, if that kind is `lost`, or waits for
-    /// it any more, if it is `cancelled`.
+    /// It never ran, because of an error of this kind; or its end is unknown, if that kind is `lost`; or nobody waits for it
+    /// any more, if it is `cancelled`.
     pub fn refused(kind: &'static str, why: impl ToString) -> Self {
         let told =
             [ExecStatus::Lost, ExecStatus::Cancelled].into_iter().find(|status| status.as_str() == kind);
@@ -67,7 +67,7 @@ impl Ending {
         Self { outcome, error_kind: None }
     }
 
-    /// Its end is not known, for this reason; what is known of its output stays.
+    /// Its end is unknown, for this reason; the known facts about its output stay.
     #[must_use]
     pub fn lost(mut self, why: String) -> Self {
         self.outcome.status = ExecStatus::Lost;
@@ -86,7 +86,7 @@ impl Ending {
         Self { outcome: empty(ExecStatus::Cancelled), error_kind: None }
     }
 
-    /// The same, told to be the server's doing if it was cancelled.
+    /// The same, attributed to the server if it was cancelled.
     #[must_use]
     pub fn while_the_server_stops(mut self) -> Self {
         if self.outcome.status == ExecStatus::Cancelled {

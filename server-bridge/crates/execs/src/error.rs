@@ -1,11 +1,11 @@
-//! What can go wrong for who asks for an exec, or for one on record.
+//! Errors of requests for an exec, and of execs on record.
 
 use sandbox::{RouteError, SandboxError};
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error that a client of an exec is told. The texts may be shown, but for those whose [`Error::kind`] is `internal`.
+/// Every error that a client of an exec gets. The texts may be shown, except those whose [`Error::kind`] is `internal`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No exec has this id, or it is another user's.
@@ -17,7 +17,7 @@ pub enum Error {
     /// The id was used for another request.
     #[error("exec {0} was already started with a different request; use a new id")]
     Conflict(String),
-    /// The server is stopping: nothing begins any more.
+    /// The server is stopping: nothing new begins.
     #[error("the server is stopping; run the command again in a moment")]
     Stopping,
     /// There is no place to run it.
@@ -26,13 +26,13 @@ pub enum Error {
     /// Its sandbox refused or failed.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// It cannot be put on record, or read from there.
+    /// Its record cannot be written or read.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
 impl Error {
-    /// The name of the error, for programs and for the audit trail; `internal` for what only the log may say more of.
+    /// The name of the error, for programs and for the audit trail; `internal` if details go only to the log.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownExec(_) | Self::UnknownTask(_) => "not_found",
@@ -48,7 +48,7 @@ impl Error {
         }
     }
 
-    /// What a user may read: nothing of the machine's inside.
+    /// The text for users: it reveals nothing internal to the machine.
     pub fn message(&self) -> String {
         match self {
             Self::Store(error) => error.shown(),

@@ -1,7 +1,7 @@
 //! Named points between the steps of an exec's life, where a test kills the process.
 //!
-//! A debug build whose environment names a point in [`FAULT_VARIABLE`] sends itself SIGKILL when an exec first comes to it. A
-//! release build holds none of this: [`fault`] is empty there.
+//! A debug build whose environment names a point in [`FAULT_VARIABLE`] sends itself SIGKILL when an exec first reaches it. A
+//! release build contains none of this: [`fault`] is empty there.
 
 use sandbox::ExecEvent;
 
@@ -11,27 +11,27 @@ pub const FAULT_VARIABLE: &str = "SANDBRIDGE_FAULT";
 /// A point of an exec's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// It was asked for; nothing is on record.
+    /// It was requested; nothing is on record.
     BeforeRecord,
     /// It is on record; nothing was sent.
     AfterRecord,
-    /// The request is on its way.
+    /// The request was sent.
     Sent,
-    /// The runner said that it started.
+    /// The runner reported that it started.
     Started,
-    /// The first output is here.
+    /// The first output arrived.
     Output,
-    /// Its own process ended; output may follow.
+    /// Its own process ended; more output may follow.
     Exited,
-    /// It goes on by itself from here on; nobody follows it yet.
+    /// It goes on in the background from here on; nothing follows it yet.
     Left,
-    /// Its end is here; nothing of that is on record.
+    /// Its end arrived; nothing of that is on record.
     BeforeEnd,
     /// Its end, its audit entry and its message are written and not committed.
     BeforeCommit,
     /// Its end is on record; the runner does not know that yet.
     AfterEnd,
-    /// The runner was told that it may forget it.
+    /// The runner was allowed to discard it.
     Acknowledged,
 }
 
@@ -54,12 +54,12 @@ impl Point {
     }
 }
 
-/// An exec has come to this point.
+/// Called when an exec reaches this point.
 #[cfg(debug_assertions)]
 pub fn fault(point: Point) {
     if std::env::var_os(FAULT_VARIABLE).is_some_and(|name| name == point.name()) {
         let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-        // The signal may take a moment; nothing goes on meanwhile.
+        // The signal may take a moment; nothing else happens meanwhile.
         tracing::error!(?killed, point = point.name(), "the process ends here, as its environment says");
         loop {
             std::thread::park();
@@ -67,12 +67,12 @@ pub fn fault(point: Point) {
     }
 }
 
-/// An exec has come to this point.
+/// Called when an exec reaches this point.
 #[cfg(not(debug_assertions))]
 #[inline]
 pub fn fault(_point: Point) {}
 
-/// An event of an exec is here.
+/// Called when an event of an exec arrives.
 pub fn seen(event: &ExecEvent) {
     match event {
         ExecEvent::Started { .. } => fault(Point::Started),

@@ -1,4 +1,4 @@
-//! An exec that is followed to its end where it runs, without its output, however often its machine goes away meanwhile.
+//! Following an exec to its end on its machine, without its output, however often that machine becomes unreachable.
 
 use std::time::Duration;
 
@@ -12,35 +12,34 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use crate::limits::PLACE_LOOK;
 use crate::{route_request, sandbox_user, seen};
 
-/// An exec on record, and whose it is.
+/// An exec on record, and its user.
 #[derive(Clone, Copy, Debug)]
 pub struct Followed<'a> {
-    /// Where it is on record.
+    /// The store with its record.
     pub store: &'a Store,
-    /// The router that knows the machines.
+    /// The router to the machines.
     pub router: &'a SandboxRouter,
-    /// Whose it is.
+    /// Its user.
     pub user: &'a User,
-    /// Where it was sent.
+    /// The place that it was sent to.
     pub place: Option<&'a str>,
-    /// Which it is.
+    /// Its id.
     pub id: &'a ExecId,
 }
 
-/// A look at an exec now and then while it is followed.
+/// A periodic check of an exec while it is followed.
 pub struct Tended<'a> {
     /// How often.
     pub every: Duration,
-    /// Looks at it, with what it may be ended by.
+    /// Checks it, with a control that can end it.
     pub look: &'a (dyn Fn(&ExecControl) + Sync),
 }
 
 impl Followed<'_> {
-    /// Waits until the machine that it was sent to can be reached: whatever is in the way may pass, unless the place itself
-    /// is gone.
+    /// Waits until the machine that it was sent to can be reached: any obstacle may pass, unless the place itself is gone.
     ///
     /// # Errors
-    /// [`SandboxError::Lost`] where it cannot be until then, or its place is gone for good.
+    /// [`SandboxError::Lost`] if it cannot be reached until then, or its place is gone for good.
     pub async fn available(&self, until: Instant) -> Result<Sandbox, SandboxError> {
         let mut events = self.router.subscribe();
         loop {
@@ -54,7 +53,7 @@ impl Followed<'_> {
                 }
                 Err(error) => tracing::warn!(%error, "cannot look for where an exec runs; it is tried again"),
             }
-            // Any news may be that it is back; now and then it is looked for without.
+            // Any event may mean that it is back; it is also checked now and then without one.
             let news = async {
                 tokio::select! {
                     _ = events.recv() => {}
@@ -65,10 +64,10 @@ impl Followed<'_> {
         }
     }
 
-    /// Waits for its end; its machine may be away for so long at once.
+    /// Waits for its end; its machine may be unreachable for `away` at a time.
     ///
     /// # Errors
-    /// [`SandboxError::Lost`] where its machine does not come back, or knows nothing of it; what else the machine says.
+    /// [`SandboxError::Lost`] if its machine does not come back, or has no record of it; other errors of the machine.
     pub async fn end(&self, away: Duration, tended: Option<Tended<'_>>) -> Result<ExecOutcome, SandboxError> {
         let mut away_since = None;
         loop {
@@ -76,9 +75,9 @@ impl Followed<'_> {
             let options = AttachOptions { output: false, acks: AckMode::Manual };
             match sandbox.attach(sandbox_id(self.id), 0, options).await {
                 Ok(exec) => match self.watch(exec, tended.as_ref(), &mut away_since).await {
-                    // Its link gave up on it; it is waited for as long as was said, and asked again.
+                    // The link was given up; within the limit, wait for another one and attach again.
                     Err(SandboxError::Lost { .. }) if away_since.is_some() => {}
-                    // It went away before it could be asked; it is waited for again.
+                    // It became unreachable before it could be asked; it is waited for again.
                     Err(SandboxError::Offline { .. }) => {}
                     Err(error) if is_busy(&error) => sleep(PLACE_LOOK).await,
                     Err(error) if ["no_such_exec", "expired"].contains(&error.kind()) => {
@@ -138,7 +137,7 @@ impl Followed<'_> {
     }
 }
 
-/// True if a place will not come back by itself: it is not registered any more, or switched off.
+/// True if a place will not come back on its own: it is not registered any more, or disabled.
 fn is_gone(error: &RouteError) -> bool {
     match error {
         RouteError::UnknownRunner { .. } | RouteError::NoRunner | RouteError::DockerDisabled => true,
@@ -151,12 +150,12 @@ fn is_gone(error: &RouteError) -> bool {
     }
 }
 
-/// True if a runner only has too much to do at the moment.
+/// True if a runner is only too busy at the moment.
 fn is_busy(error: &SandboxError) -> bool {
     matches!(error, SandboxError::Remote { kind: ErrorKind::Busy, .. })
 }
 
-/// An exec's id as its machine knows it.
+/// An exec's id on its machine.
 pub fn sandbox_id(id: &ExecId) -> sandbox::ExecId {
     id.to_string().parse().expect("an id on record is 32 hexadecimal digits: it was checked when it came")
 }

@@ -33,20 +33,20 @@ struct Shared {
     stop: CancellationToken,
 }
 
-/// How an exec ended, and all that is to be written of it.
+/// How an exec ended, and everything to record about it.
 #[derive(Clone, Copy, Debug)]
 pub struct End<'a> {
-    /// Whose it is.
+    /// Its user.
     pub user: &'a User,
-    /// Which it is.
+    /// Its id.
     pub exec_id: &'a ExecId,
-    /// Where it ran or was to run, as people are shown.
+    /// The place where it ran or was to run, as people know it.
     pub place: Option<&'a str>,
     /// The command as the audit trail shows it.
     pub shown: &'a str,
     /// How it ended.
     pub ending: &'a Ending,
-    /// The new state of the message that shows it, where its writer gives one.
+    /// The new state of the message that shows it, if there is one.
     pub message: Option<ShownEnd<'a>>,
 }
 
@@ -61,17 +61,17 @@ pub struct ShownEnd<'a> {
     pub document: &'a str,
 }
 
-/// The proof that an exec's end is on record. Only [`Ledger::end`] makes one, and only it acknowledges a result: a runner
-/// that forgets a result before it is on record would lose it.
+/// The proof that an exec's end is on record. Only [`Ledger::end`] makes one, and only this acknowledges a result: a runner
+/// that discarded a result before it is recorded would lose it.
 #[derive(Debug)]
 #[must_use = "its runner keeps the result until it is acknowledged"]
 pub struct Recorded {
     exec_id: ExecId,
-    /// The changes of this call.
+    /// The changes made by this call.
     pub ended: ExecEnded,
 }
 
-/// An exec that the holder of this serves to its end.
+/// Held by the code that serves an exec to its end.
 #[derive(Debug)]
 pub struct Watch {
     ledger: Ledger,
@@ -91,12 +91,12 @@ impl Ledger {
         }))
     }
 
-    /// Which execs have a client.
+    /// The execs that have a client.
     pub fn attendance(&self) -> &Attendance {
         &self.0.attendance
     }
 
-    /// Puts an exec on record before it is sent; or tells of the one that the same request began before.
+    /// Puts an exec on record before it is sent; or returns the one that the same request began before.
     ///
     /// # Errors
     /// [`store::Error::Conflict`] for another request under the same id; [`store::Error::Database`].
@@ -107,7 +107,7 @@ impl Ledger {
         Ok(start)
     }
 
-    /// The same for a new exec that a new message of a chat shows, with this document.
+    /// The same for a new exec, shown by a new message of a chat with this document.
     ///
     /// # Errors
     /// As for [`Store::start_shown_exec`].
@@ -123,8 +123,8 @@ impl Ledger {
         Ok(message)
     }
 
-    /// Records how an exec ended: its row, its audit entry and its message together, once the database is there. Where its end is on record already
-    /// nothing is changed; only a lost exec may still be corrected.
+    /// Records how an exec ended: its row, its audit entry and its message together, as soon as the database can be reached. If its end is on
+    /// record already, nothing is changed; only a lost exec may still be corrected.
     ///
     /// # Errors
     /// [`store::Error::NotFound`] for one that is gone with its user; as for [`Store::end_exec`].
@@ -144,13 +144,13 @@ impl Ledger {
             document_json: message.document,
         });
         let end = ExecEnd { user: user.id, exec_id, outcome: &ending.outcome, audit: &audit, message };
-        // What happened on a machine is not forgotten because the database is away.
+        // An event on a machine is not lost while the database cannot be reached.
         let ended = store::until_done(|| self.0.store.end_exec(end, || fault(Point::BeforeCommit))).await?;
         fault(Point::AfterEnd);
         Ok(Recorded { exec_id: exec_id.clone(), ended })
     }
 
-    /// The same for one of which only its record is known. Where a message shows it, that is corrected as well.
+    /// The same for an exec of which only the record is known. A message that shows it is corrected as well.
     ///
     /// # Errors
     /// As for [`Ledger::end`].
@@ -182,7 +182,7 @@ impl Ledger {
         .await
     }
 
-    /// Leaves a trace of a command that was refused before it could be an exec: no row, one audit entry.
+    /// Adds an audit entry, and no row, for a command that was refused before it became an exec.
     ///
     /// # Errors
     /// [`store::Error::Database`].
@@ -203,26 +203,26 @@ impl Ledger {
         self.0.store.append_audit(&entry).await.map(drop)
     }
 
-    /// Says that the caller serves this exec to its end, until the answer is dropped.
+    /// Declares that the caller serves this exec to its end, until the returned watch is dropped.
     pub fn watch(&self, user: UserId, exec_id: &ExecId) -> Watch {
         let key = (user, exec_id.clone());
         *self.watched().entry(key.clone()).or_default() += 1;
         Watch { ledger: self.clone(), key }
     }
 
-    /// True if somebody serves this exec to its end. Others who look at it must not record a guess: a viewer's link gives
+    /// True if an exec is being served to its end. Code that only looks at it must not record a guess: a viewer's link gives
     /// up sooner than the ledger does.
     pub fn is_watched(&self, user: UserId, exec_id: &ExecId) -> bool {
         self.watched().contains_key(&(user, exec_id.clone()))
     }
 
-    /// An exec on record, to be followed.
+    /// An exec on record, ready to be followed.
     pub fn followed<'a>(&'a self, user: &'a User, record: &'a store::Exec) -> Followed<'a> {
         let (store, router, place) = (&self.0.store, &self.0.router, record.runner.as_deref());
         Followed { store, router, user, place, id: &record.exec_id }
     }
 
-    /// Leaves all that is followed to the next life of the server, at once.
+    /// Leaves everything that is followed to the server's next run, at once.
     pub fn stop(&self) {
         self.0.stop.cancel();
     }
@@ -246,7 +246,7 @@ impl Ledger {
         &self.0.tasks
     }
 
-    /// Whether the server stops, and what ends now may be its doing.
+    /// True if the server is stopping, which may be why the exec ends now.
     pub fn is_stopping(&self) -> bool {
         self.0.stop.is_cancelled()
     }
@@ -262,26 +262,26 @@ impl Ledger {
 }
 
 impl Recorded {
-    /// Tells the runner that it may forget the result and its output.
+    /// Allows the runner to discard the result and its output.
     #[expect(clippy::disallowed_methods, reason = "the end is on record: this is the one place that may")]
     pub fn acknowledge(&self, exec: &Exec) {
         exec.acknowledge();
         fault(Point::Acknowledged);
     }
 
-    /// The same where the exec's events are not read any more.
+    /// The same if the exec's events are not read any more.
     #[expect(clippy::disallowed_methods, reason = "the end is on record: this is the one place that may")]
     pub fn acknowledge_at(&self, sandbox: &Sandbox) {
         sandbox.acknowledge(sandbox_id(&self.exec_id));
         fault(Point::Acknowledged);
     }
 
-    /// True if this call put the end on record.
+    /// True if this call recorded the end.
     pub fn is_new(&self) -> bool {
         self.ended != ExecEnded::Before
     }
 
-    /// The message that shows the exec, where this call changed it.
+    /// The message that shows the exec, if this call changed it.
     pub fn message(&self) -> Option<&Message> {
         match &self.ended {
             ExecEnded::Now(message) | ExecEnded::Corrected(message) => message.as_ref(),
@@ -302,7 +302,7 @@ impl Drop for Watch {
     }
 }
 
-/// Whether an exec with this status may still get an end: it runs, or nobody knows.
+/// True if an exec with this status may still get an end: it is running, or its state is unknown.
 pub fn is_open(status: ExecStatus) -> bool {
     matches!(status, ExecStatus::Running | ExecStatus::Lost)
 }

@@ -3,28 +3,29 @@
 //! ```text
 //!   begin ──► sent ──► started ──► output ──► ended on its runner ──► Ledger::end ──► Recorded::acknowledge
 //!   on record before it is sent                    exec, audit entry, message: one transaction;   the runner
-//!                                                  one call ends it, later ones change nothing    may forget it
+//!                                                  one call ends it, later ones change nothing    may discard it
 //! ```
-//! A process that dies between two steps leaves an exec on record as running; [`Ledger::recover`] goes on with it at the
-//! next start. The code that serves an exec to its end holds a [`Watch`], so that others who only look at it record no guess.
+//! A process that dies between two steps leaves an exec on record as running; [`Ledger::recover`] continues it at the next
+//! start. The code that serves an exec to its end holds a [`Watch`], so that code that only looks at it does not record a
+//! guess.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `ledger` | [`Ledger`], [`Recorded`]: beginning and ending an exec |
-//! | `request` | a client's request, from where it is to run to its record |
+//! | `request` | a client's request, from choosing its place to its record |
 //! | `read` | execs on record: finding, listing, ending them |
-//! | `watch` | following execs without their output, after a restart or where a client has left |
-//! | [`follow`] | one exec followed to its end, however often its machine goes away meanwhile |
-//! | [`attendance`] | which execs have a client at the moment |
+//! | `watch` | following execs without their output, after a restart or when a client has left |
+//! | [`follow`] | following one exec to its end, however often its machine becomes unreachable |
+//! | [`attendance`] | the execs that have a client at the moment |
 //! | `ending` | [`Ending`]: how an exec ended, in the words of the store and the audit trail |
 //! | `correct` | a message's document after its exec's end became known late |
-//! | `place` | who a user is to the sandbox, and where their work should go |
-//! | `error` | [`Error`]: what a client of an exec is told |
+//! | `place` | the sandbox's view of a user, and the place for their work |
+//! | `error` | [`Error`]: the errors for clients of execs |
 //! | `faults` | named points of a life where a test kills the process; absent from release builds |
-//! | `shell_word` | commands as people are shown them |
+//! | `shell_word` | commands in the form for people |
 //! | `part` | reading a part of an exec's output |
-//! | `count` | counting ends, for who reads the metrics |
-//! | `request_hash` | telling a repetition from another request |
+//! | `count` | counting ends, for the metrics |
+//! | `request_hash` | distinguishing a repetition from another request |
 //! | `utf8` | bytes become text, once and statefully |
 //! | [`limits`] | every limit and timeout |
 

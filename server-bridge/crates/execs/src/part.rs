@@ -12,22 +12,22 @@ use crate::{Ledger, Result};
 /// A part of an exec's output.
 #[derive(Debug)]
 pub struct Part {
-    /// Standard output and error, as they came.
+    /// Standard output and error, in the order of arrival.
     pub bytes: Vec<u8>,
-    /// Bytes among these that are not there any more.
+    /// Bytes of this range that are not kept any more.
     pub lost_bytes: u64,
-    /// Where the output goes on.
+    /// The offset of the next part.
     pub next_offset: u64,
-    /// Whether it has ended, and this is its last part.
+    /// True if it has ended and this is its last part.
     pub is_last: bool,
 }
 
 impl Ledger {
-    /// At most `limit` bytes of an exec's output from `offset` on: what there is by now, or comes within `patience`. A client that
-    /// reads it elsewhere is told that another one does.
+    /// At most `limit` bytes of an exec's output from `offset` on: those that exist, or arrive within `patience`. A client that
+    /// reads the output elsewhere is informed that another one does.
     ///
     /// # Errors
-    /// [`crate::Error::Route`]; [`crate::Error::Sandbox`], as `no_such_exec` or `expired` where its output is not kept any more.
+    /// [`crate::Error::Route`]; [`crate::Error::Sandbox`], as `no_such_exec` or `expired` if its output is not kept any more.
     pub async fn part(
         &self,
         user: &User,

@@ -1,19 +1,19 @@
-//! Who a user is to the sandbox, and where their work should go.
+//! The sandbox's view of a user, and the place for their work.
 
 use sandbox::{Choice, RouteRequest};
 use store::{ChatId, Store, UserId};
 
-/// The sandbox's view of a user. Its key names their containers and folders for ever: it is made here only.
+/// The sandbox's view of a user. Its key names their containers and folders permanently: it is only made here.
 pub fn sandbox_user(user: &store::User) -> sandbox::User {
     sandbox::User { key: user_key(user.id), name: user.name.clone(), is_admin: user.admin }
 }
 
-/// The key of a user, by which the sandbox knows them.
+/// The sandbox's key of a user.
 pub fn user_key(user: UserId) -> String {
     format!("u{user}")
 }
 
-/// Where a user's work should go: to the place called `on`, else to their active runner, else where the router finds.
+/// The route for a user's work: to the place called `on`, else to their active runner, else the router's choice.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -26,7 +26,7 @@ pub async fn route_request(store: &Store, user: UserId, on: Option<&str>) -> sto
     Ok(RouteRequest { choice: Choice::parse(chosen.as_deref()), registered })
 }
 
-/// Where a user's work should go: where `chat` is bound to, else to their active runner, else where the router finds.
+/// The route for a user's work: to the place that `chat` is bound to, else to their active runner, else the router's choice.
 ///
 /// # Errors
 /// [`store::Error::NotFound`] for a chat that is gone or another user's.

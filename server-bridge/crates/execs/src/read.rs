@@ -1,4 +1,4 @@
-//! Execs on record, for who looks at them or ends them later.
+//! Reading and ending execs on record.
 
 use sandbox::{ExecReport, Sandbox};
 use store::{AuditEntry, ChatId, Exec, ExecId, ExecStatus, User, UserId};
@@ -9,7 +9,7 @@ use crate::limits::LIST_MAX_ROWS;
 use crate::{Ending, Error, Ledger, Recorded, Result, route_request, sandbox_user};
 
 impl Ledger {
-    /// A user's exec; `None` where there is none of this id, or it is gone with its user.
+    /// A user's exec; `None` if there is none of this id, or it is gone with its user.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -21,7 +21,7 @@ impl Ledger {
         }
     }
 
-    /// A user's exec, by its id as they write it.
+    /// A user's exec, by its id in text form.
     ///
     /// # Errors
     /// [`Error::UnknownExec`]; [`Error::Store`].
@@ -31,12 +31,12 @@ impl Ledger {
         self.known(user, &parsed).await?.ok_or_else(unknown)
     }
 
-    /// A user's execs, or those of them that run, the last started first; `limit` is at most [`LIST_MAX_ROWS`].
+    /// A user's execs, or only the running ones, the last started first; `limit` is at most [`LIST_MAX_ROWS`].
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn execs(&self, user: UserId, only_running: bool, limit: u32) -> Result<Vec<Exec>> {
-        // Those that run may lie behind many that ended.
+        // Running ones may come after many that have ended.
         let read = if only_running { LIST_MAX_ROWS } else { limit };
         let mut execs = self.store().execs(user, read).await?;
         execs.retain(|exec| !only_running || exec.status == ExecStatus::Running);
@@ -44,11 +44,11 @@ impl Ledger {
         Ok(execs)
     }
 
-    /// A user's commands that go on by themselves or did, of one chat or of all, the last started first; terminals are none of
-    /// them. `limit` is at most [`LIST_MAX_ROWS`].
+    /// A user's background commands, running or ended, of one chat or of all, the last started first; without terminals.
+    /// `limit` is at most [`LIST_MAX_ROWS`].
     ///
     /// # Errors
-    /// [`Error::Store`], as `not_found` for a chat that is none of theirs.
+    /// [`Error::Store`], as `not_found` for a chat that does not belong to them.
     pub async fn tasks(
         &self,
         user: UserId,
@@ -62,7 +62,7 @@ impl Ledger {
         Ok(self.store().tasks(user, chat, only_running, limit).await?)
     }
 
-    /// One of those, by its id as they write it.
+    /// One of those, by its id in text form.
     ///
     /// # Errors
     /// [`Error::UnknownExec`] and [`Error::UnknownTask`]; [`Error::Store`].
@@ -72,7 +72,7 @@ impl Ledger {
         if is_task { Ok(exec) } else { Err(Error::UnknownTask(id.to_owned())) }
     }
 
-    /// The sandbox of a user's request: the place `on` names, else where their settings say.
+    /// The sandbox for a user's request: the place named by `on`, else the one in their settings.
     ///
     /// # Errors
     /// [`Error::Route`], for the user to read; [`Error::Store`].
@@ -89,7 +89,7 @@ impl Ledger {
         self.sandbox(user, exec.runner.as_deref()).await
     }
 
-    /// How an exec stands on its machine, with so many bytes of the beginning and of the end of its output.
+    /// An exec's state on its machine, with that many bytes of the beginning and of the end of its output.
     ///
     /// # Errors
     /// [`Error::Route`] and [`Error::Sandbox`].
@@ -98,11 +98,11 @@ impl Ledger {
         Ok(sandbox.exec_report(sandbox_id(&exec.exec_id), head, tail).await?)
     }
 
-    /// Ends an exec with everything it started, because its user says so, and waits for that; leaves a trace. Answers with what
-    /// that put on record, if anything.
+    /// Ends an exec and everything it started at its user's request, and waits for that; audited. Returns what was recorded by
+    /// it, if anything.
     ///
     /// # Errors
-    /// [`Error::Route`] and [`Error::Sandbox`], where its machine is away.
+    /// [`Error::Route`] and [`Error::Sandbox`], if its machine cannot be reached.
     pub async fn kill(&self, user: &User, exec: &Exec) -> Result<Option<Recorded>> {
         let recorded = if is_open(exec.status) {
             let sandbox = self.sandbox_of(user, exec).await?;
@@ -123,7 +123,7 @@ impl Ledger {
         Ok(recorded)
     }
 
-    /// Puts an exec's end on record as [`Ledger::end_of_record`] does; `None` where it could not be, which the log then says.
+    /// Records an exec's end as [`Ledger::end_of_record`] does; `None` if that failed, which is logged.
     pub async fn settle(&self, user: &User, exec: &Exec, ending: &Ending) -> Option<Recorded> {
         match self.end_of_record(user, exec, ending).await {
             Ok(recorded) => Some(recorded),

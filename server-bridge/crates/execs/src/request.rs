@@ -1,4 +1,4 @@
-//! What a client asks for: the way of a command from the request to the record.
+//! A client's request: a command from the request to the record.
 
 use std::time::Duration;
 
@@ -8,39 +8,39 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Error, Ledger, Result};
 
-/// A command that a client asks for.
+/// A client's command.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The id that the client chose.
     pub exec_id: &'a ExecId,
     /// Who asks.
     pub kind: ExecKind,
-    /// Tells a repetition of a request from a different one with the same id: see [`crate::document_hash`].
+    /// Distinguishes a repetition of a request from a different one with the same id: see [`crate::document_hash`].
     pub hash: &'a str,
-    /// The place that is to run it; the user's active one if `None`.
+    /// The place where it is to run; the user's active one if `None`.
     pub on: Option<&'a str>,
-    /// The command as people are shown it.
+    /// The command as people see it.
     pub shown: &'a str,
-    /// The user of the machine that it is to run as, where the client names one.
+    /// The user of the machine that it is to run as, if the client names one.
     pub run_as: Option<&'a str>,
-    /// Whether it goes on without its client.
+    /// True if it outlives its client.
     pub goes_on: bool,
-    /// How long it goes on without anybody who looks at it; only a terminal has this.
+    /// How long it goes on without a client; only a terminal has this.
     pub linger: Option<Duration>,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug)]
 pub enum Begun {
-    /// It is on record: it is to be sent to this sandbox.
+    /// It is on record: send it to this sandbox.
     New(Sandbox),
     /// It was made before.
     Known(Box<Exec>),
 }
 
 impl Ledger {
-    /// Finds a place for a command and puts it on record before it is sent. The audit trail learns of a refusal here, and of all
-    /// else at the command's end. Nothing begins once `stopping` is cancelled.
+    /// Finds a place for a command and puts it on record before it is sent. A refusal is audited here, everything else at the
+    /// command's end. Nothing begins once `stopping` is cancelled.
     ///
     /// # Errors
     /// [`Error::Conflict`]; [`Error::Stopping`]; [`Error::Route`]; [`Error::Store`].
@@ -50,7 +50,7 @@ impl Ledger {
         request: &Request<'_>,
         stopping: &CancellationToken,
     ) -> Result<Begun> {
-        // A repetition goes where the first one went, whatever is chosen by now.
+        // A repetition goes to the place of the first one, even if another is active now.
         if let Some(known) = self.known(user.id, request.exec_id).await? {
             if known.request_hash == request.hash {
                 return Ok(Begun::Known(Box::new(known)));
@@ -102,12 +102,12 @@ impl Ledger {
         }
     }
 
-    /// What a user asked for where they got no sandbox, for the audit trail: the place `on` names, else their active one;
+    /// The requested place of a user who got no sandbox, for the audit trail: the one named by `on`, else their active one;
     /// `None` if they named none.
     pub async fn place_asked_for(&self, user: &User, on: Option<&str>) -> Option<String> {
         match on {
             Some(name) => Some(name.to_owned()),
-            // The refusal is what counts: it is recorded without its place if even that cannot be read.
+            // The refusal matters most: it is recorded without its place if even that cannot be read.
             None => self.store().active_runner(user.id).await.ok().flatten(),
         }
     }

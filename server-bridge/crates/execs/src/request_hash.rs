@@ -1,13 +1,13 @@
-//! Telling a repetition from another request.
+//! Distinguishing a repetition from another request.
 
 use sha2::{Digest, Sha256};
 
-/// A hash over everything that says what runs, as its client wrote it: not the id, nor how its output is read.
+/// A hash over everything that determines what runs, as its client wrote it: not the id, nor how its output is read.
 pub fn document_hash(canonical: &[u8]) -> String {
     store::hex(&Sha256::digest(canonical))
 }
 
-/// A hash over all that is asked for.
+/// A hash over everything in a request.
 pub fn request_hash(target: Option<&str>, command: &str) -> String {
     let mut hash = Sha256::new();
     for part in ["shell", target.unwrap_or_default(), command] {

@@ -1,13 +1,13 @@
-//! Bytes of one channel become text: each character once, however the bytes were split.
+//! Bytes of one channel become text: each character once, regardless of how the bytes were split.
 
-/// Decodes UTF-8 piece by piece; what is invalid becomes U+FFFD. Holds at most three bytes back.
+/// Decodes UTF-8 piece by piece; invalid bytes become U+FFFD. Holds back at most three bytes.
 #[derive(Default)]
 pub struct Utf8Decoder {
     incomplete: Vec<u8>,
 }
 
 impl Utf8Decoder {
-    /// The text of `bytes`, and of what was held back before; the beginning of a character at the end is held back.
+    /// The text of the held-back bytes and of `bytes`; an incomplete character at the end is held back.
     pub fn decode(&mut self, bytes: &[u8]) -> String {
         let joined;
         let bytes = if self.incomplete.is_empty() {
@@ -34,13 +34,13 @@ impl Utf8Decoder {
         text
     }
 
-    /// The end: what is still held back will never be a character.
+    /// The end: held-back bytes will never become a character.
     pub fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.incomplete).is_empty() { "" } else { "\u{fffd}" }
     }
 }
 
-/// True if more bytes could still make a character of these.
+/// True if more bytes could still complete these to a character.
 fn is_incomplete(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }

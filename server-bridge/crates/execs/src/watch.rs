@@ -1,8 +1,8 @@
-//! Execs that nobody's client records: those that go on by themselves, and those of an earlier life of the server.
+//! Execs whose end no client records: background ones, and those of an earlier run of the server.
 //!
-//! Such an exec is followed without its output. An attached one that no client came back to is cancelled once its runner
-//! is there and 10 s have passed; time without a server does not count. So is a terminal that nobody has looked at for as long
-//! as it lingers.
+//! Such an exec is followed without its output. An attached one that no client came back to is cancelled once its runner can
+//! be reached and 10 s have passed; time without a server does not count. So is a terminal that had no client for as long as
+//! it lingers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use crate::limits::{AWAY_TIMEOUT, CLIENT_GRACE, TASK_LIFETIME, TERMINAL_CHECK_IN
 use crate::{Ending, Ledger, Recorded};
 
 impl Ledger {
-    /// Goes on with every exec that an earlier life of the server left behind: follows each to its end, but for those that a
-    /// message shows, which are returned with whose they are. For a server's start.
+    /// Continues every exec that an earlier run of the server left: follows each to its end, except those that a message
+    /// shows, which are returned with their users. Called when the server starts.
     ///
     /// # Errors
     /// [`store::Error::Database`].
     pub async fn recover(&self) -> store::Result<Vec<(User, Exec)>> {
         let mut shown = Vec::new();
         for record in self.store().running_execs().await? {
-            // With its user its row is gone.
+            // Its row is gone with its user.
             let Some(user) = self.store().user_by_id(record.user).await? else { continue };
             match record.message {
                 Some(_) => shown.push((user, record)),
@@ -35,8 +35,8 @@ impl Ledger {
         Ok(shown)
     }
 
-    /// Waits for an exec's end where it runs, in the background, and puts it on record; gives up where the server stops, as
-    /// its next life goes on.
+    /// Waits in the background for an exec's end on its machine, and records it; gives up when the server stops, as its next
+    /// run continues.
     pub fn follow(&self, user: User, record: Exec) {
         let watch = self.watch(user.id, &record.exec_id);
         let ledger = self.clone();
@@ -47,7 +47,7 @@ impl Ledger {
                 () = ledger.stopped().cancelled() => return,
             };
             match ledger.end_of_record(&user, &record, &ending).await {
-                // Its output and its result stay for who reads them later, as long as its runner keeps them.
+                // Its output and its result stay for later readers, as long as its runner keeps them.
                 Ok(_recorded) => {}
                 // It is gone with its user.
                 Err(store::Error::NotFound { .. }) => {}
@@ -58,7 +58,7 @@ impl Ledger {
         }));
     }
 
-    /// The same for one of which only the id is known.
+    /// The same for an exec of which only the id is known.
     ///
     /// # Errors
     /// As for [`store::Store::exec`].
@@ -68,10 +68,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Ends an exec with everything it started, waits for that and puts it on record. One that ended before stays as it is.
+    /// Ends an exec and everything it started, waits for that and records it. One that ended before stays as it is.
     ///
     /// # Errors
-    /// The machine's own error: [`SandboxError::Offline`] where it is away.
+    /// The machine's own error: [`SandboxError::Offline`] if it cannot be reached.
     pub async fn cancel(
         &self,
         sandbox: &sandbox::Sandbox,
@@ -87,7 +87,7 @@ impl Ledger {
         while let Some(event) = exec.next().await {
             crate::seen(&event);
             match event {
-                // Nothing is left of it to be ended; what is on record of it stays.
+                // There is nothing left to end; its record stays.
                 ExecEvent::Failed(error)
                     if record.status == store::ExecStatus::Lost
                         && ["no_such_exec", "expired"].contains(&error.kind()) =>
@@ -96,7 +96,7 @@ impl Ledger {
                 }
                 ExecEvent::Failed(error) => return Err(error),
                 ExecEvent::Finished(outcome) => {
-                    // One that a message shows and that is served is recorded with its output by who serves it.
+                    // An exec that a message shows is recorded with its output by the code that serves it.
                     if record.message.is_some() && self.is_watched(user.id, &record.exec_id) {
                         return Ok(None);
                     }
@@ -146,18 +146,18 @@ impl Ledger {
     }
 }
 
-/// True if an exec is a model's command that goes on by itself.
+/// True if an exec is a model's background command.
 fn is_task(record: &Exec) -> bool {
     record.kind == ExecKind::Tool && record.detached
 }
 
-/// How long a terminal goes on without anybody who looks at it.
+/// How long a terminal goes on without a client.
 fn linger(record: &Exec) -> Option<Duration> {
     record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()))
 }
 
-/// How long an exec's runner may be away before the exec counts as lost: a terminal goes on there, and is ended where nobody
-/// came to it, as long as it lingers.
+/// How long an exec's runner may be unreachable before the exec counts as lost: a terminal goes on there, and is ended when
+/// no client came for as long as it lingers.
 pub fn time_away(record: &Exec) -> Duration {
     let least = if is_task(record) { TASK_LIFETIME } else { AWAY_TIMEOUT };
     linger(record).unwrap_or_default().max(least)

@@ -1,4 +1,4 @@
-//! One document of an address that somebody named: it may be hostile, and so may be what it redirects to.
+//! Fetching one document from an untrusted address: it may be hostile, and so may a redirect's target.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::reach::{LeadsInside, Reach, leads_inside};
 /// Gets documents. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Getter {
-    /// Made at first use: it reads this machine's certificates.
+    /// Created at first use: it reads this machine's certificates.
     client: Arc<OnceLock<Client>>,
     reach: Reach,
     patience: Duration,
@@ -23,20 +23,20 @@ pub struct Getter {
 /// A document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Where it came from in the end.
+    /// Its final URL, after redirects.
     pub url: Url,
-    /// Its media type, as its server calls it; empty where it does not say.
+    /// Its media type by its server; empty if the server does not send one.
     pub media_type: String,
     /// The document, or its first 2 MiB.
     pub content: Bytes,
-    /// Whether there was more of it.
+    /// True if there was more of it.
     pub is_cut: bool,
 }
 
-/// Why there is no document. Each text says what happened; none holds the address that was asked for.
+/// The reason why there is no document. Each text says what happened; none contains the requested address.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no address of a document.
+    /// It is not the address of a document.
     #[error("{0}")]
     Url(&'static str),
     /// It leads into the server's own network.
@@ -45,16 +45,16 @@ pub enum Error {
     /// It leads to another host, port or scheme.
     #[error("it redirects to {0}, which is another host, port or scheme; fetch that if it is what you want")]
     Elsewhere(Url),
-    /// It leads on and on.
+    /// There are too many redirects.
     #[error("it redirects more than {REDIRECTS} times")]
     Redirects,
-    /// It leads to where nothing is encrypted.
+    /// It leads to an unencrypted address.
     #[error("it redirects to an unencrypted address")]
     Downgrade,
-    /// The other side does not give it.
+    /// The other side refused.
     #[error("the server answered {0}")]
     Status(StatusCode),
-    /// It came packed, though that was not asked for.
+    /// It came compressed, though that was not requested.
     #[error("it came compressed as {0:?}, which was not asked for")]
     Packed(String),
     /// It did not come in time.
@@ -72,18 +72,18 @@ impl From<LeadsInside> for Error {
 }
 
 impl Getter {
-    /// A getter that reaches this much.
+    /// A getter with this reach.
     pub fn new(reach: Reach) -> Self {
         Self { client: Arc::default(), reach, patience: PATIENCE }
     }
 
-    /// The same with another limit on the time of a document.
+    /// The same with another time limit for a document.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Gets a document; redirects are followed within its scheme, host and port.
+    /// Fetches a document; redirects are followed within its scheme, host and port.
     ///
     /// # Errors
     /// [`Error`].
@@ -99,7 +99,7 @@ impl Getter {
             .reach
             .client()
             .connect_timeout(CONNECT_PATIENCE)
-            // No request goes over a connection that was made for somebody else's.
+            // No request uses a connection that was made for another one.
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| Error::Network(crate::cause(&error)))?;
@@ -147,7 +147,8 @@ impl Getter {
     }
 }
 
-/// Whether a redirect stays with the scheme, host and port that were allowed; encrypting it, on the usual ports, does.
+/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the usual ports counts as
+/// staying.
 fn is_same_origin(one: &Url, next: &Url) -> bool {
     let ports = |url: &Url| (url.scheme().to_owned(), url.port_or_known_default());
     let is_upgrade = one.scheme() == "http" && next.scheme() == "https";
@@ -172,7 +173,7 @@ pub fn check(url: &Url) -> Result<(), Error> {
     Err(Error::Url(why))
 }
 
-/// The beginning of what comes, and whether there is more.
+/// The beginning of the content, and true if there is more.
 async fn content(mut response: Response) -> Result<(Bytes, bool), Error> {
     let mut content = BytesMut::new();
     while let Some(piece) = response.chunk().await.map_err(|error| failed(&error))? {

@@ -1,17 +1,17 @@
-//! The one HTTP client for addresses that others name: users, models, pages, plugins.
+//! The only HTTP client for addresses from untrusted sources: users, models, pages, plugins.
 //!
 //! ```text
-//!   address ─▶ check: scheme, host, literal ─▶ look its name up, refuse what leads inside ─▶ connect to what was looked at
+//!   address ─▶ check: scheme, host, literal ─▶ look its name up, refuse internal addresses ─▶ connect to a checked one
 //!                 ▲                                                                              │
 //!                 └────────────── each redirect, within scheme, host and port ◀──────────────────┘
 //! ```
-//! [`Reach`] says where a client may go. Names are checked where they are looked up, so that a name which leads elsewhere from one
-//! moment to the next gains nothing; no proxy stands between, since what it connects to could not be checked. Errors name a host at
+//! [`Reach`] limits where a client may connect. Names are checked when they are looked up, so that a name whose address changes
+//! from one moment to the next gains nothing; no proxy is used, since its connections could not be checked. Errors name a host at
 //! most: an address may hold a secret.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`reach`] | where a client may go; clients made for that |
+//! | [`reach`] | the hosts that a client may connect to; clients limited to them |
 //! | [`get`] | one document, with its redirects, its size and its time bounded |
 //! | [`limits`] | every limit and timeout |
 
@@ -24,7 +24,7 @@ pub mod reach;
 pub use get::{Answer, Error, Getter, check};
 pub use reach::{LeadsInside, Mixed, Reach, leads_inside};
 
-/// The innermost cause of an error, which says most and names no address.
+/// The innermost cause of an error, which is the most specific and names no address.
 pub fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     reach::innermost(error).to_string()
 }

@@ -1,4 +1,4 @@
-//! Where a client may go.
+//! The hosts that a client may connect to.
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -8,29 +8,29 @@ use address::is_public;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder};
 
-/// Names by which networks call their own machines, as the last part of a host.
+/// Top-level names that networks use for their own machines.
 const OWN_NAMES: [&str; 3] = ["localhost", "local", "internal"];
 
-/// Where a client may go. Cheap to clone.
+/// The hosts that a client may connect to. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Reach {
-    /// Wherever this machine gets to: for addresses that the people who run the server name.
+    /// Any host that this machine can reach: for addresses from the server's operators.
     Anywhere,
     /// The open internet.
     Public {
-        /// Hosts that are reached wherever they are, as they stand in a URL, in lower case.
+        /// Hosts that are permitted at any address, in the form of a URL's host, in lower case.
         allowed: Arc<[String]>,
-        /// A name that leads both outside and inside.
+        /// The treatment of a name with internal and public addresses.
         mixed: Mixed,
     },
 }
 
-/// What becomes of a name that has public and private addresses.
+/// The treatment of a name with internal and public addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixed {
-    /// It is refused: its owner may answer with another one of them next time.
+    /// It is refused: its owner could return another one of them next time.
     Refused,
-    /// Its public addresses are used: it is named by somebody who wants to reach it.
+    /// Its public addresses are used: it comes from a person who wants to reach it.
     PublicOnly,
 }
 
@@ -40,16 +40,16 @@ pub enum Mixed {
 pub struct LeadsInside(pub String);
 
 impl Reach {
-    /// The open internet, and these hosts wherever they are. A name that leads inside as well is refused.
+    /// The open internet, and these hosts at any address. A name that also has internal addresses is refused.
     pub fn public(allowed: &[String]) -> Self {
         let allowed = allowed.iter().map(|host| host.to_ascii_lowercase()).collect();
         Self::Public { allowed, mixed: Mixed::Refused }
     }
 
-    /// Checks a host as it stands in a URL. A name that means something is checked again when it is looked up.
+    /// Checks a host in the form of a URL's host. A name is checked again when it is looked up.
     ///
     /// # Errors
-    /// [`LeadsInside`]: it is an address, or a name, of a network's own.
+    /// [`LeadsInside`]: it is an internal address or name.
     pub fn check_host(&self, host: &str) -> Result<(), LeadsInside> {
         let Self::Public { allowed, .. } = self else { return Ok(()) };
         let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -64,20 +64,20 @@ impl Reach {
         Ok(())
     }
 
-    /// A builder of clients that reach this much. Redirects are left to the caller: each has to be checked. A process needs one TLS
-    /// provider installed.
+    /// A builder of clients with this reach. Redirects are left to the caller: each has to be checked. A process needs an installed
+    /// TLS provider.
     pub fn client(&self) -> ClientBuilder {
         let client = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")));
         match self {
             Self::Anywhere => client,
-            // What a proxy connects to could not be checked.
+            // A proxy's connections could not be checked.
             Self::Public { .. } => client.no_proxy().dns_resolver(Arc::new(Outside(self.clone()))),
         }
     }
 
-    /// The addresses, of those that a name has, which may be connected to.
+    /// Those addresses of a name that may be connected to.
     fn admitted(&self, name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, LeadsInside> {
         let Self::Public { allowed, mixed } = self else { return Ok(found) };
         if allowed.iter().any(|host| host == name) {
@@ -93,7 +93,7 @@ impl Reach {
     }
 }
 
-/// Looks names up, and gives those of their addresses that are within reach: a client connects to what was checked.
+/// A resolver that returns only addresses within reach: a client connects to the checked ones.
 struct Outside(Reach);
 
 impl Resolve for Outside {
@@ -107,7 +107,7 @@ impl Resolve for Outside {
     }
 }
 
-/// The host that a request failed for because it leads inside; `None` where it failed for another reason.
+/// The host that made a request fail because it leads inside; `None` if it failed for another reason.
 pub fn leads_inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LeadsInside> {
     innermost(error).downcast_ref()
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_leads_inside_is_not_connected_to() {
-        // Another test may have been first.
+        // Another test may have installed it first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Reach::public(&[]).client().build().unwrap();
         let error = client.get("https://localhost:9").send().await.unwrap_err();

@@ -1,7 +1,7 @@
 //! The memory that messages of xbot's dialect may take, over all links together.
 //!
 //! Such a message may be 256 MiB, so a few runners could take all memory. Each byte is counted once, from when it is
-//! read from the socket until the one who asked for it has taken it.
+//! read from the socket until its reader has taken it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl MessageBudget {
         MessageAccount { budget: self.clone(), held_bytes: AtomicU64::new(0) }
     }
 
-    /// An account that holds this much; `None` where that is more than is left.
+    /// An account that holds this much; `None` if that is more than is left.
     pub(crate) fn charge(&self, bytes: usize) -> Option<MessageAccount> {
         let account = self.account();
         account.take(bytes as u64).then_some(account)
@@ -48,7 +48,7 @@ pub struct MessageAccount {
 }
 
 impl MessageAccount {
-    /// Takes that many bytes more; `false`, and nothing taken, where they are not left.
+    /// Takes that many bytes more; `false`, taking nothing, if they are not left.
     pub fn take(&self, bytes: u64) -> bool {
         let left = &self.budget.left_bytes;
         let taken = left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));

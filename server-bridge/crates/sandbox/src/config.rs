@@ -1,4 +1,4 @@
-//! How the places that the server makes itself are set up.
+//! The configuration of the places that the server makes itself.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,10 +19,10 @@ pub struct RouterConfig {
     pub require: Requirement,
 }
 
-/// Which of the engine's networks containers join.
+/// The network that containers join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerNetwork {
-    /// Each user's container joins one that no other user's does.
+    /// Each user's container joins one for that user only.
     Own,
     /// This one: `bridge`, `none`, or one that was made there. All containers share it.
     Named(String),
@@ -33,9 +33,9 @@ pub enum ContainerNetwork {
 pub struct DockerConfig {
     /// Path of the engine's Unix socket; `DOCKER_HOST` or the usual place when absent.
     pub socket: Option<String>,
-    /// Whose containers these are: the server's home directory, so that two servers on one engine keep apart.
+    /// The owner of these containers: the server's home directory, so that two servers on one engine do not mix theirs.
     pub owner: PathBuf,
-    /// The image of a user's container; pulled at the first use where the machine lacks it.
+    /// The image of a user's container; pulled at the first use if the machine lacks it.
     pub image: String,
     /// The statically linked `sandbridge-runner`, an absolute path on the engine's machine.
     pub runner_static: Option<PathBuf>,
@@ -47,20 +47,20 @@ pub struct DockerConfig {
     pub cpus: Option<f64>,
     /// The network that containers join.
     pub network: ContainerNetwork,
-    /// Where the addresses of users' own networks are from.
+    /// The address range of users' own networks.
     pub subnets: SubnetPool,
     /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
     /// True if commands may change the container beside their workspace, as package managers do: the runner's profile
     /// `full-control` instead of `workspace`.
     pub full_control: bool,
-    /// True if containers stay out of the user namespace that the engine may have for them.
+    /// True if containers do not use the user namespace that the engine may offer.
     pub host_userns: bool,
-    /// Where each user's workspace is a directory of its own; a volume of the engine's when absent.
+    /// The folder in which each user's workspace is a directory; a volume of the engine when absent.
     pub workspace_dir: Option<PathBuf>,
     /// How long a container runs without a request before it is stopped; without end when absent.
     pub idle_stop: Option<Duration>,
-    /// Directories of this server and what the engine's machine calls them, for a server in a container.
+    /// Directories of this server and their paths on the engine's machine, for a server in a container.
     pub path_map: Vec<(PathBuf, PathBuf)>,
 }
 

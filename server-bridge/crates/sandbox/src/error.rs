@@ -18,8 +18,8 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
-    /// The connection ended after the request was sent and did not come back in time, or the runner was started again;
-    /// what became of it is unknown.
+    /// The connection ended after the request was sent and did not come back in time, or the runner was restarted; the
+    /// outcome is unknown.
     #[error("the connection to runner {runner} was lost; what the request did there is unknown")]
     Lost {
         /// Its name.
@@ -33,7 +33,7 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
-    /// The connection ended while a file was read, and the file is another one now.
+    /// The connection ended while a file was read, and the file has been replaced since.
     #[error("the connection to runner {runner} was lost, and the file changed meanwhile; read it again")]
     FileChanged {
         /// Its name.
@@ -44,10 +44,10 @@ pub enum SandboxError {
     Ambiguous {
         /// Its name.
         runner: String,
-        /// The change that was asked for.
+        /// The requested change.
         what: &'static str,
     },
-    /// The runner, or the limits of its link, refused.
+    /// The runner refused, or a limit of its link.
     #[error("{message}")]
     Remote {
         /// For programs.
@@ -55,7 +55,7 @@ pub enum SandboxError {
         /// For people.
         message: String,
     },
-    /// The command names the runner's privileged user, and nobody said that it may; nothing was sent.
+    /// The command names the runner's privileged user without permission; nothing was sent.
     #[error(
         "running as {user} on {runner} needs your approval: pass --yes, or \"approved\": true in the request"
     )]
@@ -74,7 +74,7 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
-    /// The runner's answer makes no sense.
+    /// The runner's answer is invalid.
     #[error("runner {runner} answered with {what}; update it, or report this")]
     Protocol {
         /// Its name.
@@ -148,7 +148,7 @@ pub enum RouteError {
         /// The problem, and how to solve it.
         why: String,
     },
-    /// The runner holds less than this server's admin requires.
+    /// The runner has fewer layers than this server's admin requires.
     #[error(
         "runner {runner} lacks {lacking}; this server requires it: {fix} (`sandbridge-runner doctor` says more)"
     )]
@@ -163,7 +163,7 @@ pub enum RouteError {
     /// The server itself may not be used by this user, or commands would not be confined there.
     #[error("commands on the server itself are refused: {why}")]
     LocalRefused {
-        /// Which rule says so.
+        /// The rule that applies.
         why: String,
     },
     /// The server's own runner does not start.
@@ -188,7 +188,7 @@ impl RouteError {
     }
 }
 
-/// Why something could not be done with a user's container as a whole.
+/// Why an operation on a user's whole container failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContainerError {
     /// The engine does not answer, or could not do it.
@@ -197,7 +197,7 @@ pub enum ContainerError {
     /// There is none yet.
     #[error("you have no container yet; the first command makes it: sandbridge exec --on __docker__ -- true")]
     Missing,
-    /// An earlier commit or import of the same user is under way.
+    /// An earlier commit or import of the same user is in progress.
     #[error("your container is being committed or imported already; try again when that has ended")]
     Busy,
     /// There is too much of it.
@@ -208,7 +208,7 @@ pub enum ContainerError {
         /// How large it may be.
         limit_bytes: u64,
     },
-    /// The upload ended before it was whole; nothing was changed.
+    /// The upload ended early; nothing was changed.
     #[error("the upload broke off ({why}); nothing was changed: send it again")]
     BrokenOff {
         /// The reason.
@@ -220,7 +220,7 @@ pub enum ContainerError {
         /// The engine's words.
         why: String,
     },
-    /// The workspace is a directory of the server's, which only commands change.
+    /// The workspace is a directory of the server, which only commands change.
     #[error(
         "the workspace is a directory on the server and cannot be replaced or removed as a whole; use `sandbridge cp -r` \
          and `rm` for its files"
@@ -242,13 +242,13 @@ impl ContainerError {
     }
 }
 
-/// Why a link ended other than in an orderly way. For the log: the peer was told what it needs to know.
+/// Why a link ended abnormally. For the log: the peer already got a suitable message.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// It did not register in time.
     #[error("no registration within {} s", proto::limits::HANDSHAKE_TIMEOUT.as_secs())]
     HandshakeTimeout,
-    /// Its message is no handshake.
+    /// Its message is not a handshake.
     #[error("malformed handshake: {0}")]
     Malformed(String),
     /// The registration was refused.
@@ -256,7 +256,7 @@ pub enum LinkError {
     Refused {
         /// Why.
         reason: RefusalReason,
-        /// The words the runner was told.
+        /// The message that the runner got.
         message: String,
     },
     /// A newer connection of the same runner registered first.
@@ -268,7 +268,7 @@ pub enum LinkError {
     /// The socket failed.
     #[error("the link failed: {0}")]
     Io(#[from] io::Error),
-    /// The peer broke the protocol, or was silent for too long, and was told so.
+    /// The peer broke the protocol, or was silent for too long, and was informed of that.
     #[error("the link was closed: {0}")]
     Broken(Close),
 }

@@ -1,4 +1,4 @@
-//! Runners that an earlier life of the server had: for a while after its start, what is asked of them waits for them.
+//! Runners of an earlier run of the server: for a while after its start, requests to them wait for them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,9 +14,9 @@ type Key = (String, String);
 /// The runners that have not dialled in again yet.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
-    /// Until when each is waited for.
+    /// The deadline of each wait.
     deadlines: Mutex<HashMap<Key, Instant>>,
-    /// Told of each arrival; those who wait look again.
+    /// Notified of each arrival; the waiting tasks check again.
     arrivals: Notify,
 }
 
@@ -27,12 +27,12 @@ impl Expected {
         self.deadlines().extend(runners.into_iter().map(|key| (key, deadline)));
     }
 
-    /// Whether a runner is expected still.
+    /// True if a runner is still expected.
     pub(crate) fn holds(&self, key: &Key) -> bool {
         self.deadline(key).is_some_and(|deadline| Instant::now() < deadline)
     }
 
-    /// Expects a runner no longer: it is there, or is not to come back. Those who wait look again.
+    /// Stops expecting a runner: it has arrived, or must not come back. The waiting tasks check again.
     pub(crate) fn remove(&self, key: &Key) {
         let was_expected = self.deadlines().remove(key).is_some();
         if was_expected {
@@ -40,10 +40,10 @@ impl Expected {
         }
     }
 
-    /// Waits for a runner until it is expected no longer, and gives what `look` finds of it then.
+    /// Waits for a runner as long as it is expected, and returns the result of `look` then.
     pub(crate) async fn wait<T>(&self, key: &Key, look: impl Fn() -> Option<T>) -> Option<T> {
         loop {
-            // Made before the look: an arrival in between is not missed.
+            // Created before the check: an arrival in between is not missed.
             let arrival = self.arrivals.notified();
             let found = look();
             let Some(deadline) = self.deadline(key).filter(|_| found.is_none()) else { return found };

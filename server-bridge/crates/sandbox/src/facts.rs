@@ -1,4 +1,4 @@
-//! The facts that are known of a runner.
+//! The known facts about a runner.
 
 pub use proto::handshake::Layer;
 use proto::handshake::{Facts, Register, RunAsNames, UPDATE_CAPABILITY};
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{FACT_BYTES, FACT_ITEMS};
 
-/// The profile that a runner of xbot's dialect is shown with: in the list of runners and in the panel.
+/// The profile shown for a runner of xbot's dialect: in the list of runners and in the panel.
 pub(crate) const LEGACY_PROFILE: &str = "legacy: unconfined, no resume";
 
-/// A runner's description of itself when it registered: untrusted, informative, fit to be stored as JSON and to be shown:
-/// no text is longer than 4 KiB or has control characters, no list has more than 64 items.
+/// A runner's description of itself at its registration: untrusted, informative, safe to store as JSON and to show: no text
+/// is longer than 4 KiB or has control characters, no list has more than 64 items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunnerFacts {
     /// The name it was started with, if any; the token decides which runner it is.
     pub runner_id: String,
-    /// This life of its process, 32 hex digits.
+    /// The id of this process, 32 hex digits.
     pub boot_id: String,
     /// Operating system, such as `linux`.
     pub os: String,
@@ -26,28 +26,28 @@ pub struct RunnerFacts {
     pub hostname: String,
     /// The runner's version.
     pub version: String,
-    /// `workspace`, `read-only` or `full-control`; `legacy: unconfined, no resume` where it speaks xbot's dialect.
+    /// `workspace`, `read-only` or `full-control`; `legacy: unconfined, no resume` if it speaks xbot's dialect.
     pub profile: String,
     /// Optional abilities, by name.
     pub capabilities: Vec<String>,
-    /// Landlock's ABI version, 0 where there is none.
+    /// Landlock's ABI version, 0 if there is none.
     pub landlock_abi: u32,
     /// How whole process trees are killed there.
     pub kill_tier: String,
-    /// The layers of confinement and whether each holds.
+    /// The layers of confinement, each with true if it holds.
     pub layers: Vec<Layer>,
     /// Absolute path of its workspace.
     pub workspace: String,
-    /// `openai` or `anthropic` where [`crate::Sandbox::llm`] reaches an endpoint there, else empty.
+    /// `openai` or `anthropic` if [`crate::Sandbox::llm`] reaches an endpoint there, else empty.
     #[serde(default)]
     pub llm_provider: String,
     /// The model to ask that endpoint for; may be empty.
     #[serde(default)]
     pub llm_model: String,
-    /// As whom commands run there, where that is not the runner's own user alone.
+    /// The users that commands run as there, unless they only run as the runner's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAsNames>,
-    /// Why its last update did not take place.
+    /// Why its last update failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_error: Option<String>,
 }
@@ -79,7 +79,7 @@ impl RunnerFacts {
         is_newer(version, &self.version)
     }
 
-    /// True if it speaks xbot's dialect: it says nothing of itself, and nothing is confined there.
+    /// True if it speaks xbot's dialect: it reports no facts, and nothing is confined there.
     pub fn is_legacy(&self) -> bool {
         self.profile == LEGACY_PROFILE
     }
@@ -107,8 +107,8 @@ pub(crate) fn fact(text: &str) -> String {
     harmless(text, FACT_BYTES)
 }
 
-/// A runner's words, fit to be shown: cut to so many bytes, with a replacement in place of every character that
-/// controls a terminal or the direction of text.
+/// A runner's text, made safe to show: cut to this many bytes, with a replacement in place of every character that controls
+/// a terminal or the direction of text.
 pub(crate) fn harmless(text: &str, max_bytes: usize) -> String {
     let is_control = |character: char| {
         let is_direction = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -9,7 +9,7 @@ use crate::driver::{LinkHandle, OpenStream, Piece, StreamEvent};
 use crate::error::SandboxError;
 use crate::upload::Upload;
 
-/// Which part of a file to read.
+/// The part of a file to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Range {
     /// First byte.
@@ -29,12 +29,12 @@ pub struct WriteOptions {
     pub size_bytes: Option<u64>,
     /// Fails with `precondition_failed` unless the present content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
-    /// The file that has to be there, where the path is one that [`crate::Sandbox::resolve`] returned: it is not followed anywhere else.
-    /// Fails with `precondition_failed` unless that is so.
+    /// The file that must exist, if the path is one that [`crate::Sandbox::resolve`] returned: it is not followed anywhere else. Fails
+    /// with `precondition_failed` unless that is so.
     pub present: Option<Present>,
 }
 
-/// A file's bytes as they arrive. Dropped before its end, it stops the runner.
+/// A file's bytes as they arrive. Dropping this before the end stops the runner.
 #[derive(Debug)]
 pub struct FileReader {
     stream: OpenStream,
@@ -69,7 +69,7 @@ impl FileReader {
         self.opened.modified_ms
     }
 
-    /// The next piece, of 64 KiB at most; `None` behind the last one, and behind an error.
+    /// The next piece, of 64 KiB at most; `None` after the last one, and after an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => {
@@ -88,7 +88,7 @@ impl FileReader {
     }
 }
 
-/// A file that is being written. Dropped unfinished, it leaves nothing behind.
+/// A file that is being written. Dropping this before it is finished discards the file.
 #[derive(Debug)]
 pub struct FileWriter(Upload);
 
@@ -97,12 +97,12 @@ impl FileWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Writes; waits while the runner's disk is behind. Fails with what the runner found wrong so far.
+    /// Writes; waits while the runner's disk is behind. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }
 
-    /// Ends the content; the file's size once it is on disk under its name.
+    /// Ends the content; returns the file's size once it is on disk under its name.
     pub async fn finish(self) -> Result<u64, SandboxError> {
         let FileWritten { bytes } = self.0.finish().await?;
         Ok(bytes)
@@ -121,7 +121,7 @@ impl DirReader {
         Ok(Self { stream: link.open(request)?, delivered_entries: 0 })
     }
 
-    /// Some more entries; `None` behind the last ones, and behind an error.
+    /// The next entries; `None` after the last ones, and after an error.
     pub async fn next_batch(&mut self) -> Option<Result<Vec<DirEntry>, SandboxError>> {
         loop {
             match self.stream.next().await? {

@@ -1,4 +1,4 @@
-//! The handle: one user's place to work in.
+//! The handle of a user's place to work in.
 
 use proto::handshake::RESOLVE_CAPABILITY;
 use proto::message::{ExecEntry, ExecReport, Metadata, Resolved};
@@ -17,11 +17,11 @@ use crate::trees::{TreeReader, TreeWriter};
 
 /// A place to run commands and keep files in, bound to one user.
 ///
-/// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with one life of its
-/// runner. What is under way survives a lost connection; what is begun while there is none is `offline` at once, unless the
-/// runner said that it will be back, as for an update: then it waits, at most 90 s. Once the runner was started again without
-/// such a word, all is `offline`. Paths are relative to the workspace or absolute inside it;
-/// one with characters that cannot be seen in it is refused.
+/// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with one process of its
+/// runner. Requests in progress survive a lost connection; requests begun without one are `offline` at once, unless the
+/// runner announced that it will be back, as for an update: then they wait, at most 90 s. After a restart of the runner
+/// without such an announcement, all are `offline`. Paths are relative to the workspace or absolute inside it; a path with
+/// invisible characters is refused.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     link: LinkHandle,
@@ -32,7 +32,7 @@ impl Sandbox {
         Self { link }
     }
 
-    /// The name the user is shown: a runner's, [`crate::DOCKER`] or [`crate::NONE`].
+    /// The name shown to the user: a runner's, [`crate::DOCKER`] or [`crate::NONE`].
     pub fn place(&self) -> &str {
         self.link.place()
     }
@@ -52,7 +52,7 @@ impl Sandbox {
         approval::needs_approval(self.facts(), user)
     }
 
-    /// A command as the audit trail shows it: with whom it runs as, where the runner tells of its users or one is named.
+    /// A command as the audit trail shows it: with the user it runs as, if the runner reports its users or one is named.
     pub fn shown_as(&self, named: Option<&str>, command: &str) -> String {
         let default = self.facts().run_as.as_ref().map(|names| names.default.as_str());
         match named.or(default) {
@@ -61,20 +61,20 @@ impl Sandbox {
         }
     }
 
-    /// Starts a command. Returns once the request is on its way; why it did not start comes as its only event.
+    /// Starts a command. Returns once the request is sent; if it does not start, the reason comes as its only event.
     ///
-    /// Fails with `offline` where the connection has ended, with `busy` where too much is under way, and with
-    /// `approval_required` where it names the privileged user without an approval.
+    /// Fails with `offline` if the connection has ended, with `busy` if too much is in progress, and with
+    /// `approval_required` if it names the privileged user without an approval.
     pub async fn exec(&self, request: ExecRequest) -> Result<Exec, SandboxError> {
         approval::check(self.place(), self.facts(), request.run_as.as_ref())?;
         Exec::start(&self.link, request)
     }
 
-    /// Goes on with an exec that an earlier process of the server, or someone else, started: its events from this
-    /// offset of its output on, its end included.
+    /// Attaches to an exec that an earlier process of the server, or another caller, started: returns its events from this
+    /// offset of its output on, including its end.
     ///
-    /// Its last event is a failure with `no_such_exec` where the runner never had it in its present life, `expired` where
-    /// its result was acknowledged or forgotten, and `detached` once someone else attaches and the output is not retained.
+    /// Its last event is a failure with `no_such_exec` if the runner's current process never had it, `expired` if its result
+    /// was acknowledged or discarded, and `detached` once another client attaches and the output is not retained.
     pub async fn attach(
         &self,
         exec_id: ExecId,
@@ -84,12 +84,12 @@ impl Sandbox {
         Exec::attach(&self.link, exec_id, offset, options)
     }
 
-    /// Says that an exec's result arrived where it belongs, so that the runner may forget it.
+    /// Reports that an exec's result reached its destination, so that the runner may discard it.
     pub fn acknowledge(&self, exec_id: ExecId) {
         self.link.send(Command::Acknowledge(exec_id));
     }
 
-    /// How an exec stands, with at most so many bytes of the head and of the tail of its output; at most 128 KiB each.
+    /// The state of an exec, with at most this many bytes of the head and of the tail of its output; at most 128 KiB each.
     pub async fn exec_report(
         &self,
         exec_id: ExecId,
@@ -99,19 +99,19 @@ impl Sandbox {
         self.link.call(request::Report { exec_id, head_bytes, tail_bytes }).await
     }
 
-    /// The execs that the runner has not forgotten, the newest first.
+    /// The execs that the runner still remembers, the newest first.
     pub async fn exec_list(&self) -> Result<Vec<ExecEntry>, SandboxError> {
         Ok(self.link.call(request::List {}).await?.execs)
     }
 
-    /// Reads a regular file; fails with what the runner found wrong with it.
+    /// Reads a regular file; fails with the runner's error.
     pub async fn read_file(&self, path: &[u8], range: Range) -> Result<FileReader, SandboxError> {
         visible(path)?;
         let Range { offset, length } = range;
         FileReader::open(&self.link, request::ReadFile { path: path.into(), offset, length }).await
     }
 
-    /// Replaces or creates a regular file; what is wrong comes from the writer's methods.
+    /// Replaces or creates a regular file; errors come from the writer's methods.
     pub async fn write_file(&self, path: &[u8], options: WriteOptions) -> Result<FileWriter, SandboxError> {
         visible(path)?;
         let WriteOptions { mode, parents, size_bytes, if_match, present } = options;
@@ -123,9 +123,10 @@ impl Sandbox {
         }
     }
 
-    /// Where a path leads, also where nothing is yet; none where the runner cannot tell, as an older one.
+    /// The resolved target of a path, even if nothing exists there yet; `None` if the runner does not support this, such as
+    /// an older one.
     ///
-    /// Fails with what the runner finds wrong with the path.
+    /// Fails with the runner's error about the path.
     pub async fn resolve(&self, path: &[u8]) -> Result<Option<Resolved>, SandboxError> {
         visible(path)?;
         if !self.facts().capabilities.iter().any(|name| name == RESOLVE_CAPABILITY) {
@@ -134,19 +135,19 @@ impl Sandbox {
         self.link.call(request::Resolve { path: path.into() }).await.map(Some)
     }
 
-    /// Facts about a path, symlinks followed.
+    /// Metadata of a path, following symlinks.
     pub async fn stat(&self, path: &[u8]) -> Result<Metadata, SandboxError> {
         visible(path)?;
         self.link.call(request::Stat { path: path.into() }).await
     }
 
-    /// Lists a directory; what is wrong with it comes from the reader.
+    /// Lists a directory; errors come from the reader.
     pub async fn read_dir(&self, path: &[u8]) -> Result<DirReader, SandboxError> {
         visible(path)?;
         DirReader::open(&self.link, request::ReadDir { path: path.into() })
     }
 
-    /// Finds paths by a pattern, the newest first; what is wrong with it comes from the reader.
+    /// Finds paths by a pattern, the newest first; errors come from the reader.
     pub async fn glob(&self, query: GlobQuery) -> Result<GlobReader, SandboxError> {
         visible(&query.path)?;
         let GlobQuery { pattern, path, ignored, max_results } = query;
@@ -154,7 +155,7 @@ impl Sandbox {
         SearchReader::open(&self.link, request::Glob { pattern, path, ignored, max_results })
     }
 
-    /// Finds lines by a regular expression; what is wrong with it comes from the reader.
+    /// Finds lines by a regular expression; errors come from the reader.
     pub async fn grep(&self, query: GrepQuery) -> Result<GrepReader, SandboxError> {
         visible(&query.path)?;
         let request = request::Grep {
@@ -169,22 +170,23 @@ impl Sandbox {
         SearchReader::open(&self.link, request)
     }
 
-    /// Reads a directory with all that is in it, as a tar archive; what is wrong with it comes from the reader.
+    /// Reads a directory with all its content, as a tar archive; errors come from the reader.
     pub async fn read_tree(&self, path: &[u8]) -> Result<TreeReader, SandboxError> {
         visible(path)?;
         TreeReader::open(&self.link, request::ReadTree { path: path.into() })
     }
 
-    /// Fills a directory from a tar archive; with `delete_extra` it becomes a mirror, and what the archive has not is
-    /// removed. What is wrong comes from the writer's methods.
+    /// Fills a directory from a tar archive; with `delete_extra` it becomes a mirror, and entries missing from the archive
+    /// are removed. Errors come from the writer's methods.
     pub async fn write_tree(&self, path: &[u8], delete_extra: bool) -> Result<TreeWriter, SandboxError> {
         visible(path)?;
         TreeWriter::open(&self.link, request::WriteTree { id: new_id(), path: path.into(), delete_extra })
     }
 
-    /// Lets the runner fetch a URL into a file; the file's size once it is on disk under its name.
+    /// Makes the runner fetch a URL into a file; returns the file's size once it is on disk under its name.
     ///
-    /// The runner connects from wherever it is, to private addresses too. Dropped, this stops it and leaves nothing.
+    /// The runner connects from its own network; private addresses are refused unless the machine's user named the host.
+    /// Dropping the future stops it and leaves no file.
     pub async fn download(&self, download: DownloadRequest) -> Result<u64, SandboxError> {
         visible(&download.path)?;
         let DownloadRequest { url, path, mode, parents, max_bytes, sha256, present } = download;
@@ -197,15 +199,15 @@ impl Sandbox {
         Ok(written.bytes)
     }
 
-    /// Asks the LLM endpoint that the runner was given, with the key that only the runner holds: write the body, then
-    /// [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] says whether there is one and what it speaks.
+    /// Asks the LLM endpoint that is configured on the runner, with the key that only the runner has: write the body, then
+    /// call [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] tells if there is one and which protocol it speaks.
     ///
-    /// Fails later with `unsupported` where there is none, and as `lost` with the link: it is never asked twice.
+    /// Fails later with `unsupported` if there is none, and as `lost` with the link: a request is never sent twice.
     pub async fn llm(&self, request: LlmRequest) -> Result<LlmStream, SandboxError> {
         LlmStream::open(&self.link, request)
     }
 
-    /// Makes a directory and whatever parents are missing, with these permission bits.
+    /// Makes a directory and any missing parents, with these permission bits.
     pub async fn mkdir_all(&self, path: &[u8], mode: u32) -> Result<(), SandboxError> {
         visible(path)?;
         self.link.call(request::MkdirAll { id: new_id(), path: path.into(), mode }).await.map(|_| ())
@@ -217,7 +219,7 @@ impl Sandbox {
         self.link.call(request::Remove { id: new_id(), path: path.into() }).await.map(|_| ())
     }
 
-    /// Removes a tree; a missing one is not an error.
+    /// Removes a tree; a missing one is fine.
     pub async fn remove_all(&self, path: &[u8]) -> Result<(), SandboxError> {
         visible(path)?;
         self.link.call(request::RemoveAll { id: new_id(), path: path.into() }).await.map(|_| ())
@@ -232,7 +234,7 @@ impl Sandbox {
     }
 }
 
-/// A file that a runner is to fetch, and its destination.
+/// A file for a runner to fetch, and its destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DownloadRequest {
     /// `http` or `https`.
@@ -251,7 +253,7 @@ pub struct DownloadRequest {
     pub present: Option<Present>,
 }
 
-/// Names a change, so that it is made once.
+/// An id for a change, so that it is made once.
 fn new_id() -> ExecId {
     ExecId(rand::random())
 }

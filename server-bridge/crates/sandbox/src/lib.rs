@@ -1,32 +1,32 @@
-//! Sandboxes: where a user's commands run and files live, whichever machine that is.
+//! Sandboxes: the places where a user's commands run and files are, on any machine.
 //!
 //! Every sandbox is a runner behind a link; the backends differ only in how the link is made. [`SandboxRouter`] applies
 //! the routing rules and hands out a [`Sandbox`] bound to one user; it never hands out another machine than the one the
-//! rules name. Nothing here knows HTTP or SQL: the web layer brings an upgraded socket as a [`Link`] and an answer to
-//! "whose token is this?", and gets handles. Runners are untrusted, our own included.
+//! rules name. Nothing here depends on HTTP or SQL: the web layer passes in an upgraded socket as a [`Link`] and a callback
+//! that checks tokens, and gets handles. Runners are untrusted, including the server's own.
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
 //! | `router` | the [`SandboxRouter`] |
-//! | [`config`] | how it is set up |
-//! | `backends` | how links to runners are made: by machines that dial in, in containers, on the server itself |
+//! | [`config`] | its configuration |
+//! | `backends` | making links to runners: on machines that dial in, in containers, on the server itself |
 //! | `on_demand`, `registry` | the links that the server made, and those of runners that dialled in |
 //! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | the work in a sandbox; three of these share `upload` |
 //! | `update` | a runner that replaces its own program |
 //! | `path_text` | paths that people can read |
-//! | `xbot` | one runner's task where it speaks xbot's dialect; `budget` is the memory that its messages may take |
+//! | `xbot` | one runner's task if it speaks xbot's dialect; `budget` limits the memory of its messages |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake` | the registration of a runner, in either dialect |
 //! | [`link`] | a link: a pair of message streams to one runner |
 //! | [`routing`] | the routing rules: a pure function from a request to a place |
 //! | [`requirement`] | the layers of confinement that a runner must hold to be used |
-//! | [`error`], [`facts`] | what goes wrong, and what is known of a runner |
+//! | [`error`], [`facts`] | the errors, and the facts about a runner |
 //! | `runner_file` | the runner that goes into containers and to machines; its `digest` |
 //! | `subnets` | the addresses of users' networks of containers |
 //! | `limits` | every limit and timeout that is not the protocol's own |
 //!
-//! A module needs none that stands above it. A request goes down from the handle through the driver to the link; what comes
-//! back goes up through each stream's mailbox.
+//! A module depends on none that is listed above it. A request goes down from the handle through the driver to the link;
+//! events come back up through each stream's mailbox.
 //!
 //! A new backend makes a [`Link`] to a runner in `backends/`, gets a [`Target`] in `routing` and a line in `router`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

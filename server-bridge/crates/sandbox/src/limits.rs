@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 /// A handle reports drained data once it took this much since its last report, in bytes. Half of the smallest credit
-/// a stream may have, so a sender never waits for a report that does not come; most small execs never report.
+/// a stream may have, so a sender never waits for a missing report; most small execs never report.
 pub(crate) const CONSUMED_REPORT_BYTES: usize = proto::limits::MIN_STREAM_CREDIT_BYTES as usize / 2;
 
-/// A handle reports at least this often while as much as its stream may have under way is drained. Grants are made four times,
-/// so a report is never what a sender waits for.
+/// The number of reports of a handle while a full window of its stream is drained. Grants are made four times, so a sender
+/// never waits for a report.
 pub(crate) const REPORTS_PER_WINDOW: usize = 8;
 
-/// Most that a handle may hand to the driver on one stream before the session took it, in bytes.
+/// The most that a handle may hand to the driver on one stream before the session took it, in bytes.
 pub(crate) const WRITE_BUFFER_BYTES: usize = 256 * 1024;
 
-/// Pieces of output up to this size are gathered into one while their reader is away, in bytes.
+/// Pieces of output up to this size are merged into one while their reader is slow, in bytes.
 pub(crate) const GATHERED_BYTES: usize = 4 * 1024;
 
 /// Most messages and gaps that may wait on one stream; they need no credit, so a runner could send them without end.
@@ -29,70 +29,69 @@ pub(crate) const GATHERED_CHANNELS: usize = 3;
 /// How much later than the one before each runner is asked to come back when the server stops: 250 registrations a second.
 pub(crate) const RETURN_SPACING: Duration = Duration::from_millis(4);
 
-/// How long an exec waits for its runner's next link. What it wrote meanwhile is kept there; after this the exec is lost
-/// here, though it may be attached to later.
+/// How long an exec waits for its runner's next link. Its output is kept there meanwhile; after this time the exec is lost
+/// here, though a client may attach to it later.
 pub(crate) const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How long every other request, and an exec that was not sent yet, waits for its runner's next link.
 pub(crate) const AWAY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long after a server's start requests wait for a runner that an earlier life of it had. Runners dial in again within a second
-/// of their link's end, when nothing keeps them.
+/// How long after the server's start requests wait for a runner of its earlier run. Runners dial in again within a second of their
+/// link's end, if nothing prevents it.
 pub(crate) const EXPECTED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a runner's link may be away before the reader of an exec learns of it. People see it within 3 s.
+/// How long a runner's link may be down before the reader of an exec is informed. People see it within 3 s.
 pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(2);
 
-/// How long a runner that is about to be updated may take to say what runs there.
+/// How long a runner that is about to be updated may take to list its running execs.
 pub(crate) const RUNNING_LOOK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the acknowledgement of a result waits for a frame that leaves anyway.
+/// How long the acknowledgement of a result waits for a frame that is sent anyway.
 pub(crate) const ACKNOWLEDGE_DELAY: Duration = Duration::from_secs(1);
 
 /// How long a stream that found no room on its runner's new link waits before it tries again, unless another one ends.
 pub(crate) const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
-/// How often the server tries to attach again to a container that runs, whose engine answers, and whose streams broke.
+/// How often the server tries to reattach to a running container whose engine answers and whose streams broke.
 pub(crate) const CONTAINER_REATTACH_ATTEMPTS: u32 = 5;
 
-/// The pause behind the first of these attempts; each further one is twice as long, up to
-/// [`CONTAINER_REATTACH_PAUSE_MAX`].
+/// The pause after the first of these attempts; each further one is twice as long, up to [`CONTAINER_REATTACH_PAUSE_MAX`].
 pub(crate) const CONTAINER_REATTACH_PAUSE: Duration = Duration::from_millis(200);
 
-/// The longest pause before the server looks again for an engine that is away or a container that is paused.
+/// The longest pause between checks for an unreachable engine or a paused container.
 pub(crate) const CONTAINER_REATTACH_PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// How long a new request waits for a place of the server's own whose link is being made again.
+/// How long a new request waits for one of the server's own places whose link is being restored.
 pub(crate) const PLACE_AWAY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a container runs without a request before it is stopped, unless the configuration says otherwise.
 pub(crate) const CONTAINER_IDLE_STOP: Duration = Duration::from_secs(30 * 60);
 
-/// The longest key of a user that stands for itself in names, in bytes.
+/// The longest user key that is used unchanged in names, in bytes.
 pub(crate) const CONTAINER_KEY_BYTES: usize = 44;
 
 /// The longest host name of a container, in bytes.
 pub(crate) const HOSTNAME_BYTES: usize = 63;
 
-/// Longest text that is kept of what a runner says of itself, in bytes; a path may be this long.
+/// The longest text that is kept of a runner's facts, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
 
-/// Most layers, and most capabilities, that are kept of what a runner says of itself.
+/// The most layers, and the most capabilities, that are kept of a runner's facts.
 pub(crate) const FACT_ITEMS: usize = 64;
 
-/// Longest description of an error that is kept of a runner's words, in bytes.
+/// The longest error description that is kept of a runner's text, in bytes.
 pub(crate) const ERROR_TEXT_BYTES: usize = 4096;
 
-/// Frames taken from a link before it is written to again.
+/// The most frames taken from a link before it is written to again.
 pub(crate) const FRAMES_PER_TURN: usize = 256;
 
-/// Time for the last frame of a link to leave.
+/// The time for the last frame of a link to be sent.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most that a standard-stream link may send before it registers, left over from an earlier attacher, in bytes.
 pub(crate) const MAX_LEFTOVER_BYTES: usize = 2 * proto::limits::MAX_FRAME_BYTES;
 
-/// Bytes a standard-stream link buffers towards the runner before it asks the driver to wait.
+/// The bytes a standard-stream link buffers towards the runner before it makes the driver wait.
 pub(crate) const STDIO_WRITE_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Room that is made for each read of a standard-stream link, in bytes.
@@ -101,13 +100,13 @@ pub(crate) const STDIO_READ_BYTES: usize = 64 * 1024;
 /// Messages an in-memory link holds in each direction.
 pub(crate) const MEMORY_LINK_MESSAGES: usize = 64;
 
-/// Events a slow subscriber may be behind before it misses some.
+/// How many events a slow subscriber may be behind before it misses some.
 pub(crate) const WAITING_EVENTS: usize = 256;
 
 /// Time for the server's own runner to end once its standard input is closed.
 pub(crate) const LOCAL_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest line of a runner's own words in the log, in bytes; longer ones are cut into several.
+/// The longest line of a runner's output in the log, in bytes; longer ones are cut into several.
 pub(crate) const LOG_LINE_BYTES: u64 = 8 * 1024;
 
 /// Time for a container to end before the engine kills it, in seconds.
@@ -119,13 +118,13 @@ pub(crate) const USER_SUBNET_PREFIX: u8 = 28;
 /// The largest range that users' networks are cut from, as a prefix.
 pub(crate) const SUBNET_POOL_PREFIX_MIN: u8 = 8;
 
-/// How many free subnets are tried for a user's network: the engine may know of others that use them.
+/// How many free subnets are tried for a user's network: the engine may use others of them already.
 pub(crate) const SUBNET_ATTEMPTS: usize = 32;
 
 /// Time for one answer of the Docker engine, in seconds.
 pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
 
-/// Time for the Docker engine to say how a container is.
+/// The time for the Docker engine to report a container's state.
 pub(crate) const DOCKER_LOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time for the Docker engine to pull an image.
@@ -143,7 +142,7 @@ pub(crate) const CONTAINER_COMMIT_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 /// The largest archive of a container's files that is exported or imported, in bytes.
 pub const CONTAINER_ARCHIVE_BYTES: u64 = 32 * 1024 * 1024 * 1024;
 
-/// How long a terminal has another size so that what runs in it notices.
+/// How long a terminal has another size so that its program notices.
 pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
 
 /// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
@@ -152,23 +151,23 @@ pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 /// Most that the messages of all such runners may hold together while they arrive, wait and leave, in bytes.
 pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Largest file, and largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
+/// The largest file, and the largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
 pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 1024) / 4 * 3;
 
 /// How often a runner of xbot's dialect is pinged.
 pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Such a runner is dead when no ping and no pong came from it for this long, whatever else it sent.
+/// Such a runner counts as dead when no ping and no pong came from it for this long, whatever else it sent.
 pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
 
 /// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.
 pub(crate) const XBOT_EXEC_MAX_S: u64 = 3600;
 
-/// How long after a command's time limit its answer is waited for: such a runner may wait for a descendant of the
-/// command, without end, and a large output takes its time on the way.
+/// How long after a command's time limit its answer is awaited: such a runner may wait endlessly for a descendant of the
+/// command, and a large output takes time to arrive.
 pub(crate) const XBOT_EXEC_GRACE: Duration = Duration::from_secs(30);
 
-/// Time such a runner has for anything but a command: a FIFO may hold it for ever.
+/// The time for such a runner to do anything but a command: a FIFO may block it forever.
 pub(crate) const XBOT_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Most entries of a listing that are handed on in one piece.

@@ -1,4 +1,4 @@
-//! Asking the LLM endpoint that a runner was given.
+//! Asking the LLM endpoint that is configured on a runner.
 
 use bytes::Bytes;
 use proto::message::{LlmDone, LlmHeaders};
@@ -11,14 +11,14 @@ use crate::upload::Upload;
 /// A request to the endpoint; its body is written to the [`LlmStream`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmRequest {
-    /// Such as `/v1/chat/completions`; the runner puts it behind its endpoint's base URL.
+    /// Such as `/v1/chat/completions`; the runner appends it to its endpoint's base URL.
     pub path: String,
     /// Names and values; `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and
     /// `openai-beta` are let through.
     pub headers: Vec<(String, String)>,
 }
 
-/// A request whose body is being written. Dropped unfinished, nothing is asked.
+/// A request whose body is being written. Dropping this before it is finished sends no request.
 #[derive(Debug)]
 pub struct LlmStream(Upload);
 
@@ -28,7 +28,7 @@ impl LlmStream {
         Ok(Self(Upload::open(link, request::Llm { path, headers })?))
     }
 
-    /// Writes some of the body, of 16 MiB at most. Fails with what the runner found wrong so far.
+    /// Writes a part of the body, which has 16 MiB at most. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }
@@ -49,9 +49,9 @@ impl LlmStream {
     }
 }
 
-/// The endpoint's answer as it arrives. Dropped before its end, it closes the connection to the endpoint.
+/// The endpoint's answer as it arrives. Dropping this before its end closes the connection to the endpoint.
 ///
-/// The runner is not trusted, nor is what it says an endpoint said.
+/// Neither the runner is trusted, nor its report of an endpoint's answer.
 #[derive(Debug)]
 pub struct LlmAnswer {
     stream: OpenStream,
@@ -60,7 +60,7 @@ pub struct LlmAnswer {
 }
 
 impl LlmAnswer {
-    /// The status of HTTP; errors and redirects are answers too.
+    /// The HTTP status; errors and redirects are answers too.
     pub fn status(&self) -> u16 {
         self.head.status
     }
@@ -70,7 +70,7 @@ impl LlmAnswer {
         &self.head.headers
     }
 
-    /// The next piece of the body, of 64 KiB at most, as soon as it is there; `None` behind the last one, and behind an error.
+    /// The next piece of the body, of 64 KiB at most, as soon as it arrives; `None` after the last one, and after an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => {

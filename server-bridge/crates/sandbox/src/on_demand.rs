@@ -1,4 +1,4 @@
-//! Links that the server makes itself: started at a user's first use, kept, started again when their runner's life is over.
+//! Links that the server makes itself: started at a user's first use, kept, and started again after their runner ended.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -30,8 +30,8 @@ impl OnDemand {
         Self { place, links: Mutex::default() }
     }
 
-    /// The user's link. The first caller starts it; everyone who comes meanwhile waits for the same start, which
-    /// goes on when its first caller gives up.
+    /// The user's link. The first caller starts it; callers that come meanwhile wait for the same start, which goes on if
+    /// its first caller gives up.
     pub(crate) async fn link<F, Fut>(
         &self,
         user_key: &str,
@@ -43,13 +43,13 @@ impl OnDemand {
         Fut: Future<Output = Result<LinkHandle, RouteError>> + Send + 'static,
     {
         let offline = || RouteError::Offline { runner: self.place.to_owned() };
-        // The one that is there may be over; one that is over right after its start is not tried again.
+        // The existing one may be over; one that ends right after its start is not tried again.
         for _ in 0..2 {
             let mut outcome = self.outcome(user_key, tracker, &start);
             let outcome = outcome.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
             // The start was dropped with its runtime, or panicked; the next use starts another one.
             let link = outcome.ok().flatten().unwrap_or_else(|| Err(offline()))?;
-            // A link that broke is being made again; where that fails, another life begins.
+            // A broken link is being restored; if that fails, the runner is started again.
             match timeout(PLACE_AWAY_TIMEOUT, link.comes_back()).await {
                 Ok(true) => return Ok(link),
                 Ok(false) => {}
@@ -69,8 +69,7 @@ impl OnDemand {
         outcome.as_ref()?.as_ref().ok().cloned()
     }
 
-    /// Gives up the user's link: the next use starts another one at once. Returns the one that was there, once it has
-    /// started.
+    /// Gives up the user's link: the next use starts another one at once. Returns the earlier one, once it has started.
     pub(crate) fn forget(&self, user_key: &str) -> impl Future<Output = Option<LinkHandle>> + use<> {
         let forgotten = self.links.lock().unwrap_or_else(PoisonError::into_inner).remove(user_key);
         async move {
@@ -108,7 +107,7 @@ impl OnDemand {
     }
 }
 
-/// True if it starts, is up or may come back.
+/// True if it is starting, up or may come back.
 fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
     match &*outcome.borrow() {
         None => outcome.has_changed().is_ok(),
@@ -117,14 +116,14 @@ fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
     }
 }
 
-/// The tools of every backend of the server's own to run its tasks.
+/// The handles that the server's own backends need to run their tasks.
 #[derive(Debug, Clone)]
 pub(crate) struct Tasks {
     pub(crate) tracker: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
 
-/// A registration number for a runner of the server's own, whose process may outlive the server's: the time in
+/// A registration number for one of the server's own runners, whose process may outlive the server's: the time in
 /// microseconds, which no two registrations of one user's place share.
 pub(crate) fn next_epoch() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -4,9 +4,9 @@ use proto::ErrorKind;
 
 use crate::error::SandboxError;
 
-/// A control character, or one that starts a line or turns the text around it: `None` where a path has none of them.
+/// A control character, or one that starts a line or reverses the text around it: `None` if a path has none of them.
 ///
-/// Bytes that are no UTF-8 are shown as such and hide nothing; the control characters of ASCII are found among them too.
+/// Invalid UTF-8 is shown as such and hides nothing; the control characters of ASCII are found among them too.
 pub fn control_character(path: &[u8]) -> Option<char> {
     path.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).find(|&c| is_control(c))
 }

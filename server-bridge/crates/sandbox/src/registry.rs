@@ -1,4 +1,4 @@
-//! The runners that are connected now, and those that may come back to what they were doing.
+//! The runners that are connected now, and those that may reconnect to resume their work.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,7 +28,7 @@ pub struct RunnerState {
     pub facts: Arc<RunnerFacts>,
 }
 
-/// Something happened to a runner's connection.
+/// A change of a runner's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunnerEvent {
     /// It connected, or connected again.
@@ -47,7 +47,7 @@ pub enum RunnerEvent {
         /// Its name.
         name: String,
     },
-    /// Another process with the same token took the place of a connected one; tell the user.
+    /// Another process with the same token replaced a connected one; to be reported to the user.
     TakenOver {
         /// Its owner.
         user_key: String,
@@ -63,7 +63,7 @@ pub enum RunnerEvent {
 /// Why a runner is disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disconnect {
-    /// Its token is no longer valid; it is told not to come back.
+    /// Its token is no longer valid; it gets told not to come back.
     Revoked,
     /// It may reconnect.
     Stopping,
@@ -104,9 +104,9 @@ impl Life {
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
     events: broadcast::Sender<RunnerEvent>,
-    /// The layers that a process must hold to be given what waits for the one before it.
+    /// The layers that a process must have to get the requests waiting for its predecessor.
     require: Requirement,
-    /// How many were told that the server stops.
+    /// The number of runners that were informed of the server's stop.
     farewells: AtomicU32,
     expected: Expected,
 }
@@ -123,7 +123,7 @@ impl Registry {
         }
     }
 
-    /// The last word of a server that stops, to its next runner: each is asked to come back a little later than the one before
+    /// The last message of a stopping server to its next runner: each is asked to come back a little later than the one before
     /// it, so that they do not all come at once.
     pub(crate) fn farewell(&self) -> Close {
         let before = self.farewells.fetch_add(1, Ordering::Relaxed);
@@ -134,20 +134,20 @@ impl Registry {
         self.events.subscribe()
     }
 
-    /// The runner's link, where it has one or said that it will be back.
+    /// The runner's link, if it has one or announced that it will be back.
     pub(crate) fn link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
         let lives = self.lives();
         let life = lives.get(&(user_key.to_owned(), runner.to_owned()))?;
         (life.is_online() || life.link.is_returning()).then(|| life.link.clone())
     }
 
-    /// The same; of a runner that is expected after a server's start, once it is there.
+    /// The same; for a runner that is expected after the server's start, once it has arrived.
     pub(crate) async fn awaited_link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
         let key = (user_key.to_owned(), runner.to_owned());
         self.expected.wait(&key, || self.link(user_key, runner)).await
     }
 
-    /// Whether a runner has a link, or will have one as far as is known.
+    /// True if a runner has a link, or is expected to have one.
     pub(crate) fn is_there_soon(&self, user_key: &str, runner: &str) -> bool {
         self.link(user_key, runner).is_some()
             || self.expected.holds(&(user_key.to_owned(), runner.to_owned()))
@@ -175,9 +175,9 @@ impl Registry {
 
     /// Enters a connection whose registration took effect.
     ///
-    /// `connect` gets the handle of the same process's earlier connections, where it is known, and says which one the
-    /// runner has now. What another process was doing is over, and its connection is ended; one that said that it will be
-    /// back was doing nothing, and what waits for it goes on with this one if it may be used.
+    /// `connect` gets the handle of the same process's earlier connections, if it is known, and returns the runner's current
+    /// one. The work of another process is over, and its connection is ended; a process that announced that it will be back
+    /// had no work, and the requests that wait for it continue with this one if it may be used.
     pub(crate) fn enter<T>(
         &self,
         admitted: &Admitted,
@@ -218,7 +218,7 @@ impl Registry {
         let reason = format!("another runner with this token connected from {new_hostname}");
         let was_online = old.is_online();
         old.link.close(Some(Close::new(CloseCode::Replaced, reason)));
-        // One that was away was started again, as far as anyone can tell.
+        // A disconnected one counts as restarted.
         if was_online {
             let (user_key, name) = key_of(admitted);
             let old_hostname = old.link.facts().hostname.clone();
@@ -226,7 +226,7 @@ impl Registry {
         }
     }
 
-    /// Notes that a connection ended, unless a newer one stands in its place. The runner may come back.
+    /// Records that a connection ended, unless a newer one has replaced it. The runner may come back.
     pub(crate) fn leave(&self, admitted: &Admitted) {
         let (user_key, name) = key_of(admitted);
         let is_news = {
@@ -240,8 +240,8 @@ impl Registry {
         }
     }
 
-    /// Forgets a life that is over, unless another one stands in its place. One that ends with its connection, as by a
-    /// goodbye, is forgotten before that connection leaves: then this is the news.
+    /// Removes a life that is over, unless another one has replaced it. A life that ends with its connection, as by a
+    /// goodbye, is removed before that connection leaves: then this sends the event.
     pub(crate) fn forget(&self, key: &Key) {
         let was_online = {
             let mut lives = self.lives();
@@ -279,12 +279,12 @@ impl Registry {
     }
 
     fn tell(&self, event: RunnerEvent) {
-        // Without a subscriber nobody wants to know.
+        // Without a subscriber the event is dropped.
         let _ = self.events.send(event);
     }
 
     fn lives(&self) -> MutexGuard<'_, HashMap<Key, Life>> {
-        // A panic between a change's steps leaves a map that is whole, if with one life less.
+        // A panic between a change's steps leaves a valid map, possibly with one life less.
         self.lives.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

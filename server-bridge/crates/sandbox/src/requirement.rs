@@ -1,21 +1,21 @@
-//! The least that runners must hold for this server to use them: an admin's policy.
+//! The layers that runners must have for this server to use them: an admin's policy.
 //!
-//! A runner says itself which layers hold on its machine. So this keeps users from weak machines and forgotten flags; it is
-//! no proof against a runner that lies, which harms nobody but its own user. It is asked of machines that dial in and of the
-//! server itself; a container is the admin's own choice, and its walls are the engine's.
+//! A runner itself reports which layers hold on its machine. So this protects users from weak machines and forgotten flags;
+//! it is no proof against a runner that lies, which only harms its own user. It applies to machines that dial in and to the
+//! server itself; a container is the admin's own choice, confined by the engine.
 
 use std::str::FromStr;
 
 use crate::error::RouteError;
 use crate::facts::{LEGACY_PROFILE, RunnerFacts};
 
-/// The word for the layers without which a runner itself says that commands are not confined.
+/// The word for the layers without which a runner reports that its commands are not confined.
 const CONFINED: &str = "confined";
 
 /// Those layers.
 const CONFINED_LAYERS: [&str; 3] = ["landlock", "seccomp", "no-new-privs"];
 
-/// The layers that can be required, and what makes each hold.
+/// The layers that can be required, each with what makes it hold.
 const LAYERS: &[(&str, &str)] = &[
     ("mount-namespace", "start it as root, or allow unprivileged user namespaces there"),
     ("pid-namespace", "start it as root, or allow unprivileged user namespaces there"),
@@ -44,14 +44,14 @@ const LAYERS: &[(&str, &str)] = &[
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirement(Vec<&'static str>);
 
-/// The text is no [`Requirement`]; says what was found and which layers there are.
+/// The text is not a [`Requirement`]; names the wrong word and the existing layers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{found:?} is not a layer of confinement: use confined, or layers with commas between them: {}",
     names()
 )]
 pub struct RequirementError {
-    /// The word that is no layer.
+    /// The word that is not a layer.
     pub found: String,
 }
 
@@ -62,7 +62,7 @@ fn names() -> String {
 impl FromStr for Requirement {
     type Err = RequirementError;
 
-    /// Reads layers separated by commas, `confined` for the least that counts as that; empty requires nothing.
+    /// Parses layers separated by commas, `confined` for the minimum that counts as that; empty requires nothing.
     fn from_str(text: &str) -> Result<Self, RequirementError> {
         let mut layers = Vec::new();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -87,7 +87,7 @@ impl FromStr for Requirement {
 }
 
 impl Requirement {
-    /// The required layers that a runner does not say to hold, in the order they were required.
+    /// The required layers that a runner does not report, in the order they were required.
     pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
         let holds = |name: &str| facts.layers.iter().any(|layer| layer.name == name && layer.holds);
         self.0.iter().copied().filter(|name| !holds(name)).collect()

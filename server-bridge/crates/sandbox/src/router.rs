@@ -1,4 +1,4 @@
-//! The router: which request for a place leads to which link.
+//! The router: maps requests for a place to links.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::registry::{Disconnect, Registry, RunnerEvent, RunnerState};
 use crate::routing::{NONE, RouteRequest, Target, User, route};
 use crate::update;
 
-/// Knows the connected runners and the server's own places, and hands out sandboxes by the routing rules.
+/// Holds the connected runners and the server's own places, and hands out sandboxes by the routing rules.
 ///
 /// Cheap to clone; all clones are one router. Must be used inside a tokio runtime.
 #[derive(Debug, Clone)]
@@ -53,8 +53,8 @@ impl SandboxRouter {
     }
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
-    /// use, which may take seconds. A runner that said that it will be back counts as connected: requests wait for it. One that is
-    /// expected after the server's start is waited for here, see [`SandboxRouter::expect`].
+    /// use, which may take seconds. A runner that announced that it will be back counts as connected: requests wait for it. One
+    /// that is expected after the server's start is waited for here, see [`SandboxRouter::expect`].
     pub async fn for_user(&self, user: &User, route_request: &RouteRequest) -> Result<Sandbox, RouteError> {
         if let Target::Runner(name) = self.check(user, route_request)? {
             tokio::select! {
@@ -65,7 +65,7 @@ impl SandboxRouter {
         self.for_user_at_once(user, route_request).await
     }
 
-    /// The same without a wait for a runner that is expected.
+    /// The same without waiting for an expected runner.
     pub async fn for_user_at_once(
         &self,
         user: &User,
@@ -76,7 +76,7 @@ impl SandboxRouter {
             Target::Runner(name) => {
                 let offline = || RouteError::Offline { runner: name.clone() };
                 let link = self.inner.registry.link(&user.key, &name).ok_or_else(offline)?;
-                // Asked of this very link: it may be another one than a moment ago.
+                // Checked for this very link: it may have changed a moment ago.
                 self.inner.config.require.check(&name, link.facts())?;
                 link
             }
@@ -93,13 +93,13 @@ impl SandboxRouter {
         Ok(Sandbox::new(link))
     }
 
-    /// The user's container as a whole, to be looked at, stopped, kept or replaced.
+    /// The user's container as a whole: its state, stop, commit and replacement.
     pub fn container(&self, user: &User) -> Result<UserContainer, RouteError> {
         self.inner.docker.as_ref().map(|docker| docker.container(user)).ok_or(RouteError::DockerDisabled)
     }
 
-    /// Where a request leads now, without starting anything: whether Docker answers, and whether the server itself can
-    /// confine commands, shows at the first use only.
+    /// The place that a request leads to now, without starting anything: only the first use shows if Docker answers, and if
+    /// the server itself can confine commands.
     pub fn check(&self, user: &User, route_request: &RouteRequest) -> Result<Target, RouteError> {
         let Inner { config, registry, docker, local, .. } = &*self.inner;
         let target = route(route_request, user, docker.is_some(), &config.local.policy, |name| {
@@ -118,7 +118,7 @@ impl SandboxRouter {
         Ok(target)
     }
 
-    /// The same with a real look where that takes one: whether Docker's engine answers and has the image, within 5 s.
+    /// The same with a real check if necessary: that Docker's engine answers and has the image, within 5 s.
     pub async fn look(&self, user: &User, route_request: &RouteRequest) -> Result<Target, RouteError> {
         let target = self.check(user, route_request)?;
         if let (Target::Docker, Some(docker)) = (&target, &self.inner.docker) {
@@ -127,11 +127,11 @@ impl SandboxRouter {
         Ok(target)
     }
 
-    /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` whose token it showed, and
-    /// drives the link until it is over. Returns an error where the link ended other than in an orderly way.
+    /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` to check its token, and drives the
+    /// link until it is over. Returns an error if the link ended abnormally.
     ///
-    /// Two connections of one runner: the one with the higher epoch stays. What was under way goes on over it where it
-    /// is the same process, for up to 10 min without any connection; with another process it is lost.
+    /// Two connections of one runner: the one with the higher epoch stays. Requests in progress continue over it if it is
+    /// the same process, for up to 10 min without any connection; with another process they are lost.
     pub async fn serve_remote<L, F, Fut>(&self, link: L, admit: F) -> Result<(), LinkError>
     where
         L: Link,
@@ -143,24 +143,24 @@ impl SandboxRouter {
         tasks.tracker.track_future(served).await
     }
 
-    /// The memory that messages of xbot's dialect may take; the reader of a socket counts what has arrived of
-    /// one until it is handed over whole.
+    /// The budget for the memory of xbot's messages; the reader of a socket counts the bytes of a message until it is handed
+    /// over whole.
     pub fn message_budget(&self) -> &MessageBudget {
         &self.inner.budget
     }
 
-    /// The required layers that a runner of these facts lacks.
+    /// The required layers that a runner with these facts lacks.
     pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
         self.inner.config.require.lacking(facts)
     }
 
-    /// Expects runners, by their users' keys and their names, that were connected in the server's last life or said that they come
-    /// back: for 10 s what is asked of them waits. For a server's start.
+    /// Expects runners, by their users' keys and their names, that were connected in the server's last run or announced that they
+    /// come back: for 10 s requests to them wait. Called when the server starts.
     pub fn expect(&self, runners: impl IntoIterator<Item = (String, String)>) {
         self.inner.registry.expect(runners);
     }
 
-    /// Whether a runner has a link or said that it will be back, so that the server's next life should expect it.
+    /// True if a runner has a link or announced that it will be back, so that the server's next run should expect it.
     pub fn is_there_soon(&self, user_key: &str, runner: &str) -> bool {
         self.inner.registry.is_there_soon(user_key, runner)
     }
@@ -170,11 +170,11 @@ impl SandboxRouter {
         self.inner.registry.runners(user_key)
     }
 
-    /// Lets a runner replace its program by the newer one that this server hands out, whatever it lacks. Returns once that
-    /// is downloaded and checked there, with the number of commands that run there; when none does, the runner goes away
-    /// and comes back as the new program. One that is asked again meanwhile joins.
+    /// Lets a runner replace its program by the newer one that this server hands out, even if it lacks required layers.
+    /// Returns once that is downloaded and verified there, with the number of commands that run there; once there are none,
+    /// the runner leaves and comes back as the new program. A repeated request joins the first.
     ///
-    /// Fails with `offline`, with `unsupported` where it cannot, and with what it found wrong with the download.
+    /// Fails with `offline`, with `unsupported` if it cannot, and with its error about the download.
     pub async fn update_runner(&self, user_key: &str, runner: &str) -> Result<usize, SandboxError> {
         let offline = || SandboxError::Offline { runner: runner.to_owned() };
         let link = self.inner.registry.link(user_key, runner).ok_or_else(offline)?;
@@ -192,7 +192,8 @@ impl SandboxRouter {
         self.inner.local.user_keys().into_iter().chain(in_containers).collect()
     }
 
-    /// Ends the user's runner on this server itself and their container's, if there are any, with all they run.
+    /// Ends the user's runner on this server itself and the one in their container, if there are any, with everything they
+    /// run.
     pub async fn end_own_runners(&self, user_key: &str) {
         self.inner.local.end(user_key).await;
         if let Some(docker) = &self.inner.docker {
@@ -206,8 +207,8 @@ impl SandboxRouter {
         self.inner.registry.subscribe()
     }
 
-    /// Says goodbye on every link, stops local runners, stops containers without removing them, and returns when all
-    /// of that has ended. Links that are served afterwards are closed at once.
+    /// Sends a goodbye on every link, stops local runners, stops containers without removing them, and returns when all of
+    /// that has ended. Links that are served afterwards are closed at once.
     pub async fn shutdown(&self) {
         let Tasks { tracker, stop } = &self.inner.tasks;
         stop.cancel();

@@ -1,4 +1,4 @@
-//! The routing rules as a pure function. No rule ever names another machine than the one the user chose.
+//! The routing rules as a pure function. No rule ever names a machine other than the one the user chose.
 
 use std::str::FromStr;
 
@@ -10,18 +10,18 @@ pub const DOCKER: &str = "__docker__";
 /// The choice that means the server itself.
 pub const NONE: &str = "none";
 
-/// A user, as far as the sandbox must know one.
+/// A user, as the sandbox sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// Stable, `[a-z0-9]+`: names the user's container and folders.
     pub key: String,
-    /// The login name, which policies list.
+    /// The login name, which policies contain.
     pub name: String,
     /// True if the user is an admin.
     pub is_admin: bool,
 }
 
-/// A user's choice of a place, as the setting `active_runner` has it.
+/// A user's choice of a place, as in the setting `active_runner`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// Nothing was chosen.
@@ -31,7 +31,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Reads the setting; absent, empty and `auto` mean that nothing was chosen.
+    /// Parses the setting; absent, empty and `auto` mean that nothing was chosen.
     pub fn parse(setting: Option<&str>) -> Self {
         match setting {
             None | Some("" | "auto") => Self::Auto,
@@ -40,7 +40,7 @@ impl Choice {
     }
 }
 
-/// A request for the place that a user's work goes to: their choice, and the runners that there are.
+/// A request for the place of a user's work: their choice, and the existing runners.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteRequest {
     /// The chat's binding, or else the user's setting.
@@ -50,7 +50,7 @@ pub struct RouteRequest {
 }
 
 impl RouteRequest {
-    /// True if the choice, if there is one, is among the places that the user has. A command may be refused there all the same.
+    /// True if the choice, if there is one, is among the user's places. A command may be refused there all the same.
     pub fn is_known(&self) -> bool {
         match &self.choice {
             Choice::Place(Target::Runner(name)) => self.registered.contains(name),
@@ -59,7 +59,7 @@ impl RouteRequest {
     }
 }
 
-/// Who may run commands on the server itself; they are confined all the same.
+/// The users who may run commands on the server itself; these are confined all the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LocalPolicy {
     /// Nobody.
@@ -82,7 +82,7 @@ impl LocalPolicy {
     }
 }
 
-/// The text is no [`LocalPolicy`]; says what was found and which forms there are.
+/// The text is not a [`LocalPolicy`]; names the wrong part and the possible forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{found:?} is not allowed here: use off, admins, or users' names with commas between them, like alice,bob"
@@ -92,7 +92,7 @@ pub struct LocalPolicyError {
     pub found: String,
 }
 
-/// Words that mean, or look as if they meant, a whole policy: no list may hold them, or a slip would name a user.
+/// Words that are, or look like, a whole policy: no list may contain them, or a slip would name a user.
 const NOT_IN_A_LIST: [&str; 7] = ["off", "admins", "on", "true", "false", "none", "auto"];
 
 /// The longest name of a user, in characters.
@@ -101,7 +101,7 @@ const NAME_MAX_CHARS: usize = 63;
 impl FromStr for LocalPolicy {
     type Err = LocalPolicyError;
 
-    /// Reads `off`, `admins`, or users' names separated by commas; empty means off.
+    /// Parses `off`, `admins`, or users' names separated by commas; empty means off.
     fn from_str(text: &str) -> Result<Self, LocalPolicyError> {
         match text.trim() {
             "" | "off" => Ok(Self::Off),
@@ -113,7 +113,7 @@ impl FromStr for LocalPolicy {
     }
 }
 
-/// A user's name in a list; the rule is the one by which users are added.
+/// A user's name in a list; the rule is the same as for adding users.
 fn listed(name: &str) -> Result<String, LocalPolicyError> {
     let first_is_plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
     let all_allowed = name
@@ -138,7 +138,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The place that users call so.
+    /// The place with that name for users.
     pub fn named(name: &str) -> Self {
         match name {
             DOCKER => Self::Docker,
@@ -147,7 +147,7 @@ impl Target {
         }
     }
 
-    /// The name the user is shown: the runner's, [`DOCKER`] or [`NONE`].
+    /// The name shown to the user: the runner's, [`DOCKER`] or [`NONE`].
     pub fn name(&self) -> &str {
         match self {
             Self::Runner(name) => name,
@@ -157,7 +157,7 @@ impl Target {
     }
 }
 
-/// Applies the rules. `is_connected` says whether this user's runner of that name is connected now.
+/// Applies the rules. `is_connected` returns true if this user's runner of that name is connected now.
 pub(crate) fn route(
     route_request: &RouteRequest,
     user: &User,

@@ -1,4 +1,4 @@
-//! The runner that is mounted into containers and handed out to machines: which file it is, and that it stays that.
+//! The runner that is mounted into containers and handed out to machines: its file, and checks that the file stays the same.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::digest::sha256_hex;
 
-/// The marks that tell one content of one file from another without reading it.
+/// The metadata that distinguish two contents of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -46,10 +46,10 @@ pub struct RunnerFile {
 }
 
 impl RunnerFile {
-    /// The file as it is now. Blocks while a new one is read.
+    /// The current file. Blocks while a new one is read.
     ///
     /// # Errors
-    /// It cannot be read, or changed meanwhile; the text says which file.
+    /// It cannot be read, or changed meanwhile; the text names the file.
     pub fn know(&self, path: &Path) -> io::Result<KnownRunner> {
         let unreadable = |error: io::Error| {
             io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))

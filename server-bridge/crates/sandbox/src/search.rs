@@ -9,11 +9,11 @@ use proto::request::RequestType;
 use crate::driver::{LinkHandle, OpenStream, Piece};
 use crate::error::SandboxError;
 
-/// Which paths to find.
+/// The criteria for paths to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobQuery {
-    /// Matched against the way down from `path`: `?`, `*`, `**`, `[a-z]`, `{a,b}`. Ends with a slash to find directories,
-    /// which are not found otherwise.
+    /// Matched against the path below `path`: `?`, `*`, `**`, `[a-z]`, `{a,b}`. Ends with a slash to find directories, which
+    /// are not found otherwise.
     pub pattern: String,
     /// The directory to look in.
     pub path: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct GlobQuery {
     pub max_results: u32,
 }
 
-/// Which lines to find.
+/// The criteria for lines to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepQuery {
     /// A regular expression in the syntax of the crate `regex`, matched against one line at a time.
@@ -48,7 +48,7 @@ pub type GlobReader = SearchReader<GlobBatch, GlobDone>;
 /// Lines as they are found.
 pub type GrepReader = SearchReader<GrepBatch, GrepDone>;
 
-/// Results as they arrive. Dropped before its end, it stops the search.
+/// Results as they arrive. Dropping this before its end stops the search.
 #[derive(Debug)]
 pub struct SearchReader<Batch, Done> {
     stream: OpenStream,
@@ -64,7 +64,7 @@ impl<Batch: Decode<()>, Done: MessageType> SearchReader<Batch, Done> {
         Ok(Self { stream: link.open(request)?, done: None, batch: PhantomData })
     }
 
-    /// Some more results; `None` behind the last ones, and behind an error.
+    /// The next results; `None` after the last ones, and after an error.
     pub async fn next_batch(&mut self) -> Option<Result<Batch, SandboxError>> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => {

@@ -19,7 +19,7 @@ pub(crate) struct Subnet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubnetPool(Subnet);
 
-/// Why a text is no such range.
+/// The error for a text that is not such a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "use a private IPv4 network, named by its first address, of /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, such as \
@@ -34,7 +34,7 @@ impl Default for SubnetPool {
 }
 
 impl SubnetPool {
-    /// How many networks fit in.
+    /// The number of networks that fit in.
     pub fn networks(self) -> u32 {
         1 << (USER_SUBNET_PREFIX - self.0.prefix)
     }
@@ -43,7 +43,7 @@ impl SubnetPool {
     pub(crate) fn free(self, used: &[Subnet]) -> impl Iterator<Item = Subnet> {
         let size = Subnet { first: 0, prefix: USER_SUBNET_PREFIX }.size();
         let all = (0..self.networks()).map(move |number| Subnet {
-            // A range ends at the last address at most.
+            // A range ends at the last address at the latest.
             first: self.0.first + u32::try_from(u64::from(number) * size).unwrap_or(u32::MAX),
             prefix: USER_SUBNET_PREFIX,
         });

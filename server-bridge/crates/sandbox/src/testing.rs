@@ -96,7 +96,7 @@ impl<L: Link> ScriptedRunner<L> {
         Self { link, session, accepted, events: VecDeque::new() }
     }
 
-    /// Sends all that may be sent, then waits for the next event; `None` at the link's end.
+    /// Sends everything that may be sent, then waits for the next event; `None` at the link's end.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             self.flush().await;
@@ -125,7 +125,7 @@ impl<L: Link> ScriptedRunner<L> {
         }
     }
 
-    /// The close that ends the link; panics where it ends without one or something else comes first.
+    /// The close that ends the link; panics if it ends without one or another event comes first.
     pub(crate) async fn closed(&mut self) -> Close {
         match self.next().await {
             Some(Event::Closed(close)) => close,

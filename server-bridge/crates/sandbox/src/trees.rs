@@ -8,7 +8,7 @@ use crate::driver::{LinkHandle, OpenStream, Piece};
 use crate::error::SandboxError;
 use crate::upload::Upload;
 
-/// A directory's archive as it arrives. Dropped before its end, it stops the runner.
+/// A directory's archive as it arrives. Dropping this before its end stops the runner.
 ///
 /// The runner is not trusted: the archive has to be unpacked below a guarded handle.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl TreeReader {
         Ok(Self { stream: link.open(request)?, done: None })
     }
 
-    /// The next piece, of 64 KiB at most; `None` behind the last one, and behind an error.
+    /// The next piece, of 64 KiB at most; `None` after the last one, and after an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => Some(Ok(bytes)),
@@ -40,7 +40,7 @@ impl TreeReader {
     }
 }
 
-/// A directory that is being filled from an archive. Dropped unfinished, it leaves what was whole.
+/// A directory that is being filled from an archive. Dropping this before it is finished leaves the complete entries.
 #[derive(Debug)]
 pub struct TreeWriter(Upload);
 
@@ -49,12 +49,12 @@ impl TreeWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Sends some of the archive; waits while the runner's disk is behind. Fails with what the runner found wrong so far.
+    /// Sends a part of the archive; waits while the runner's disk is behind. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }
 
-    /// Ends the archive; what was written, once it is on disk.
+    /// Ends the archive; returns what was written, once it is on disk.
     pub async fn finish(self) -> Result<TreeWritten, SandboxError> {
         self.0.finish().await
     }

@@ -7,17 +7,17 @@ use crate::driver::LinkHandle;
 use crate::error::SandboxError;
 use crate::limits::RUNNING_LOOK_TIMEOUT;
 
-/// Asks for it; see [`crate::SandboxRouter::update_runner`].
+/// Requests it; see [`crate::SandboxRouter::update_runner`].
 pub(crate) async fn update(link: &LinkHandle) -> Result<usize, SandboxError> {
     if link.is_returning() {
-        // An update is what it is away for.
+        // It left for an update.
         return Ok(0);
     }
     if !link.facts().can_update() {
         return Err(SandboxError::CannotUpdate { runner: link.place().to_owned() });
     }
     link.call(request::Update {}).await?;
-    // One that is gone already does not answer: nothing ran there.
+    // One that left already does not answer: nothing ran there.
     let list = timeout(RUNNING_LOOK_TIMEOUT, link.call(request::List {})).await;
     Ok(list.ok().and_then(Result::ok).map_or(0, |list| list.execs.iter().filter(|exec| exec.running).count()))
 }

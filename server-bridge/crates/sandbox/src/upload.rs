@@ -23,13 +23,13 @@ impl Upload {
         Ok(Self { stream, writer, piece: DataBuf::with_capacity(0) })
     }
 
-    /// Writes; waits while the runner's disk is behind. Fails with what the runner found wrong so far.
+    /// Writes; waits while the runner's disk is behind. Fails with the runner's error so far.
     pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), SandboxError> {
         while !bytes.is_empty() {
             let room = MAX_DATA_BYTES - self.piece.len();
             let (now, rest) = bytes.split_at(bytes.len().min(room));
             if self.piece.is_empty() {
-                // What fits one piece pays for its own size only.
+                // Data that fits one piece only takes its own size.
                 self.piece = DataBuf::with_capacity(if rest.is_empty() { now.len() } else { MAX_DATA_BYTES });
             }
             self.piece.extend_from_slice(now);
@@ -41,14 +41,14 @@ impl Upload {
         Ok(())
     }
 
-    /// Ends the data; the answer.
+    /// Ends the data; returns the answer.
     pub(crate) async fn finish<M: MessageType>(mut self) -> Result<M, SandboxError> {
         self.send_piece().await?;
         self.writer.end();
         self.answer().await
     }
 
-    /// Ends the data; the stream, for an answer of more than one message.
+    /// Ends the data; returns the stream, for an answer of more than one message.
     pub(crate) async fn end(mut self) -> Result<OpenStream, SandboxError> {
         self.send_piece().await?;
         self.writer.end();

@@ -3,9 +3,9 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// A server that answers every request with these bytes and leaves the connection open where it is told to.
+/// A server that answers every request with these bytes and keeps the connection open if told to.
 async fn serves(answer: &'static str, stays_open: bool) -> u16 {
-    // Another test was first.
+    // Another test may have installed it first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -14,7 +14,7 @@ async fn serves(answer: &'static str, stays_open: bool) -> u16 {
         while let Ok((mut socket, _)) = listener.accept().await {
             let mut head = [0; 4096];
             let read = socket.read(&mut head).await;
-            // Whoever asked may be gone.
+            // The client may be gone.
             let _ = socket.write_all(answer.as_bytes()).await;
             if stays_open && read.is_ok() {
                 open.push(socket);

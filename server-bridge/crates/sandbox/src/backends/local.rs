@@ -1,6 +1,6 @@
 //! The link to the server itself: a confined runner as a child process, one per user.
 //!
-//! Its commands are confined as everywhere else; where that does not hold on this machine, the place is refused.
+//! Its commands are confined as everywhere else; if this machine cannot do that, the place is refused.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -22,15 +22,15 @@ use crate::link::stdio::StdioLink;
 use crate::on_demand::{OnDemand, Tasks, next_epoch};
 use crate::routing::{NONE, User};
 
-/// Layers without which nothing runs on the server: with one of them missing, a command could see, signal or change
-/// what is the server's own or another user's.
+/// Layers without which nothing runs on the server: with one of them missing, a command could see, signal or change things
+/// of the server or of another user.
 const REQUIRED_LAYERS: [&str; 6] =
     ["mount-namespace", "pid-namespace", "landlock", "landlock-scope", "seccomp", "no-new-privs"];
 
-/// The reason that a runner without them is given.
+/// The refusal for a runner without them.
 const NOT_CONFINED: RefusalReason = RefusalReason::Unavailable;
 
-/// All that the runner gets of the server's environment, which may hold secrets.
+/// The only variables of the server's environment, which may hold secrets, that the runner gets.
 const PASSED_VARIABLES: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TERM"];
 
 /// The server's own runners.
@@ -46,7 +46,7 @@ impl LocalPlaces {
         Self { config: Arc::new(config), links: OnDemand::new(NONE), tasks }
     }
 
-    /// The user's link, started where it does not run.
+    /// The user's link, started if it does not run.
     pub(crate) async fn link(&self, user: &User) -> Result<LinkHandle, RouteError> {
         let start = || start(Arc::clone(&self.config), user.key.clone(), self.tasks.clone());
         self.links.link(&user.key, &self.tasks.tracker, start).await
@@ -57,7 +57,7 @@ impl LocalPlaces {
         self.links.user_keys()
     }
 
-    /// Ends the user's runner with all it runs.
+    /// Ends the user's runner with everything it runs.
     pub(crate) async fn end(&self, user_key: &str) {
         if let Some(link) = self.links.forget(user_key).await {
             link.close(None);
@@ -108,7 +108,7 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
             tasks.tracker.spawn(async move {
                 let end = plugged.ended().await;
                 tracing::info!(?end, "the local runner's link ended");
-                // Its standard streams are all that leads to it: nothing can come back.
+                // Its standard streams are the only way to it: it cannot come back.
                 life.close(None);
                 end_child(child).await;
             });
@@ -168,7 +168,7 @@ fn require_confinement(facts: &RunnerFacts) -> Result<(), String> {
     ))
 }
 
-/// Waits for a runner whose standard input is closed, and kills it where it does not end.
+/// Waits for a runner whose standard input is closed, and kills it if it does not end.
 async fn end_child(mut child: Child) {
     if timeout(LOCAL_STOP_TIMEOUT, child.wait()).await.is_err() {
         tracing::warn!("the local runner did not end; killing it");

@@ -1,8 +1,8 @@
 //! Backends: each makes links to runners in its own way.
 //!
-//! | module | where the runner is |
+//! | module | place of the runner |
 //! |---|---|
-//! | `remote` | on a machine whose user started it, and which dialled in |
+//! | `remote` | on a machine where its user started it, and which dialled in |
 //! | `docker` | in the user's container |
 //! | `local` | on the server itself, as a child process |
 

@@ -12,8 +12,8 @@ use crate::on_demand::Tasks;
 use crate::registry::{Registry, key_of};
 use crate::xbot;
 
-/// Registers the runner behind `link`, and serves the link until it is over. The streams on it belong to the runner's
-/// life, whose driver goes on without it.
+/// Registers the runner at the other end of `link`, and serves the link until it ends. The streams on it belong to the
+/// runner's process, whose driver goes on without the link.
 pub(crate) async fn serve<L, F, Fut>(
     registry: &Arc<Registry>,
     tasks: &Tasks,
@@ -29,7 +29,7 @@ where
     let admitted = tokio::select! {
         biased;
         () = tasks.stop.cancelled() => return Ok(()),
-        // Boxed: what registering needs is needed once, and the connection would hold it for its whole life.
+        // Boxed: the state for registering is needed once, and the connection would hold it for its whole life.
         admitted = Box::pin(register(&mut link, Opening::RunnerRegisters, admit)) => admitted?,
     };
     let _leave = LeaveOnDrop { registry, admitted: &admitted };
@@ -38,7 +38,7 @@ where
         Dialect::Xbot => {
             let (place, facts) = (admitted.admission.runner.clone(), Arc::clone(&admitted.facts));
             let peer = xbot::Peer { place, user: admitted.claimed_user.clone(), facts };
-            // Its life is the link's: nothing in the dialect goes on over another one.
+            // The runner's life ends with the link: the dialect cannot resume anything over another one.
             let driver = registry.enter(&admitted, |earlier| {
                 if let Some(earlier) = earlier {
                     earlier.close(None);
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// Gives the link to the driver of the runner's life, which is started where the life is new.
+/// Gives the link to the driver of the runner's process, which is started if the process is new.
 fn plug(
     registry: &Arc<Registry>,
     tasks: &Tasks,
@@ -78,7 +78,7 @@ fn plug(
     })
 }
 
-/// Notes the end of the connection even where the task that serves it is dropped.
+/// Records the end of the connection even if the task that serves it is dropped.
 struct LeaveOnDrop<'a> {
     registry: &'a Registry,
     admitted: &'a Admitted,

@@ -1,4 +1,4 @@
-//! The driver's memory of one stream, so that it can go on over another link.
+//! The driver's state of one stream, so that it can resume over another link.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,16 +12,16 @@ use crate::driver::input::Input;
 use crate::driver::stream::StreamState;
 use crate::error::SandboxError;
 
-/// How a stream relates to what was asked for.
+/// How a stream relates to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It carries the request itself.
     Original,
-    /// It asks to go on with what an earlier stream started; no answer yet.
+    /// It asks to resume an earlier stream's work; no answer yet.
     Attaching,
-    /// It goes on with that.
+    /// It resumed that.
     Attached,
-    /// It reads the rest of a file from this many bytes behind the request's first one; the file is not checked yet.
+    /// It reads the rest of a file, from this many bytes after the request's first one; the file is not verified yet.
     Rereading(u64),
     /// The file is the same one.
     Reread(u64),
@@ -30,9 +30,9 @@ pub(super) enum Stage {
 /// The fate of a stream whose link is lost.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It goes on over the next link.
+    /// It resumes over the next link.
     Waits,
-    /// Nobody waits for it.
+    /// Nothing waits for it.
     Gone,
     /// No later link can answer it.
     Fails(SandboxError),
@@ -42,11 +42,11 @@ pub(super) enum Fate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nature {
     Exec(ExecId),
-    /// Goes on with an exec that somebody else started.
+    /// Resumes an exec that another caller started.
     Attach(ExecId),
-    /// Is made once, however often it is sent; what it is, in words.
+    /// Is carried out once, however often it is sent; with its name in words.
     Change(ExecId, &'static str),
-    /// Likewise, when all of its content was sent.
+    /// Likewise, once all of its content was sent.
     Write(ExecId),
     /// Takes effect each time it is sent.
     Control(&'static str),
@@ -54,7 +54,7 @@ pub(super) enum Nature {
     Question,
     File,
     Listing,
-    /// Has an effect elsewhere each time it is sent, and on nothing here.
+    /// Has an effect elsewhere each time it is sent, and none here.
     Relay,
 }
 
@@ -63,31 +63,31 @@ pub(super) enum Nature {
 pub(super) struct Entry {
     pub(super) state: Arc<StreamState>,
     pub(super) request: Request,
-    /// Rises from stream to stream.
+    /// Increases from stream to stream.
     pub(super) number: u64,
     pub(super) opened_at: Instant,
     pub(super) stage: Stage,
-    /// Nobody reads the events any more.
+    /// Its events have no reader any more.
     pub(super) is_deaf: bool,
-    /// Nobody reads them, and the work goes on: what arrives is not drained, so that others may have it.
+    /// Its events have no reader, and the work goes on: arriving data is not drained, so that others can have it.
     pub(super) is_left: bool,
     pub(super) is_cancelled: bool,
     /// True if the request left this process, on any link.
     pub(super) is_sent: bool,
     /// True if the END of its input did.
     pub(super) is_input_sent: bool,
-    /// True if the runner ever said anything on it.
+    /// True if the runner ever sent anything on it.
     pub(super) has_arrived: bool,
-    /// True if its reader learned that the link is away.
+    /// True if its reader was informed that the link is down.
     pub(super) is_interrupted: bool,
-    /// The messages that its reader has already; each link brings them again.
+    /// True for messages that its reader has already; each link sends them again.
     pub(super) knows_start: bool,
     pub(super) knows_exit: bool,
     /// The file whose bytes the reader gets.
     pub(super) opened: Option<FileOpened>,
     /// Bytes that the reader drained in all.
     pub(super) drained_bytes: u64,
-    /// So many of those it will drain next came over earlier links: they give no credit on this one.
+    /// The next drained bytes, this many, came over earlier links: they give no credit on this one.
     pub(super) uncredited_bytes: u64,
     pub(super) input: Input,
     pub(super) _permit: OwnedSemaphorePermit,
@@ -106,11 +106,11 @@ impl Entry {
             Request::DownloadResolved(change) => Nature::Change(change.download.id, "the download"),
             Request::WriteFile(change) => Nature::Write(change.id),
             Request::WriteResolved(change) => Nature::Write(change.write.id),
-            // Entries that were whole are there already: it is not known how many.
+            // Complete entries may have been written: it is not known how many.
             Request::WriteTree(_) => Nature::Control("the copy of the tree"),
             Request::Signal(_) => Nature::Control("the signal"),
             Request::Resize(_) => Nature::Control("the new size of the terminal"),
-            // An update that is asked for twice is made once.
+            // An update that is requested twice is made once.
             Request::Report(_)
             | Request::List(_)
             | Request::Stat(_)
@@ -129,7 +129,7 @@ impl Entry {
         self.is_sent && matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
     }
 
-    /// True if it is about an exec, whose reader learns when the link is away.
+    /// True if it concerns an exec, whose reader is informed when the link is down.
     pub(super) fn is_exec(&self) -> bool {
         matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
     }
@@ -143,7 +143,7 @@ impl Entry {
         }
     }
 
-    /// The reader drained this much; how much of it is credit for the present link.
+    /// The reader drained this much; returns how much of it is credit for the current link.
     pub(super) fn drained(&mut self, bytes: u64) -> u64 {
         self.drained_bytes += bytes;
         let uncredited = bytes.min(self.uncredited_bytes);
@@ -151,8 +151,8 @@ impl Entry {
         bytes - uncredited
     }
 
-    /// The runner never began what it did not answer: the request is as if it had not left, where that is so and all of its
-    /// input is still here. One that an earlier link carried goes by another stage.
+    /// The runner never began the requests it did not answer: this one counts as unsent, if that is so and all of its input
+    /// is still here. A request from an earlier link is in another stage.
     pub(super) fn take_back(&mut self) {
         let was_not_begun = self.stage == Stage::Original && !self.has_arrived;
         if was_not_begun && (self.is_cancelled || self.input.resume(0).is_ok()) {
@@ -180,7 +180,7 @@ impl Entry {
         match nature {
             Nature::Control(_) | Nature::Relay => Fate::Fails(self.final_error(runner)),
             Nature::Write(_) if !self.is_input_sent => Fate::Fails(self.final_error(runner)),
-            // A directory may have changed, so that a listing cannot be put together from two.
+            // A directory may have changed, so that a listing cannot be combined from two.
             Nature::Listing if self.state.taken().data_bytes > 0 => Fate::Fails(self.final_error(runner)),
             Nature::Listing => {
                 self.state.rewind();
@@ -191,7 +191,7 @@ impl Entry {
         }
     }
 
-    /// Why there is no answer, where there will be none.
+    /// The error, if there will be no answer.
     pub(super) fn final_error(&self, runner: &str) -> SandboxError {
         let runner = runner.to_owned();
         if !self.is_sent {
@@ -208,7 +208,7 @@ impl Entry {
         }
     }
 
-    /// The request that makes it go on over a new link, which brings again what nobody took.
+    /// The request that resumes it over a new link, which sends untaken events again.
     pub(super) fn next_request(&mut self, now: Instant) -> Request {
         if !self.is_sent {
             self.stage = Stage::Original;
@@ -251,7 +251,7 @@ impl Entry {
         })
     }
 
-    /// The request itself, as old as it is by now.
+    /// The request itself, with its current age.
     pub(super) fn original(&self, now: Instant) -> Request {
         let mut request = self.request.clone();
         if let Request::Exec(exec) = &mut request {
@@ -261,7 +261,7 @@ impl Entry {
         request
     }
 
-    /// The meaning of a refused [`Attach`] for the request; `None` where it never arrived and is to be sent again.
+    /// The meaning of a refused [`Attach`] for the request; `None` if the request never arrived and is to be sent again.
     pub(super) fn refused(&self, error: SandboxError, runner: &str) -> Option<SandboxError> {
         let SandboxError::Remote { kind, .. } = &error else { return Some(error) };
         let runner_name = || runner.to_owned();
@@ -274,7 +274,7 @@ impl Entry {
             (Nature::Write(_), ErrorKind::NoSuchExec) => {
                 Some(SandboxError::NotWritten { runner: runner_name() })
             }
-            // The runner does not know any more, or never learnt to.
+            // The runner has forgotten it, or never received it.
             (
                 _,
                 ErrorKind::NoSuchExec

@@ -18,8 +18,8 @@ use crate::link::Link;
 
 /// A request of a handle to the driver.
 ///
-/// The channel has no bound of its own; what waits in it has: at most 1,024 requests are under way, each holds at
-/// most 256 KiB of unsent data, and a report of drained bytes stands for at least 16 KiB that the credit covered.
+/// The channel is unbounded, but its content is bounded: at most 1,024 requests are in progress, each holds at most 256 KiB
+/// of unsent data, and a report of drained bytes covers at least 16 KiB of credit.
 #[derive(Debug)]
 pub(crate) enum Command {
     Open {
@@ -35,22 +35,22 @@ pub(crate) enum Command {
     Consumed(Arc<StreamState>, usize),
     /// Stop the work; the answer is still wanted.
     Cancel(Arc<StreamState>),
-    /// Stop the work; nobody waits for an answer.
+    /// Stop the work; the answer is not wanted.
     Abandon(Arc<StreamState>),
-    /// Let the work go on; nobody here waits for an answer.
+    /// Let the work go on; no reader here waits for an answer.
     Leave(Arc<StreamState>),
     /// The exec's result arrived at its destination.
     Acknowledge(ExecId),
-    /// Go on over this link, instead of the one that is there.
+    /// Use this link from now on, in place of the current one.
     Plug(Box<Plug>),
-    /// End the link of this epoch, if it is the present one, with a last word or without one.
+    /// End the link of this epoch, if it is the current one, with or without a last message.
     Unplug(Option<u64>, Option<Close>),
-    /// End the link and all streams, with this last word or without one.
+    /// End the link and all streams, with or without this last message.
     Close(Option<Close>),
 }
 
-/// Opens streams on a runner. Lives on when the runner's life is over; everything is `offline` then, as it is while
-/// there is no link, unless the runner said that it will be back: then all waits for it.
+/// Opens streams on a runner. Outlives the runner's process; every request is `offline` then, as it is without a link,
+/// unless the runner announced that it will be back: then requests wait for it.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkHandle {
     facts: Arc<RunnerFacts>,
@@ -58,10 +58,10 @@ pub(crate) struct LinkHandle {
     shared: Arc<Shared>,
 }
 
-/// Who started a runner, which says when it ends.
+/// The starter of a runner, which determines when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartedBy {
-    /// A user, on their machine: what runs there goes on without this server.
+    /// A user, on their machine: its commands go on without this server.
     User,
     /// This server, which ends it when it stops.
     Server,
@@ -99,7 +99,7 @@ impl LinkHandle {
         &self.facts
     }
 
-    /// The same runner, which said of itself something else when it registered again.
+    /// The same runner with the new facts of a later registration.
     pub(crate) fn with_facts(&self, facts: Arc<RunnerFacts>) -> Self {
         Self { facts, ..self.clone() }
     }
@@ -109,7 +109,7 @@ impl LinkHandle {
         self.shared.presence.is_online() && !self.commands.is_closed()
     }
 
-    /// True if the runner said that it will be back, and may be.
+    /// True if the runner announced that it will be back, and still may be.
     pub(crate) fn is_returning(&self) -> bool {
         self.shared.presence.is_returning() && !self.commands.is_closed()
     }
@@ -119,7 +119,7 @@ impl LinkHandle {
         self.shared.presence.is_over() || self.commands.is_closed()
     }
 
-    /// True if no request is under way.
+    /// True if no request is in progress.
     pub(crate) fn is_idle(&self) -> bool {
         self.shared.requests.available_permits() == MAX_REQUESTS
     }
@@ -129,10 +129,10 @@ impl LinkHandle {
         self.shared.presence.decided().await && !self.commands.is_closed()
     }
 
-    /// Lets all streams go on over `link`, and ends the one that is there.
+    /// Moves all streams to `link`, and ends the current one.
     pub(crate) fn plug(&self, link: impl Link, epoch: u64) -> Plugged {
         let (plug, ended) = Plug::new(Box::new(link), epoch);
-        // Before the driver has it, so that its end cannot come first.
+        // Before the driver gets it, so that its end cannot come first.
         self.shared.presence.arrive(epoch);
         self.send(Command::Plug(Box::new(plug)));
         Plugged::new(self.clone(), epoch, ended)
@@ -143,17 +143,17 @@ impl LinkHandle {
         self.send(Command::Unplug(None, last_word));
     }
 
-    /// Ends the link and fails all streams; without a last word its peer takes it for a broken connection.
+    /// Ends the link and fails all streams; without a last message its peer sees a broken connection.
     pub(crate) fn close(&self, last_word: Option<Close>) {
         self.send(Command::Close(last_word));
     }
 
-    /// Sends a request. What it fails with later comes as an event.
+    /// Sends a request. Later errors come as an event.
     pub(crate) fn open(&self, request: impl Into<Request>) -> Result<OpenStream, SandboxError> {
         self.open_with(request, AckMode::Auto)
     }
 
-    /// Sends a request whose reader says itself, or not, what it drained.
+    /// Sends a request whose reader may report itself what it drained.
     pub(crate) fn open_with(
         &self,
         request: impl Into<Request>,
@@ -211,12 +211,12 @@ impl LinkHandle {
     }
 
     pub(crate) fn send(&self, command: Command) {
-        // A driver that is gone has failed all its streams already; there is nobody left to tell.
+        // A driver that is gone has failed all its streams already; there is nothing left to do.
         let _ = self.commands.send(command);
     }
 }
 
-/// One open stream. Dropped before its end, it cancels the work that it started, and leaves what it attached to.
+/// One open stream. Dropping it before its end cancels work that it started, and leaves work that it attached to.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
     link: LinkHandle,
@@ -230,7 +230,7 @@ impl OpenStream {
         &self.link
     }
 
-    /// The next event; `None` behind the last one.
+    /// The next event; `None` after the last one.
     pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         if self.is_over {
             return None;
@@ -243,8 +243,7 @@ impl OpenStream {
         Some(event)
     }
 
-    /// The next data, or the answer; `None` behind the last one, and behind an error. For streams of which nothing else is
-    /// wanted.
+    /// The next data, or the answer; `None` after the last one, and after an error. For streams that need nothing else.
     pub(crate) async fn next_piece(&mut self) -> Option<Result<Piece, SandboxError>> {
         loop {
             match self.next().await? {
@@ -257,7 +256,7 @@ impl OpenStream {
         }
     }
 
-    /// Says that the reader drained that much; only where it says so itself.
+    /// Reports that the reader drained that much; only if it reports this itself.
     pub(crate) fn drained(&self, bytes: usize) {
         if let Some(bytes) = self.state.drained(bytes) {
             self.link.send(Command::Consumed(Arc::clone(&self.state), bytes));
@@ -303,7 +302,7 @@ pub(crate) struct StreamWriter {
     state: Arc<StreamState>,
 }
 
-/// The stream takes no more data: its request has ended, which its events tell more about.
+/// The stream accepts no more data: its request has ended, and its events have the reason.
 #[derive(Debug)]
 pub(crate) struct WriteClosed;
 
@@ -312,7 +311,7 @@ impl StreamWriter {
         &self.link
     }
 
-    /// Hands over at most 64 KiB once there is room.
+    /// Queues at most 64 KiB once there is room.
     pub(crate) async fn write(&self, bytes: DataBuf) -> Result<(), WriteClosed> {
         let length = u32::try_from(bytes.len()).expect("a piece holds at most 64 KiB");
         let permit = self.state.room.acquire_many(length).await.map_err(|_| WriteClosed)?;
@@ -321,7 +320,7 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Copies and hands over all of `bytes`.
+    /// Copies and queues all of `bytes`.
     pub(crate) async fn write_all(&self, bytes: &[u8]) -> Result<(), WriteClosed> {
         for piece in bytes.chunks(MAX_DATA_BYTES) {
             self.write(DataBuf::copy_from(piece)).await?;

@@ -1,4 +1,4 @@
-//! A stream's input: what the session has not taken yet, and what the runner has not.
+//! A stream's input: the part that the session has not taken yet, and the part that the runner has not.
 
 use std::collections::VecDeque;
 
@@ -12,27 +12,27 @@ use crate::driver::stream::StreamState;
 #[derive(Debug)]
 enum Unsent {
     Data(DataBuf),
-    /// Was sent over an earlier link: its room was given back then.
+    /// It was sent over an earlier link: its room was given back then.
     Again(DataBuf),
     End,
 }
 
-/// One stream's input. What is unsent is bounded by [`StreamState::room`], what is kept by the runner's credit.
+/// One stream's input. The unsent part is bounded by [`StreamState::room`], the kept part by the runner's credit.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     unsent: VecDeque<Unsent>,
-    /// Handed to the session and not known to be taken by the command.
+    /// Handed to the session, but perhaps not taken by the command.
     kept: VecDeque<Bytes>,
     kept_bytes: u64,
-    /// Where the first kept byte stands; not known of an exec that somebody else started.
+    /// The offset of the first kept byte; unknown for an exec that another caller started.
     offset: Option<u64>,
     /// True if the end was handed to the session.
     has_ended: bool,
-    /// True if nothing may be sent before the runner said where it goes on.
+    /// True if nothing may be sent before the runner has reported the offset to resume at.
     is_held: bool,
 }
 
-/// The runner wants input from a place that it cannot mean.
+/// The runner asks for input from an impossible offset.
 #[derive(Debug)]
 pub(super) struct WrongOffset;
 
@@ -47,12 +47,12 @@ impl Input {
         Self { is_held: true, ..Self::default() }
     }
 
-    /// Adds data; whether the stream has to get in line to send it.
+    /// Adds data; returns true if the stream has to queue to send it.
     pub(super) fn push(&mut self, bytes: DataBuf) -> bool {
         self.queue(Unsent::Data(bytes))
     }
 
-    /// Adds the end; whether the stream has to get in line to send it.
+    /// Adds the end; returns true if the stream has to queue to send it.
     pub(super) fn push_end(&mut self) -> bool {
         self.queue(Unsent::End)
     }
@@ -63,14 +63,14 @@ impl Input {
         was_empty && !self.is_held
     }
 
-    /// Forgets all of it: the stream was cancelled.
+    /// Drops all of it: the stream was cancelled.
     pub(super) fn clear(&mut self) {
         self.unsent.clear();
         self.kept.clear();
         self.kept_bytes = 0;
     }
 
-    /// Sends nothing more until the runner said where it goes on.
+    /// Sends nothing more until the runner has reported the offset to resume at.
     pub(super) fn hold(&mut self) {
         self.is_held = true;
     }
@@ -100,7 +100,7 @@ impl Input {
         }
     }
 
-    /// Goes on at an offset: what was sent from there on is sent again.
+    /// Resumes at an offset: everything from there on is sent again.
     pub(super) fn resume(&mut self, offset: u64) -> Result<(), WrongOffset> {
         let first = *self.offset.get_or_insert(offset);
         let taken = offset.checked_sub(first).filter(|taken| *taken <= self.kept_bytes).ok_or(WrongOffset)?;
@@ -116,7 +116,7 @@ impl Input {
         Ok(())
     }
 
-    /// Gives the session what its credit allows; whether all of it went there.
+    /// Gives the session as much as its credit allows; returns true if all of it was given.
     pub(super) fn pump(&mut self, id: StreamId, session: &mut Session, state: &StreamState) -> bool {
         while let Some(unsent) = self.unsent.pop_front() {
             let (mut bytes, is_new) = match unsent {

@@ -1,9 +1,9 @@
-//! The driver of one runner's life: owns the streams, the session and the link that there is now; handles talk to it
-//! through commands and mailboxes.
+//! The driver of one runner's process: it owns the streams, the session and the current link; handles talk to it through
+//! commands and mailboxes.
 //!
-//! It is polled as one future instead of a loop of `select!`: every wake-up drains all commands and all frames that
-//! are there, hands everything that may leave to the socket, and flushes once. Nothing in it waits for a handle,
-//! so a reader that stalls stalls its own stream only. A life is one process of a runner; links come and go in it:
+//! It is polled as one future instead of a loop of `select!`: every wake-up drains all pending commands and frames, hands
+//! everything that may be sent to the socket, and flushes once. Nothing in it waits for a handle, so a reader that stalls
+//! only stalls its own stream. A life is one process of a runner, over any number of links:
 //!
 //! ```text
 //!         Plug                     link ends, Unplug
@@ -70,7 +70,7 @@ struct Transport {
     ended: oneshot::Sender<Unplugged>,
 }
 
-/// Why a life is over: the last word to its link.
+/// Why a life is over: the last message to its link.
 struct Over(Option<Close>);
 
 /// A driver for a runner without a link yet, and the handle that gives it one and opens streams.
@@ -85,13 +85,13 @@ pub(crate) fn driver(place: &str, started_by: StartedBy, facts: Arc<RunnerFacts>
 }
 
 impl Driver {
-    /// Drives the streams until the life is over or `stop` is cancelled; then every open one has got its error.
+    /// Drives the streams until the life is over or `stop` is cancelled; then every open one gets its error.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let goodbye = || Close::new(CloseCode::GoingAway, "the server is stopping");
         self.run_until(stop, goodbye).await;
     }
 
-    /// The same with a last word for the stop.
+    /// The same with a last message for the stop.
     pub(crate) async fn run_until(mut self, stop: CancellationToken, goodbye: impl FnOnce() -> Close) {
         let Over(last_word) = tokio::select! {
             biased;
@@ -119,7 +119,7 @@ impl Driver {
         self.watch_time(cx)?;
         if let Err(error) = self.write(cx) {
             self.unplug(LinkEnd::Failed(error));
-            // For the timer, which means something else now.
+            // For the timer, which has a new meaning now.
             cx.waker().wake_by_ref();
         }
         Ok(())
@@ -128,7 +128,7 @@ impl Driver {
     fn take_commands(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         let mut now = None;
         while let Poll::Ready(command) = self.commands.poll_recv(cx) {
-            // Without any handle left nobody can want anything of this runner any more.
+            // Without any handle left, this runner is not needed any more.
             let command = command.ok_or(Over(None))?;
             let now = *now.get_or_insert_with(|| Instant::now().into_std());
             self.act(command, now)?;
@@ -166,7 +166,7 @@ impl Driver {
         self.transport = Some(Transport { link, epoch, needs_flush: false, ended });
     }
 
-    /// Gives the link back to who serves it; streams wait for the next one.
+    /// Gives the link back to the task that serves it; streams wait for the next one.
     fn unplug(&mut self, end: LinkEnd) {
         let Some(Transport { link, epoch, ended, .. }) = self.transport.take() else { return };
         tracing::debug!(place = %self.table.runner, epoch, ?end, "the link has ended");
@@ -177,7 +177,7 @@ impl Driver {
             Some(time) => self.table.await_return(time, now),
             None => self.table.lose_link(now),
         }
-        // The task that served it may be gone: then the link ends here, without a last word.
+        // The task that served it may be gone: then the link ends here, without a last message.
         let _ = ended.send(Unplugged { link, end });
     }
 
@@ -205,7 +205,7 @@ impl Driver {
 
     fn watch_time(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         loop {
-            // Most deadlines only move away, so the timer is set again when it rings, not with every frame.
+            // Most deadlines only move later, so the timer is reset when it fires, not with every frame.
             let due = self.table.next_timeout().into();
             if due < self.timer.deadline() {
                 self.timer.as_mut().reset(due);
@@ -245,7 +245,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Tells every stream that it is over, also where the task that drives it is dropped.
+    /// Fails every stream, also if the task that drives it is dropped.
     fn drop(&mut self) {
         self.presence.end();
         self.commands.close();

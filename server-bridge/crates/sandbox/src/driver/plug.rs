@@ -1,4 +1,4 @@
-//! Where links come into a runner's life and leave it again.
+//! Attaching links to a runner's life and detaching them.
 
 use std::io;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) enum LinkEnd {
     Failed(io::Error),
     /// The peer broke the protocol or fell silent.
     Broken(Close),
-    /// This side wanted it.
+    /// Requested by this side.
     Wanted(Option<Close>),
 }
 
@@ -39,12 +39,13 @@ impl LinkEnd {
         }
     }
 
-    /// True if the runner itself goes away: what it ran ends with it.
+    /// True if the runner itself goes away: its commands end with it.
     pub(super) fn is_last(&self) -> bool {
         self.is_goodbye() && self.returns_within().is_none()
     }
 
-    /// Within which time a runner that goes away means to be back, if it does; it has begun nothing that it did not answer.
+    /// The time within which a runner that goes away intends to be back, if it does; it has begun none of the requests it
+    /// did not answer.
     pub(super) fn returns_within(&self) -> Option<Duration> {
         match self {
             LinkEnd::Peer(Some(close)) if self.is_goodbye() => {
@@ -98,7 +99,7 @@ impl std::fmt::Debug for Unplugged {
     }
 }
 
-/// A link that the driver uses. Dropped, it is taken away from the driver.
+/// A link that the driver uses. Dropping this takes it away from the driver.
 #[derive(Debug)]
 pub(crate) struct Plugged {
     handle: LinkHandle,
@@ -111,7 +112,7 @@ impl Plugged {
         Self { handle, epoch, ended }
     }
 
-    /// Waits until the link is over, says goodbye on it and closes it.
+    /// Waits until the link is over, sends a goodbye on it and closes it.
     pub(crate) async fn ended(mut self) -> LinkEnd {
         let Ok(Unplugged { mut link, end }) = (&mut self.ended).await else {
             // The life was over before it took the link.
@@ -123,7 +124,7 @@ impl Plugged {
             }
             link.close().await
         };
-        // Best effort: the link is over either way, and a dead peer must not hold this task.
+        // Best effort: the link is over either way, and a dead peer must not block this task.
         if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
             tracing::debug!(place = self.handle.place(), %error, "the link's last message could not be sent");
         }
@@ -137,14 +138,14 @@ impl Drop for Plugged {
     }
 }
 
-/// The presence of a runner, for everyone who has a handle.
+/// The presence of a runner, for all its handles.
 #[derive(Debug)]
 pub(crate) struct Presence(watch::Sender<Standing>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Away,
-    /// Without a link, and the runner said that it will be back.
+    /// Without a link, and the runner announced that it will be back.
     Returning,
     /// With the link of this epoch.
     Online(u64),
@@ -156,7 +157,7 @@ impl Presence {
         Self(watch::Sender::new(Standing::Away))
     }
 
-    /// Of a life that begins and ends with its one link.
+    /// For a life with a single link.
     pub(crate) fn online() -> Self {
         Self(watch::Sender::new(Standing::Online(0)))
     }
@@ -177,7 +178,7 @@ impl Presence {
         self.change(|standing| *standing != Standing::Over, Standing::Online(epoch));
     }
 
-    /// The link of that epoch is over; a newer one may be there already.
+    /// The link of that epoch is over; there may be a newer one already.
     pub(crate) fn leave(&self, epoch: u64, returns: bool) {
         let to = if returns { Standing::Returning } else { Standing::Away };
         self.change(|standing| *standing == Standing::Online(epoch), to);
@@ -187,7 +188,7 @@ impl Presence {
         self.change(|_| true, Standing::Over);
     }
 
-    /// Waits until there is a link or will never be one; whether there is.
+    /// Waits until there is a link or will never be one; returns true if there is.
     pub(crate) async fn decided(&self) -> bool {
         let mut receiver = self.0.subscribe();
         let is_decided = |standing: &Standing| matches!(standing, Standing::Online(_) | Standing::Over);

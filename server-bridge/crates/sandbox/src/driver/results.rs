@@ -1,4 +1,4 @@
-//! Results of execs that arrived, until the runner is told that it may forget them.
+//! Results of execs that arrived, until the runner gets to know that it may discard them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,8 +8,8 @@ use proto::{ExecId, Session};
 use crate::driver::stream::StreamState;
 use crate::limits::ACKNOWLEDGE_DELAY;
 
-/// Results to acknowledge once their readers took them, with the next request or when their time has come: a wake-up of
-/// their own they are not worth.
+/// Results to acknowledge after their readers took them, with the next request or when their time has come: they are not
+/// worth a separate wake-up.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     answered: Vec<(ExecId, Arc<StreamState>)>,
@@ -33,7 +33,7 @@ impl Results {
         }
     }
 
-    /// Acknowledges what waited for a link, and the results that their readers took.
+    /// Acknowledges the results that waited for a link, and those that their readers took.
     pub(super) fn acknowledge_taken(&mut self, session: &mut Session, now: Instant) {
         for exec_id in self.waiting.drain(..) {
             session.acknowledge(exec_id);
@@ -51,7 +51,7 @@ impl Results {
         self.due = (!self.answered.is_empty()).then_some(now + ACKNOWLEDGE_DELAY);
     }
 
-    /// When they are looked at again.
+    /// When they are checked again.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }

@@ -1,4 +1,4 @@
-//! Streams outlive links: what becomes of them when their runner's link is lost, and when it has a new one.
+//! Streams outlive links: this handles the loss of their runner's link, and a new one.
 //!
 //! ```text
 //!          link lost                       next link of the same life
@@ -7,13 +7,13 @@
 //!   | what can only be    |         exec            Attach from what its reader took
 //!   | asked once          |         change          Attach, for the answer alone
 //!   v                     v         read            its request, or the rest of it
-//! fails at once        no link in time, or another life: fails with what is known
+//! fails at once        no link in time, or another process: fails with what is known
 //! ```
-//! Where the runner said that it will be back, it began nothing that it did not answer: all of that is as never sent, and waits
-//! with what is opened meanwhile for any next link, for as long as the runner said.
+//! If the runner announced that it will be back, it began none of the requests it did not answer: they count as unsent, and
+//! wait together with new ones for any next link, for as long as the runner announced.
 //!
-//! A refused Attach of something that never arrived is followed by its request. What a reader knows already is not told
-//! twice: a runner tells it again over each link.
+//! A refused Attach of something that never arrived is followed by its request. A reader does not get an event twice, though
+//! a runner sends it again over each link.
 
 use std::time::{Duration, Instant};
 
@@ -31,13 +31,13 @@ use crate::limits::{AWAY_NOTE, AWAY_TIMEOUT, EXEC_AWAY_TIMEOUT, REOPEN_DELAY};
 #[derive(Debug)]
 pub(super) struct Away {
     since: Instant,
-    /// How long a request waits, unless the runner may be busy with it.
+    /// How long a request waits, unless the runner may be carrying it out.
     short: Duration,
     /// How long anything waits.
     longest: Duration,
-    /// True if the runner said that it will be back.
+    /// True if the runner announced that it will be back.
     is_returning: bool,
-    /// The steps that were done: the readers of execs learned of it, other requests failed.
+    /// True once the readers of execs were informed and other requests failed.
     is_told: bool,
     is_short_over: bool,
 }
@@ -54,7 +54,7 @@ impl Away {
         }
     }
 
-    /// The runner said that it will be back within this time.
+    /// The runner announced that it will be back within this time.
     fn returning(now: Instant, time: Duration) -> Self {
         Self { short: time, longest: time, is_returning: true, ..Self::since(now) }
     }
@@ -74,7 +74,7 @@ impl Away {
 }
 
 impl Table {
-    /// The link is lost: what can wait for the next one does.
+    /// Handles the loss of the link: streams that can wait for the next one do.
     pub(super) fn lose_link(&mut self, now: Instant) {
         self.away = Some(Away::since(now));
         self.reopen_at = None;
@@ -91,7 +91,7 @@ impl Table {
         }
     }
 
-    /// The link is lost and the runner will be back: what it did not answer waits for it, whichever process it is then.
+    /// Handles the loss of the link of a runner that will be back: unanswered requests wait for it, even in a new process.
     pub(super) fn await_return(&mut self, time: Duration, now: Instant) {
         self.entries.values_mut().for_each(|entry| entry.take_back());
         self.lose_link(now);
@@ -99,7 +99,7 @@ impl Table {
         self.away = Some(Away::returning(now, time));
     }
 
-    /// A new stream waits for the runner that will be back.
+    /// Makes a new stream wait for a runner that will be back.
     pub(super) fn wait(&mut self, mut entry: Box<Entry>) {
         if self.away.as_ref().is_some_and(|away| away.is_told) {
             tell_interrupted(&mut entry);
@@ -107,7 +107,7 @@ impl Table {
         self.park(entry);
     }
 
-    /// There is a link again: streams go on.
+    /// Handles a new link: streams resume.
     pub(super) fn take_link(&mut self, now: Instant) {
         self.session = Session::new(Side::Originator, now);
         self.away = None;
@@ -115,7 +115,7 @@ impl Table {
         self.reopen(now);
     }
 
-    /// Acts on time that passed without a link; `true` when nothing can wait any longer.
+    /// Acts on the time that passed without a link; `true` when nothing can wait any longer.
     pub(super) fn wait_for_link(&mut self, now: Instant) -> bool {
         let Some(away) = &mut self.away else { return false };
         let (elapsed, longest) = (now.saturating_duration_since(away.since), away.longest);
@@ -152,8 +152,8 @@ impl Table {
         self.parked.insert(entry.number, entry);
     }
 
-    /// A parked stream was cancelled. One that was never sent is over, and so is one whose answer was all that was
-    /// wanted of it; an exec is cancelled when it goes on.
+    /// Handles the cancel of a parked stream. One that was never sent is over, and so is one of which only the answer was
+    /// wanted; an exec is cancelled when it resumes.
     pub(super) fn cancel_parked(&mut self, state: &StreamState) {
         let Some(Seat::Parked(number)) = state.seat() else { return };
         let is_over = |entry: &Entry| !entry.is_sent || (entry.is_deaf && !entry.is_exec());
@@ -163,7 +163,7 @@ impl Table {
         }
     }
 
-    /// Opens what is parked, as far as there is room. Execs come last: all else is answered soon and makes room.
+    /// Opens parked streams, as far as there is room. Execs come last: all others are answered soon and make room.
     pub(super) fn reopen(&mut self, now: Instant) {
         self.reopen_at = None;
         let parked = std::mem::take(&mut self.parked);
@@ -234,7 +234,7 @@ impl Table {
                 self.resume_input(id, input_bytes);
                 Ok(())
             }
-            // It is said once.
+            // It is reported once.
             (_, Message::Attached(_)) => Ok(()),
             (_, Message::ExecStarted(_)) if entry.knows_start => Ok(()),
             (_, Message::ExecExited(_)) if entry.knows_exit => Ok(()),
@@ -266,7 +266,7 @@ impl Table {
         }
     }
 
-    /// The meaning of a stream's last frame for its reader; `None` where it goes on after all.
+    /// The meaning of a stream's last frame for its reader; `None` if it goes on after all.
     pub(super) fn last_event(
         &mut self,
         entry: Box<Entry>,
@@ -316,14 +316,14 @@ impl Table {
     }
 }
 
-/// Tells the reader of an exec, once, that its runner is away.
+/// Informs the reader of an exec, once, that its runner cannot be reached.
 fn tell_interrupted(entry: &mut Entry) {
     if entry.is_exec() && !entry.is_deaf && !std::mem::replace(&mut entry.is_interrupted, true) {
         entry.state.push(StreamEvent::Interrupted);
     }
 }
 
-/// Tells a reader that was told of the interruption that it is over.
+/// Informs the same reader that the interruption is over.
 fn tell_resumed(entry: &mut Entry) {
     if std::mem::take(&mut entry.is_interrupted) && !entry.is_deaf {
         entry.state.push(StreamEvent::Resumed);

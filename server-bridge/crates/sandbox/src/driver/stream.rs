@@ -1,9 +1,9 @@
 //! One stream as the driver and a handle share it: the mailbox of events and the room for writes.
 //!
-//! The mailbox is bounded though it refuses nothing: data in it is bounded by the stream's credit, small pieces are
-//! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or
-//! [`MAX_WAITING_PIECES`] where each piece is a record of its own. What nobody took is forgotten when a stream goes on
-//! over another link, which brings it again: so lost links do not add up to more than one stream's credit.
+//! The mailbox is bounded although it refuses nothing: data in it is bounded by the stream's credit, small pieces are
+//! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or [`MAX_WAITING_PIECES`]
+//! where each piece is a record of its own. Untaken events are dropped when a stream resumes over another link, which sends
+//! them again: so lost links do not add up to more than one stream's credit.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -32,13 +32,13 @@ pub(crate) enum StreamEvent {
     Answer(Message),
     /// The request failed; nothing follows.
     Failed(SandboxError),
-    /// The link has been away for a while; the stream waits for the next one.
+    /// The link has been down for a while; the stream waits for the next one.
     Interrupted,
     /// The stream goes on, after [`StreamEvent::Interrupted`].
     Resumed,
 }
 
-/// Where the driver keeps a stream.
+/// The driver's place for a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seat {
     /// Among the session's open streams.
@@ -47,23 +47,23 @@ pub(crate) enum Seat {
     Parked(u64),
 }
 
-/// Who says what of an exec's output was drained, and that its result arrived: until then the runner keeps it.
+/// Determines who reports that an exec's output was drained and its result arrived: until then the runner keeps it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AckMode {
-    /// Taking an event says so.
+    /// Taking an event reports it.
     #[default]
     Auto,
-    /// [`crate::Exec::consumed`] and [`crate::Exec::acknowledge`] say so: for a reader that passes the output on to someone
-    /// who may yet lose it.
+    /// [`crate::Exec::consumed`] and [`crate::Exec::acknowledge`] report it: for a reader that passes the output on to a
+    /// receiver that may still lose it.
     Manual,
 }
 
-/// How a stream is read.
+/// The mode of reading a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     /// True if adjacent small pieces of data may become one: not where each frame holds a whole record.
     pub(super) gathers: bool,
-    /// True if data counts as drained when the reader says so, and its result as arrived likewise.
+    /// True if data counts as drained, and its result as arrived, only when the reader reports it.
     pub(super) is_manual: bool,
     /// Where the data begins.
     pub(super) offset: u64,
@@ -74,11 +74,11 @@ pub(super) struct Reading {
 pub(crate) struct StreamState {
     /// A [`Seat`]: 0 until the driver opened it, then a stream's number, or [`PARKED`] and a number of the driver's.
     seat: AtomicU64,
-    /// Bytes that may still be handed to the driver; closed when the stream takes no more.
+    /// Bytes that may still be handed to the driver; closed when the stream accepts no more.
     pub(crate) room: Semaphore,
     gathers: bool,
     is_manual: bool,
-    /// How much its reader drains before the driver is told, in bytes.
+    /// How much its reader drains before the driver is informed, in bytes.
     report_bytes: AtomicUsize,
     mailbox: Mutex<Mailbox>,
 }
@@ -115,7 +115,7 @@ impl StreamState {
         }
     }
 
-    /// Where the driver keeps it; `None` before it was opened, and where the session had no room for it.
+    /// The driver's place for it; `None` before it was opened, and if the session had no room for it.
     pub(crate) fn seat(&self) -> Option<Seat> {
         match self.seat.load(Ordering::Relaxed) {
             0 => None,
@@ -132,17 +132,17 @@ impl StreamState {
         self.seat.store(number, Ordering::Relaxed);
     }
 
-    /// Sets how much may be under way to the reader: the more, the seldomer the driver is told what was drained.
+    /// Sets how much may be in flight to the reader: the more, the less often the driver is informed of drained data.
     pub(super) fn set_window(&self, bytes: usize) {
         self.report_bytes.store((bytes / REPORTS_PER_WINDOW).max(CONSUMED_REPORT_BYTES), Ordering::Relaxed);
     }
 
-    /// True if the reader says itself what it drained.
+    /// True if the reader reports itself what it drained.
     pub(super) fn is_manual(&self) -> bool {
         self.is_manual
     }
 
-    /// Puts an event in; `false` when the runner sends messages, or pieces, without end.
+    /// Adds an event; `false` when the runner sends messages, or pieces, without end.
     pub(crate) fn push(&self, event: StreamEvent) -> bool {
         let mut mailbox = self.mailbox();
         mailbox.push(event, self.gathers);
@@ -156,7 +156,7 @@ impl StreamState {
         is_sane
     }
 
-    /// The next event, and how many drained bytes to report to the driver now.
+    /// The next event, and the number of drained bytes to report to the driver now.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<(StreamEvent, Option<usize>)> {
         let mut mailbox = self.mailbox();
         let Some(waiting) = mailbox.waiting.pop_front() else {
@@ -183,7 +183,8 @@ impl StreamState {
         Poll::Ready((event, report))
     }
 
-    /// The reader drained that much of what it took; how many drained bytes to report to the driver now.
+    /// Records that the reader drained that much of what it took; returns the number of drained bytes to report to the
+    /// driver now.
     pub(super) fn drained(&self, bytes: usize) -> Option<usize> {
         self.mailbox().drained(bytes, self.report_bytes.load(Ordering::Relaxed))
     }
@@ -193,18 +194,18 @@ impl StreamState {
         self.mailbox().taken
     }
 
-    /// Forgets what waits, which another link will bring again; what was taken so far.
+    /// Drops waiting events, which another link will send again; returns what was taken so far.
     pub(super) fn rewind(&self) -> Taken {
         let mut mailbox = self.mailbox();
         mailbox.forget();
         mailbox.taken
     }
 
-    /// Forgets what waits; how many bytes arrived in all, the forgotten ones included.
+    /// Drops waiting events; returns the number of bytes that arrived in all, including the dropped ones.
     pub(super) fn clear(&self) -> u64 {
         let mut mailbox = self.mailbox();
         let arrived_bytes = mailbox.taken.data_bytes + mailbox.forget();
-        // Nobody will take it, so that it counts as taken.
+        // It will not be taken, so that it counts as taken.
         mailbox.taken.answer = true;
         arrived_bytes
     }
@@ -232,7 +233,7 @@ impl Mailbox {
         is_due.then(|| std::mem::take(&mut self.unreported_bytes))
     }
 
-    /// Forgets what waits; how many bytes of data that is.
+    /// Drops waiting events; returns their bytes of data.
     fn forget(&mut self) -> u64 {
         self.waiting_messages = 0;
         std::mem::take(&mut self.waiting).iter().map(|waiting| waiting.data_bytes() as u64).sum()
@@ -267,8 +268,8 @@ impl Mailbox {
         }
     }
 
-    /// Where that many bytes of a channel can be added: the last event, or, once too many pieces wait, the last piece
-    /// of the channel, past pieces of others. Then channels keep their order, but not among each other.
+    /// The piece to which that many bytes of a channel can be added: the last event, or, once too many pieces wait, the last
+    /// piece of the channel, past pieces of others. Then each channel keeps its order, but not relative to the others.
     fn last_piece(&mut self, channel: Channel, length: usize) -> Option<&mut BytesMut> {
         let reach = if self.waiting_pieces() < MAX_WAITING_PIECES { 1 } else { GATHERED_CHANNELS };
         for waiting in self.waiting.iter_mut().rev().take(reach) {

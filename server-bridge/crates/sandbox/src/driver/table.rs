@@ -4,7 +4,7 @@
 //! Open --> entry --Abandon--> deaf entry (its data is drained here) --answer, FAIL--> gone
 //!   |        |\----Cancel----> entry that takes no more writes ------answer, FAIL--> gone
 //!   |        +--link lost--> parked --next link--> entry again       (see `resume`)
-//!   +-- no link: offline   ^    +--another life, too long away: lost, ambiguous
+//!   +-- no link: offline   ^    +--another life, no link for too long: lost, ambiguous
 //!   +-- the runner will be back
 //! ```
 
@@ -31,23 +31,23 @@ use crate::error::SandboxError;
 pub(super) enum Received {
     /// The peer closes it.
     Goodbye(Close),
-    /// The peer is to be told that it must be closed.
+    /// The peer gets this close message.
     Broken(Close),
 }
 
-/// The streams of a runner's life, and the session of the link that it has now.
+/// The streams of a runner's life, and the session of its current link.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) runner: Arc<str>,
-    /// Without meaning while there is no link.
+    /// Not used while there is no link.
     pub(super) session: Session,
     /// Set while there is no link.
     pub(super) away: Option<Away>,
-    /// Boxed, so that a request costs little where the map grows.
+    /// Boxed, so that requests are cheap to move when the map grows.
     pub(super) entries: HashMap<StreamId, Box<Entry>>,
     /// Streams that wait for a link, or for room on it, in the order they were opened.
     pub(super) parked: BTreeMap<u64, Box<Entry>>,
-    /// When streams that wait for room try again.
+    /// When streams that wait for room are tried again.
     pub(super) reopen_at: Option<Instant>,
     /// Streams with unsent data; each at most once.
     pub(super) writing: VecDeque<StreamId>,
@@ -156,7 +156,7 @@ impl Table {
     pub(super) fn cancel(&mut self, state: &StreamState, is_abandoned: bool) {
         let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else {
             if is_abandoned {
-                // Its answer is there, and nobody wants it.
+                // Its answer has arrived, and is not wanted.
                 state.clear();
             }
             return;
@@ -169,7 +169,7 @@ impl Table {
             let undrained = state.clear().saturating_sub(entry.drained_bytes);
             let credit = entry.drained(undrained);
             if let Some(id) = id {
-                // The runner may wait for this credit to say its last words.
+                // The runner may need this credit to send its last messages.
                 self.session.consumed(id, credit as usize);
             }
         }
@@ -179,7 +179,7 @@ impl Table {
         }
     }
 
-    /// Leaves a stream's work alone, and what it still brings to the next one who attaches.
+    /// Leaves a stream's work, and its further events, to the next client that attaches.
     pub(super) fn leave(&mut self, state: &StreamState) {
         state.room.close();
         let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else { return };
@@ -192,12 +192,12 @@ impl Table {
         }
     }
 
-    /// Gives unsent data to the session as far as its credit goes.
+    /// Gives unsent data to the session as far as its credit allows.
     fn pump(&mut self) {
         for _ in 0..self.writing.len() {
             let Some(id) = self.writing.pop_front() else { return };
             let Some(entry) = self.entries.get_mut(&id) else { continue };
-            // Data of a request that has not left yet would be lost with the link, and the request sent again.
+            // Data of a request that is still unsent would be lost with the link, and the request sent again.
             if !entry.is_sent || !entry.input.pump(id, &mut self.session, &entry.state) {
                 self.writing.push_back(id);
             }
@@ -249,7 +249,7 @@ impl Table {
                 Ok(())
             }
             Some(Event::Closed(close)) => Err(Received::Goodbye(close)),
-            // The stream's last message says that its channels ended; what only a server may send means nothing.
+            // The stream's last message implies that its channels ended; messages that only a server may send are ignored.
             Some(Event::End(..)) | None => Ok(()),
             Some(Event::Opened(..) | Event::Cancelled(_) | Event::Left(_) | Event::Acknowledged(_)) => Ok(()),
         }
@@ -288,7 +288,7 @@ impl Table {
         }
     }
 
-    /// Tells the runner that a result arrived, now or over the next link.
+    /// Informs the runner that a result arrived, now or over the next link.
     pub(super) fn acknowledge(&mut self, exec_id: ExecId) {
         let session = self.away.is_none().then_some(&mut self.session);
         self.results.acknowledge(exec_id, session);
@@ -299,7 +299,7 @@ impl Table {
         self.results.acknowledge_taken(&mut self.session, now);
     }
 
-    /// When something is to be done at the latest though nothing happens on the link.
+    /// The deadline for the next action if nothing happens on the link.
     pub(super) fn next_timeout(&self) -> Instant {
         if let Some(away) = &self.away {
             return away.next_timeout();
@@ -310,7 +310,7 @@ impl Table {
             .fold(self.session.next_timeout(), Instant::min)
     }
 
-    /// Acts on time that passed while there is a link; an error ends it.
+    /// Acts on the time that passed while there is a link; an error ends it.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), Close> {
         if self.results.due().is_some_and(|at| at <= now) {
             self.acknowledge_taken(now);

@@ -1,4 +1,4 @@
-//! The part of a stream that its reader took: another link need not bring it again.
+//! The part of a stream that its reader took: another link need not send it again.
 
 use proto::Message;
 
@@ -7,7 +7,7 @@ use crate::driver::stream::StreamEvent;
 /// The part of a stream that a handle took so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Where the next byte stands: all channels and gaps together, from the beginning of what the stream carries.
+    /// The offset of the next byte: all channels and gaps together, from the beginning of the stream's content.
     pub(super) offset: u64,
     /// Bytes of data.
     pub(super) data_bytes: u64,
@@ -17,7 +17,7 @@ pub(super) struct Taken {
     pub(super) started: bool,
     /// True if [`Message::ExecExited`] is among it.
     pub(super) exited: bool,
-    /// True if the reader's last news of the link is that it is away.
+    /// True if the reader was last informed that the link is down.
     pub(super) interrupted: bool,
     /// True if the last event is among it.
     pub(super) answer: bool,

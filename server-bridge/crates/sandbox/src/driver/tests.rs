@@ -39,7 +39,7 @@ fn route_request() -> RouteRequest {
     RouteRequest { choice: Choice::Auto, registered: vec!["laptop".to_owned()] }
 }
 
-/// Connects the runner, in its life `boot`.
+/// Connects the runner, with the boot id `boot`.
 async fn connect(
     router: &SandboxRouter,
     epoch: u64,
@@ -252,7 +252,7 @@ async fn stdin_waits_for_credit_and_ends() {
         match world.runner.next().await {
             Some(Event::Data(from, Channel::Main, bytes)) if from == stream => {
                 received += bytes.len();
-                // Half of a window more than what was drained must never be under way.
+                // Never more than the drained bytes and half a window may be in flight.
                 assert!(received <= total);
                 world.runner.session.consumed(stream, bytes.len());
             }

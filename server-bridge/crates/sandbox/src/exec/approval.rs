@@ -1,30 +1,30 @@
-//! Running as a runner's privileged user: whom a command names, and a person's word that it may.
+//! Running as a runner's privileged user: the user that a command names, and a person's permission.
 
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 
-/// A person's word that one command may run as the user it names.
+/// A person's permission for one command to run as the user it names.
 ///
-/// To be made only where the owner of the sandbox said so of this very command: by a key they pressed, or by the word they
-/// put into a request. Code that acts for a person, such as an agent, passes on the one it was given and makes none.
+/// Create one only if the owner of the sandbox permitted this very command: by a key they pressed, or by a field in their
+/// request. Code that acts for a person, such as an agent, passes on the one it was given and creates none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     by: String,
 }
 
 impl Approval {
-    /// The word of `person`, who owns the sandbox and was asked about this command.
+    /// The permission of `person`, who owns the sandbox and was asked about this command.
     pub fn given_by(person: impl Into<String>) -> Self {
         Self { by: person.into() }
     }
 
-    /// Who gave it.
+    /// The person who gave it.
     pub fn by(&self) -> &str {
         &self.by
     }
 }
 
-/// As whom a command is to run.
+/// The user that a command is to run as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunAs {
     pub(crate) user: String,
@@ -32,7 +32,8 @@ pub(crate) struct RunAs {
 }
 
 /// True if commands as `user` need an approval: the privileged user's do. A runner of xbot's dialect runs a command as any user
-/// that it names, and reports no users' rights, so there all need one. Another user that is unknown to a runner it refuses.
+/// that it names, and reports no users' rights, so all of its users need one. Any other user that a runner does not know is
+/// refused by the runner.
 pub(crate) fn needs_approval(facts: &RunnerFacts, user: &str) -> bool {
     match &facts.run_as {
         Some(names) => names.privileged.as_deref() == Some(user) && names.default != user,
@@ -40,7 +41,7 @@ pub(crate) fn needs_approval(facts: &RunnerFacts, user: &str) -> bool {
     }
 }
 
-/// Refuses what needs an approval and has none.
+/// Refuses a command that needs an approval and has none.
 pub(crate) fn check(place: &str, facts: &RunnerFacts, run_as: Option<&RunAs>) -> Result<(), SandboxError> {
     match run_as {
         Some(RunAs { user, approval: None }) if needs_approval(facts, user) => {
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(checked(&facts_with_root, &asks("root")), Err("approval_required"));
         let approved = ExecRequest::shell("id").run_as("root", Some(Approval::given_by("alice")));
         assert_eq!(checked(&facts_with_root, &approved), Ok(()));
-        // The runner's to refuse: an approval would change nothing.
+        // Left for the runner to refuse: an approval would change nothing.
         assert_eq!(checked(&facts_with_root, &asks("mallory")), Ok(()));
         assert_eq!(checked(&facts(None), &asks("root")), Ok(()));
         assert_eq!(checked(&facts(Some("dev")), &asks("dev")), Ok(()), "it is the default");

@@ -1,4 +1,4 @@
-//! Reaching a command while it runs.
+//! Controlling a command while it runs.
 
 use proto::{ExecId, request};
 
@@ -6,7 +6,7 @@ use crate::driver::StreamWriter;
 use crate::error::SandboxError;
 use crate::limits::REDRAW_PAUSE;
 
-/// Reaches a running command. Outlives its [`crate::Exec`]; what it does then has no effect.
+/// Controls a running command. Outlives its [`crate::Exec`]; its calls have no effect then.
 #[derive(Debug, Clone)]
 pub struct ExecControl {
     pub(super) exec_id: ExecId,
@@ -25,16 +25,16 @@ impl ExecControl {
         Ok(())
     }
 
-    /// Changes the size of its terminal, in character cells; what runs in it is told by SIGWINCH.
+    /// Changes the size of its terminal, in character cells; its programs get SIGWINCH.
     ///
-    /// Fails with `no_such_exec` where it has no terminal, or has ended.
+    /// Fails with `no_such_exec` if it has no terminal, or has ended.
     pub async fn resize(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
         self.writer.link().call(request::Resize { exec_id: self.exec_id, rows, columns }).await?;
         Ok(())
     }
 
-    /// Makes what fills the screen of its terminal draw it again, for somebody who just attached: changes the size for a
-    /// moment, since many programs do nothing when they are told of the size they know.
+    /// Makes a full-screen program redraw its terminal, for a client that just attached: changes the size for a moment,
+    /// since many programs do nothing if the size stays the same.
     ///
     /// Ends with the size given here. Fails as [`ExecControl::resize`] does.
     pub async fn redraw(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
@@ -44,7 +44,7 @@ impl ExecControl {
         self.resize(rows, columns).await
     }
 
-    /// Writes to standard input; waits while the command does not read. Nothing is lost by dropping it before it waits.
+    /// Writes to standard input; waits while the command does not read. Dropping the future before it waits loses nothing.
     ///
     /// Fails with [`SandboxError::InputClosed`] once the exec or its input has ended.
     pub async fn write_stdin(&self, bytes: &[u8]) -> Result<(), SandboxError> {

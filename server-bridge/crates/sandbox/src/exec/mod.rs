@@ -1,4 +1,4 @@
-//! Running a command: what to ask for, what comes back while it runs, how to reach it meanwhile.
+//! Running a command: the request, the events while it runs, and its control.
 
 pub(crate) mod approval;
 mod control;
@@ -25,13 +25,13 @@ pub enum ExecEvent {
         /// Its id on the runner's machine; informative.
         pid: u32,
     },
-    /// Standard output, and standard error where they are merged.
+    /// Standard output, including standard error if they are merged.
     Stdout(Bytes),
     /// Standard error.
     Stderr(Bytes),
     /// Output was dropped here.
     Gap {
-        /// True if it is standard error's; never known of output that was not kept for who attached.
+        /// True if it was standard error; unknown for output that was not kept for a later client.
         stderr: bool,
         /// How much.
         bytes: u64,
@@ -44,7 +44,7 @@ pub enum ExecEvent {
     Interrupted,
     /// The connection is back, after [`ExecEvent::Interrupted`]; nothing is missing.
     Resumed,
-    /// It did not start, or its outcome is not known. The last event.
+    /// It did not start, or its outcome is unknown. The last event.
     Failed(SandboxError),
 }
 
@@ -59,7 +59,7 @@ pub struct ExecOutcome {
     pub timed_out: bool,
     /// True if a cancel ended it.
     pub cancelled: bool,
-    /// True if confinement is why it failed, as far as that can be known.
+    /// True if confinement made it fail, as far as that can be known.
     pub sandbox_denied: bool,
     /// True if output is missing.
     pub truncated: bool,
@@ -80,14 +80,14 @@ pub struct Collected {
     pub stdout: Vec<u8>,
     /// Standard error, up to the cap.
     pub stderr: Vec<u8>,
-    /// How it ended; `truncated` also where the cap cut something off.
+    /// How it ended; `truncated` also if the cap cut something off.
     pub outcome: ExecOutcome,
 }
 
-/// A running command. Dropped before its last event, it is cancelled where this started it, and left where this attached to
-/// it; see [`Exec::leave`].
+/// A running command. Dropping this before its last event cancels the command if this started it, and leaves it if this
+/// attached to it; see [`Exec::leave`].
 ///
-/// A connection that is lost ends nothing: the command goes on, and so does this when the runner is back within 10 min.
+/// A lost connection does not end it: the command goes on, and so does this if the runner is back within 10 min.
 #[derive(Debug)]
 pub struct Exec {
     exec_id: ExecId,
@@ -136,31 +136,32 @@ impl Exec {
         self.offset
     }
 
-    /// Where standard input went on when this attached to the exec, in bytes; `None` before that was told, and where
-    /// it did not attach.
+    /// The offset at which standard input continued when this attached to the exec, in bytes; `None` before that is known,
+    /// and if this did not attach.
     pub fn input_bytes(&self) -> Option<u64> {
         self.input_bytes
     }
 
-    /// With `AckMode::Manual`: that much more of the output arrived where it belongs, so that as much may follow.
+    /// With `AckMode::Manual`: reports that this much more of the output reached its destination, so that as much may
+    /// follow.
     pub fn consumed(&self, bytes: usize) {
         self.stream.drained(bytes);
     }
 
-    /// With `AckMode::Manual`: the result arrived where it belongs, so that the runner may forget it.
+    /// With `AckMode::Manual`: reports that the result reached its destination, so that the runner may discard it.
     pub fn acknowledge(&self) {
         self.stream.link().send(Command::Acknowledge(self.exec_id));
     }
 
-    /// Lets the command go on without a reader, until someone attaches: once 1 MiB of its output is under way it
-    /// waits, unless the runner retains them.
+    /// Lets the command go on without a reader, until a client attaches: it waits once 1 MiB of its output is in flight,
+    /// unless the runner retains it.
     pub fn leave(self) {
         self.stream.leave();
     }
 
-    /// The next event; `None` behind the last one. Safe to be dropped while it waits.
+    /// The next event; `None` after the last one. The future may be dropped while it waits.
     ///
-    /// Output that is not taken makes the command wait once 1 MiB is under way, or less where many streams are.
+    /// If output is not taken, the command waits once 1 MiB is in flight, or less if there are many streams.
     pub async fn next(&mut self) -> Option<ExecEvent> {
         loop {
             let event = self.stream.next().await?;
@@ -172,7 +173,7 @@ impl Exec {
 
     /// Waits for the end and keeps at most `cap` bytes each of standard output and error.
     ///
-    /// Fails where the exec did, so output is lost with it; use [`Exec::next`] where it matters.
+    /// Fails if the exec did, and output is lost with it; use [`Exec::next`] if that matters.
     pub async fn collect(mut self, cap: usize) -> Result<Collected, SandboxError> {
         let (mut stdout, mut stderr, mut is_cut) = (Vec::new(), Vec::new(), false);
         while let Some(event) = self.next().await {
@@ -230,7 +231,7 @@ impl Exec {
     }
 
     fn finish(&self, closed: &ExecStreamsClosed) -> ExecEvent {
-        // An exit code is never made up: without the runner's word on it there is no outcome.
+        // An exit code is never made up: without the runner's report there is no outcome.
         let Some(exited) = &self.exited else {
             return ExecEvent::Failed(self.stream.link().broken("a result without an exit status"));
         };
@@ -255,7 +256,7 @@ impl Exec {
     }
 }
 
-/// Keeps what fits; whether something did not.
+/// Keeps what fits; returns true if something did not.
 fn keep(kept: &mut Vec<u8>, bytes: &[u8], cap: usize) -> bool {
     let fits = bytes.len().min(cap.saturating_sub(kept.len()));
     kept.extend_from_slice(&bytes[..fits]);

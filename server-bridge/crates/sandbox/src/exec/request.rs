@@ -1,4 +1,4 @@
-//! A command to run, and how it is attached to.
+//! A command to run, and the options for attaching to it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::driver::AckMode;
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecRequest {
-    /// Names this exec for ever; the same id with the same request never runs twice.
+    /// Identifies this exec permanently; the same id with the same request never runs twice.
     pub exec_id: ExecId,
     /// The command line, or the program with its arguments.
     pub command: Command,
@@ -27,29 +27,29 @@ pub struct ExecRequest {
     pub timeout: Option<Duration>,
     /// Output beyond this many bytes is counted and not sent; no cap when absent.
     pub output_cap_bytes: Option<u64>,
-    /// The fate of output that nobody reads; the command waits by default.
+    /// The treatment of unread output; by default the command waits.
     pub overflow: Overflow,
     /// See [`ExecRequest::run_as`].
     pub(crate) run_as: Option<RunAs>,
     /// A profile narrower than the runner's.
     pub profile: Option<Profile>,
-    /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then, and input may be written.
+    /// A terminal instead of pipes; `stdin` and `merge_stderr` have no effect then, and input may be written.
     pub pty: Option<Pty>,
-    /// True if the runner keeps all of the output for who attaches later, as far as it has room, instead of what its
-    /// reader did not drain.
+    /// True if the runner keeps all of the output for later clients, as far as it has room, and not only what its reader did
+    /// not drain.
     pub retain: bool,
     /// How long ago the id was chosen. A runner refuses one that is older than what it remembers.
     pub age: Duration,
-    /// Who says what was drained, and that the result arrived.
+    /// Determines who reports that output was drained and the result arrived.
     pub acks: AckMode,
 }
 
-/// How an exec that runs already is attached to.
+/// Options for attaching to a running exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttachOptions {
-    /// True if its output is wanted; without it only its start and its end arrive, and its reader goes on reading.
+    /// True if its output is wanted; otherwise only its start and its end arrive, and its current reader keeps the output.
     pub output: bool,
-    /// Who says what was drained, and that the result arrived.
+    /// Determines who reports that output was drained and the result arrived.
     pub acks: AckMode,
 }
 
@@ -91,8 +91,8 @@ impl ExecRequest {
         }
     }
 
-    /// The same command as this user of the runner's machine instead of its default one. For its privileged user an approval
-    /// has to be shown.
+    /// The same command as this user of the runner's machine instead of its default one. The privileged user requires an
+    /// approval.
     #[must_use]
     pub fn run_as(self, user: impl Into<String>, approval: Option<Approval>) -> Self {
         Self { run_as: Some(RunAs { user: user.into(), approval }), ..self }

@@ -18,7 +18,7 @@ pub enum Dialect {
 /// A runner that asks to be admitted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// The token it showed. Compare its hash in constant time; never log it.
+    /// The token it presented. Compare its hash in constant time; never log it.
     pub token: String,
     /// Its description of itself.
     pub facts: RunnerFacts,
@@ -28,12 +28,12 @@ pub struct Registration {
     pub shell: String,
     /// The protocol that it speaks.
     pub dialect: Dialect,
-    /// The user it believes to serve; the token decides. A runner of xbot's dialect always says one.
+    /// The user it claims to serve; the token decides. A runner of xbot's dialect always names one.
     pub claimed_user: String,
 }
 
 impl Registration {
-    /// `facts` are those of the extension, which a runner of xbot's dialect has not.
+    /// `facts` come from the extension, which a runner of xbot's dialect does not have.
     pub(crate) fn new(register: Register, facts: Option<&Facts>) -> Self {
         let (dialect, facts) = match facts {
             Some(facts) => {
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Registration {
     }
 }
 
-/// Who a runner is, decided by its token.
+/// A runner's identity, decided by its token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Admission {
     /// The owner's [`crate::User::key`].
@@ -68,7 +68,7 @@ pub struct Admission {
     pub runner: String,
     /// Counts this runner's registrations; persisted, never reused, higher than every earlier one.
     pub epoch: u64,
-    /// Its permanent token, where it showed one for one use. Only for a runner of Sandbridge's own protocol.
+    /// Its permanent token, if it presented a one-time token. Only for a runner of Sandbridge's own protocol.
     pub token: Option<String>,
     /// The version of the runner that this server hands out, if it does.
     pub version: Option<String>,

@@ -1,6 +1,6 @@
 //! The handshake from the server's side, on any link, and the admission of a runner in it.
 //!
-//! A runner that does not know the extension `sandbridge` is taken for one of xbot's; `xbot` makes up what it does not say.
+//! A runner without the extension `sandbridge` is treated as one of xbot's; `xbot` fills in the facts it does not report.
 
 mod admission;
 mod xbot;
@@ -30,20 +30,20 @@ pub(crate) struct Admitted {
     pub(crate) facts: Arc<RunnerFacts>,
     pub(crate) boot_id: BootId,
     pub(crate) dialect: Dialect,
-    /// The user it believes to serve.
+    /// The user it claims to serve.
     pub(crate) claimed_user: String,
 }
 
-/// Who begins: a runner that dialled, or the server that attached to a byte stream.
+/// The side that begins: a runner that dialled, or the server that attached to a byte stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
     /// The runner registers at once.
     RunnerRegisters,
-    /// The server asks for it; what an earlier attacher left unread comes first and is dropped.
+    /// The server asks for it; unread output for an earlier client comes first and is dropped.
     ServerAttaches,
 }
 
-/// Registers the runner behind `link`, within 10 s and 64 KiB.
+/// Registers the runner at the other end of `link`, within 10 s and 64 KiB.
 pub(crate) async fn register<L, F, Fut>(
     link: &mut L,
     opening: Opening,
@@ -115,7 +115,7 @@ where
     Ok(Admitted { admission, facts: runner_facts, boot_id, dialect, claimed_user })
 }
 
-/// Registers a runner that does not know the extension: nothing more is agreed with it.
+/// Registers a runner without the extension: nothing more is negotiated with it.
 async fn admit_xbot<L, F, Fut>(link: &mut L, register: Register, admit: F) -> Result<Admitted, LinkError>
 where
     L: Link,
@@ -183,7 +183,7 @@ async fn send<L: Link>(link: &mut L, handshake: &Handshake) -> io::Result<()> {
     link.send(LinkMessage::Text(handshake.to_text())).await
 }
 
-/// Tells the runner why it is not registered, as far as it can be told, and closes.
+/// Sends the runner the reason why it is not registered, if possible, and closes.
 async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Dialect) {
     let refusal = match error {
         LinkError::Refused { reason, message } => Some((*reason, message.clone())),

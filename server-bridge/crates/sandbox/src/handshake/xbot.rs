@@ -1,4 +1,4 @@
-//! A registration in xbot's dialect: what is made of it, and how it is answered.
+//! A registration in xbot's dialect, and the answer to it.
 
 use proto::BootId;
 use proto::handshake::{Layer, Refusal, RefusalReason, Register};
@@ -39,10 +39,10 @@ pub(super) fn facts(register: &Register) -> RunnerFacts {
     }
 }
 
-/// Stands for the life of its process, which the dialect does not tell.
+/// Replaces the boot id, which the dialect does not have.
 ///
-/// A runner that comes back before its old socket is found dead must not look like a stranger who takes over, so this
-/// is the same for the same workspace and shell.
+/// A runner that reconnects before its old socket is found dead must not look like another process taking over, so this is
+/// the same for the same workspace and shell.
 pub(super) fn boot_id(register: &Register) -> BootId {
     let mut hash = Sha256::new();
     for part in ["xbot", &register.workspace, &register.shell] {
@@ -55,7 +55,7 @@ pub(super) fn boot_id(register: &Register) -> BootId {
     BootId(id)
 }
 
-/// The refusal in words that such a runner understands: it prints the message.
+/// The refusal in a form that such a runner supports: it prints the message.
 pub(super) fn refusal_text(refusal: &Refusal) -> String {
     #[derive(Serialize)]
     struct Message<'a> {

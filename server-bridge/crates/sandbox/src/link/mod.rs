@@ -19,7 +19,7 @@ pub enum LinkMessage {
     Binary(Bytes),
     /// Asks a WebSocket peer for a sign of life; only xbot's dialect needs it.
     Ping,
-    /// A WebSocket peer gave a sign of life, asked or not. Told only once a ping was sent on the link.
+    /// A WebSocket peer gave a sign of life, requested or not. Only reported once a ping was sent on the link.
     Pong,
 }
 
@@ -36,8 +36,8 @@ impl LinkMessage {
 
 /// A pair of message streams to and from one runner.
 ///
-/// Its maker bounds a message before it is buffered: at [`proto::limits::MAX_FRAME_BYTES`], or at
-/// [`crate::XBOT_MESSAGE_BYTES`] where runners of xbot's dialect may register.
+/// The code that makes one bounds a message before it is buffered: at [`proto::limits::MAX_FRAME_BYTES`], or at
+/// [`crate::XBOT_MESSAGE_BYTES`] if runners of xbot's dialect may register.
 pub trait Link:
     Stream<Item = Result<LinkMessage, io::Error>> + Sink<LinkMessage, Error = io::Error> + Send + Unpin + 'static
 {

@@ -75,7 +75,7 @@ impl<R: Unpin, W: AsyncWrite + Unpin> Sink<LinkMessage> for StdioLink<R, W> {
         let (payload, is_text) = match &message {
             LinkMessage::Text(text) => (text.as_bytes(), true),
             LinkMessage::Binary(bytes) => (&bytes[..], false),
-            // A byte stream has no pings; its frames say themselves that the peer lives.
+            // A byte stream has no pings; its frames themselves show that the peer lives.
             LinkMessage::Ping | LinkMessage::Pong => return Ok(()),
         };
         let unsent = &mut self.get_mut().unsent;

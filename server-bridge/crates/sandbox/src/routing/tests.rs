@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Rule; choice; registered runners, `+` for connected ones; backends: `docker`, `local=POLICY`, `admin` for who asks;
-/// the place, or the error's kind and some of its words.
+/// Rule; choice; registered runners, `+` for connected ones; backends: `docker`, `local=POLICY`, `admin` for the user; the
+/// place, or the error's kind and some of its words.
 type Row = (&'static str, Option<&'static str>, &'static str, &'static str, Expected);
 
 type Expected = Result<&'static str, (&'static str, &'static str)>;

@@ -13,7 +13,7 @@ use super::wire::{Answered, Asked, Fault, Head};
 use crate::budget::MessageAccount;
 use crate::error::SandboxError;
 
-/// A request that is to be sent, and where its answer goes.
+/// A request to be sent, and the receiver of its answer.
 #[derive(Debug)]
 pub(super) struct Call {
     id: String,
@@ -42,7 +42,8 @@ struct Shared {
 }
 
 impl Calls {
-    /// Calls of one link, and where the driver gets them from. At most [`MAX_REQUESTS`] jobs with a call each share it.
+    /// Calls of one link, and the queue from which the driver takes them. At most [`MAX_REQUESTS`] jobs with a call each
+    /// share it.
     pub(super) fn new(place: Arc<str>, user: String) -> (Self, mpsc::UnboundedReceiver<Call>) {
         let (calls, receiver) = mpsc::unbounded_channel();
         let shared = Shared { place, user, next_id: AtomicU64::new(1), calls };
@@ -54,12 +55,12 @@ impl Calls {
         Self { shared: Arc::clone(&self.shared), has_asked: AtomicBool::new(false) }
     }
 
-    /// True if anything was sent: decides between `offline` and `lost`.
+    /// True if anything was sent: this distinguishes `offline` from `lost`.
     pub(super) fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    /// Sends a request and waits for its answer, without end.
+    /// Sends a request and waits for its answer, without a limit.
     pub(super) async fn ask<B: Serialize>(
         &self,
         kind: &str,
@@ -80,12 +81,12 @@ impl Calls {
         answered.await.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// An answer that makes no sense.
+    /// The error for an invalid answer.
     pub(super) fn broken(&self, what: &'static str) -> SandboxError {
         SandboxError::Protocol { runner: self.shared.place.to_string(), what }
     }
 
-    /// The body of an answer that must be of this kind; the runner's error where it is one.
+    /// The body of an answer that must be of this kind; the runner's error if it is one.
     pub(super) fn body<'a, B: Deserialize<'a>>(
         &self,
         answer: &'a Answer,
@@ -97,7 +98,7 @@ impl Calls {
             .map_err(|_| self.broken("an answer whose body does not decode"))
     }
 
-    /// The same where nobody needs the body.
+    /// The same if the body is not needed.
     pub(super) fn expect(&self, answer: &Answer, kind: &str) -> Result<(), SandboxError> {
         match answer.kind.as_str() {
             "error" => Err(match serde_json::from_str::<Answered<Fault>>(&answer.text) {
@@ -119,7 +120,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Its share of the budget, to be kept for as long as what was taken from it.
+    /// Its share of the budget, to be kept as long as the data taken from it.
     pub(super) fn into_account(self) -> MessageAccount {
         self.account
     }
@@ -135,7 +136,7 @@ impl Pending {
     /// Enters a call.
     pub(super) fn enter(&mut self, id: String, answer: Waiter) {
         if self.waiting.len() >= 2 * MAX_REQUESTS {
-            // Answers that nobody waits for any more need not be recognised: unknown ids are ignored.
+            // Abandoned requests need not be matched: unknown ids are ignored.
             self.waiting.retain(|_, answer| !answer.is_closed());
         }
         self.waiting.insert(id, answer);
@@ -143,8 +144,8 @@ impl Pending {
 
     /// Hands a message to the request that waits for it. `charge` makes room for it in the budget.
     ///
-    /// Ids that are unknown, or were answered before, and pushed messages without one are ignored. Fails where the text
-    /// is no message at all: which request it answered cannot be told then.
+    /// Ids that are unknown, or were answered before, and pushed messages without one are ignored. Fails if the text is not
+    /// a message at all: the request that it answered is unknown then.
     pub(super) fn receive(
         &mut self,
         text: String,
@@ -172,7 +173,7 @@ impl Pending {
 }
 
 impl Call {
-    /// Enters it among those that wait; the text that is to be sent.
+    /// Adds it to the waiting ones; returns the text to send.
     pub(super) fn wait_in(self, pending: &mut Pending) -> (String, Option<MessageAccount>) {
         pending.enter(self.id, self.answer);
         (self.text, self.account)

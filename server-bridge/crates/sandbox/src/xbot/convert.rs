@@ -1,4 +1,4 @@
-//! File modes and times as Go writes them, in our terms.
+//! Converts file modes and times from Go's form.
 
 use proto::message::FileKind;
 
@@ -67,7 +67,7 @@ pub(super) fn unix_ms(text: &str) -> Option<i64> {
     Some((minutes * 60 + second) * 1000 + milliseconds)
 }
 
-/// So many numbers of at most four digits.
+/// `N` numbers of at most four digits.
 fn numbers<const N: usize>(text: &str, separator: char) -> Option<[i64; N]> {
     let mut numbers = [0; N];
     let mut parts = text.split(separator);

@@ -1,7 +1,7 @@
 //! The task of one xbot runner's link: owns the socket, the keepalive and the pending calls.
 //!
-//! It never stops reading: a pong that waits behind a request's answer would be one that came too late. What is to be
-//! sent waits in a queue of its own.
+//! It never stops reading: a pong that is queued after a request's answer could come too late. Outgoing messages have their
+//! own queue.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,14 +28,14 @@ use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, XBOT_DEAD_AFTER, XBOT_PING_INTERVAL};
 use crate::link::{Link, LinkMessage};
 
-/// Who is at the other end of a link.
+/// The peer of a link.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
     /// The runner's registered name.
     pub(crate) place: String,
-    /// The user id it registered with; it hears it in every request.
+    /// The user id it registered with; every request repeats it.
     pub(crate) user: String,
-    /// The facts that are known of it.
+    /// The known facts about it.
     pub(crate) facts: Arc<RunnerFacts>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn driver<L: Link>(link: L, peer: Peer, budget: MessageBudget) -> (Li
     (handle, Driver { link, commands, place, workspace, calls, outgoing, budget, presence })
 }
 
-/// A message that waits to leave, with what it holds of the budget.
+/// A message that waits to be sent, with its share of the budget.
 type Leaving = (LinkMessage, Option<MessageAccount>);
 
 /// A stream that a handle opened.
@@ -90,7 +90,7 @@ struct Running {
 }
 
 impl<L: Link> Driver<L> {
-    /// Drives the link until it ends or `stop` is cancelled; then every open stream has got its error.
+    /// Drives the link until it ends or `stop` is cancelled; then every open stream gets its error.
     pub(crate) async fn run(self, stop: CancellationToken) -> LinkEnd {
         let Self { link, mut commands, place, workspace, calls, mut outgoing, budget, presence } = self;
         let (sink, mut messages) = link.split();
@@ -153,7 +153,7 @@ impl<L: Link> Driver<L> {
 }
 
 impl Running {
-    /// Does what a handle wants; without any handle left nobody can want anything of this link any more.
+    /// Handles a command of a handle; without any handle left this link is not needed any more.
     fn act(&mut self, command: Option<Command>) -> Result<(), LinkEnd> {
         match command {
             None => return Err(LinkEnd::Wanted(None)),
@@ -163,14 +163,14 @@ impl Running {
             Some(Command::Open { request, stream, permit }) => self.start(*request, stream, permit),
             Some(Command::Data(stream, bytes)) => self.feed(&stream, Input::Data(bytes)),
             Some(Command::End(stream)) => self.feed(&stream, Input::End),
-            // Nothing goes on without its reader: leaving is giving up.
+            // Here no command continues without its reader: leaving means giving up.
             Some(Command::Cancel(stream) | Command::Abandon(stream) | Command::Leave(stream)) => {
                 stream.room.close();
                 if let Some(open) = self.open_of(&stream) {
                     open.cancel.cancel();
                 }
             }
-            // Answers come whole and once: there is no credit to give, nothing to acknowledge, no second link.
+            // Answers come whole and once: there is no credit to give, nothing to acknowledge, and no second link.
             Some(Command::Consumed(..) | Command::Acknowledge(_) | Command::Plug(_)) => {}
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Running {
                 return Ok(());
             }
             LinkMessage::Text(text) => text,
-            // The kind of a message means nothing in the dialect.
+            // The type of a message is irrelevant in the dialect.
             LinkMessage::Binary(bytes) => text_of(bytes).map_err(LinkEnd::Failed)?,
         };
         let Self { pending, budget, .. } = self;
@@ -254,7 +254,7 @@ impl Running {
         }
     }
 
-    /// Ends every job; each has told its handle when this returns, and the writer may say goodbye.
+    /// Ends every job; each has informed its handle when this returns, and the writer may send the goodbye.
     async fn end(mut self) {
         self.over.cancel();
         drop(self.pending);
@@ -262,7 +262,7 @@ impl Running {
     }
 }
 
-/// Sends what waits, in order, then says goodbye.
+/// Sends the queued messages, in order, then a goodbye.
 async fn write<S>(mut sink: S, mut queue: mpsc::UnboundedReceiver<Leaving>) -> io::Result<()>
 where
     S: Sink<LinkMessage, Error = io::Error> + Unpin,

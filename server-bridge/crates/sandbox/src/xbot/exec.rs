@@ -1,17 +1,17 @@
 //! A command in xbot's dialect: one request, one answer when it has ended.
 //!
-//! | asked for | what becomes of it |
+//! | request | handling |
 //! |---|---|
-//! | time limit | whole seconds, rounded up, 3600 at most; none means 3600, and a command that meets it fails |
+//! | time limit | whole seconds, rounded up, 3600 at most; none means 3600, and a command that reaches it fails |
 //! | standard input | gathered until it ends, then the command starts; UTF-8 only |
 //! | variables, merged output | a wrapper of `env` and `/bin/sh` around the command |
 //! | output cap | applied here |
 //! | cancel | no longer waited for; it may run on |
 //! | a signal, a narrower profile | refused |
 //!
-//! Its answer is not taken at its word: `timed_out` is false where the limit ended the command and true where the
-//! command had ended and a descendant held the output, so the clock here decides. And where such a descendant makes the
-//! runner wait without end, the deadline here ends the exec.
+//! Its answer is not reliable: `timed_out` is false if the limit ended the command and true if the command had ended and a
+//! descendant held the output, so the clock here decides. And if such a descendant makes the runner wait without end, the
+//! deadline here ends the exec.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,7 +108,7 @@ fn body(job: &Job, exec: &request::Exec, timeout: u64) -> Result<ExecBody, Sandb
     Ok(ExecBody { command, args: prefix, shell, dir, stdin: String::new(), timeout, run_as_user })
 }
 
-/// Tells what the command said and how it ended.
+/// Delivers the command's output and how it ended.
 fn deliver(
     job: &Job,
     exec: &request::Exec,
@@ -132,7 +132,7 @@ fn deliver(
         return Err(job.unsupported(&format!("a command for longer than {XBOT_EXEC_MAX_S} s: it was ended")));
     }
     job.tell(ExecExited {
-        // The runner's own word: -1 where a signal ended it, and which one it does not say.
+        // The runner's own value: -1 if a signal ended it, without the signal's number.
         status: ExitStatus::Code(exit_code),
         timed_out: met_limit,
         cancelled: false,
@@ -149,7 +149,7 @@ fn deliver(
     .into())
 }
 
-/// Why a command did not start, from an error that says little.
+/// Why a command did not start, from an error with few details.
 async fn not_started(job: &Job, exec: &request::Exec, error: SandboxError) -> SandboxError {
     let SandboxError::Remote { kind, message } = &error else { return error };
     let kind = match kind {
@@ -158,7 +158,7 @@ async fn not_started(job: &Job, exec: &request::Exec, error: SandboxError) -> Sa
         ErrorKind::PermissionDenied => ErrorKind::NotExecutable,
         ErrorKind::NotADirectory => ErrorKind::InvalidCwd,
         ErrorKind::NotFound => {
-            // The words are the same for a missing program and a missing directory.
+            // The text is the same for a missing program and a missing directory.
             let directory = exec.cwd.as_ref().map_or(&b"."[..], |path| path.as_bytes());
             let is_there = files::metadata(job, directory).await.is_ok();
             let is_program = matches!(exec.command, Command::Argv(_)) && is_there;

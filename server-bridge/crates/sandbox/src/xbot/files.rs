@@ -1,7 +1,7 @@
 //! Files in xbot's dialect: whole ones, as base64 in one message.
 //!
-//! A write there is neither atomic nor synced, a listing tells a symlink from a file no more than it says, and there is
-//! no rename: `mv` is run for it. The permissions of a file that exists are set by `chmod`.
+//! A write there is neither atomic nor synced, a listing does not reliably distinguish symlinks from files, and there is no
+//! rename: `mv` is run for it. The permissions of an existing file are set by `chmod`.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::driver::StreamEvent;
 use crate::error::SandboxError;
 use crate::limits::{XBOT_CONTENT_BYTES, XBOT_LISTING_PIECE, XBOT_REQUEST_TIMEOUT};
 
-/// Permissions of a file or directory that is made without saying which.
+/// Permissions of a new file or directory if none are given.
 const FILE_MODE: u32 = 0o644;
 const DIRECTORY_MODE: u32 = 0o755;
 
@@ -39,7 +39,7 @@ pub(super) async fn stat(job: &Job, stat: &request::Stat) -> Result<Message, San
 
 pub(super) async fn read(job: &Job, read: &request::ReadFile) -> Result<Message, SandboxError> {
     let path = job.workspace.relative(read.path.as_bytes())?;
-    // Reading a FIFO would wait there for ever, and a file that is too large would close the link.
+    // Reading a FIFO would block forever there, and a file that is too large would close the link.
     let metadata = metadata(job, read.path.as_bytes()).await?;
     match metadata.kind {
         FileKind::File => {}
@@ -97,7 +97,7 @@ pub(super) async fn write(job: &mut Job, write: request::WriteFile) -> Result<Me
     Ok(FileWritten { bytes }.into())
 }
 
-/// The permissions of a file that was there stay as they were, and its umask takes from those of a new one.
+/// An existing file keeps its permissions, and the runner's umask reduces those of a new one.
 async fn set_mode(job: &Job, path: &str, mode: u32) -> Result<(), SandboxError> {
     if metadata(job, path.as_bytes()).await?.mode == mode {
         return Ok(());
@@ -169,7 +169,7 @@ pub(super) async fn rename(job: &Job, rename: &request::Rename) -> Result<Messag
     Ok(Done {}.into())
 }
 
-/// Runs a program for what the dialect has no request for.
+/// Runs a program for an operation that the dialect does not have.
 async fn run_tool(job: &Job, arguments: &[&str]) -> Result<(), SandboxError> {
     let body = ExecBody {
         command: String::new(),
@@ -196,7 +196,7 @@ fn refused(kind: ErrorKind, message: &str) -> SandboxError {
 #[derive(Default)]
 struct Encoder {
     text: String,
-    /// Fewer than three bytes that await their fellows.
+    /// Fewer than three bytes, left over for the next group.
     rest: Vec<u8>,
     total_bytes: u64,
 }

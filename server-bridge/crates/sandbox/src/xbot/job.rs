@@ -1,4 +1,4 @@
-//! Serves one request of a handle: whatever calls it takes, then the events the handle waits for.
+//! Serves one request of a handle: makes the necessary calls, then sends the events that the handle waits for.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) struct Job {
     pub(super) request: Request,
     pub(super) stream: Arc<StreamState>,
     pub(super) input: mpsc::UnboundedReceiver<Input>,
-    /// Nobody waits for it any more.
+    /// Nothing waits for it any more.
     pub(super) cancel: CancellationToken,
     /// The link has ended.
     pub(super) over: CancellationToken,
@@ -44,7 +44,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Does it and tells the handle how it ended; returns the job's id.
+    /// Carries it out and informs the handle of the result; returns the job's id.
     pub(super) async fn run(mut self) -> StreamId {
         let (cancel, over) = (self.cancel.clone(), self.over.clone());
         let ended = tokio::select! {
@@ -75,7 +75,7 @@ impl Job {
             Request::Remove(request) => files::remove(self, "remove", &request.path).await,
             Request::RemoveAll(request) => files::remove(self, "remove_all", &request.path).await,
             Request::Rename(request) => files::rename(self, &request).await,
-            // The dialect is finished: whatever else there is, and will be, it cannot say.
+            // The dialect is frozen: it has no form for other requests, present or future.
             other => Err(self.unsupported(&words(other.type_number()))),
         }
     }
@@ -85,7 +85,7 @@ impl Job {
         self.ask_with(kind, body, None).await
     }
 
-    /// The same for a request that holds something of the budget.
+    /// The same for a request with a share of the budget.
     pub(super) async fn ask_with<B: Serialize>(
         &self,
         kind: &str,
@@ -102,7 +102,7 @@ impl Job {
         })
     }
 
-    /// Takes the whole input of the stream; `take` gets each piece and the account that it must be paid from.
+    /// Takes the whole input of the stream; `take` gets each piece and the account that it is charged to.
     pub(super) async fn take_input(
         &mut self,
         mut take: impl FnMut(&[u8]),
@@ -188,7 +188,7 @@ fn words(number: u16) -> String {
     words
 }
 
-/// Bytes that hold a part of the budget until the last piece of them is gone.
+/// Bytes that hold a share of the budget until their last piece is gone.
 pub(super) fn accounted(bytes: Vec<u8>, account: Arc<MessageAccount>) -> Bytes {
     struct Owner(Vec<u8>, #[expect(dead_code, reason = "held for its drop")] Arc<MessageAccount>);
     impl AsRef<[u8]> for Owner {

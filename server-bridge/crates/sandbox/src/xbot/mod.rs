@@ -1,8 +1,8 @@
 //! xbot's runners: the JSON text dialect of an older system, behind the same handle as every other link.
 //!
-//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` sees to that. From then on each request of ours is one
-//! text message with an id and so is each answer, in any order. Whatever a [`crate::Sandbox`] asks becomes one or a few
-//! such requests here; what the dialect cannot say is refused with a typed error, never left out silently.
+//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` sees to that. From then on each of our requests is one
+//! text message with an id, and so is each answer, in any order. Each request of a [`crate::Sandbox`] becomes one or a few of them here; requests
+//! without a form in the dialect are refused with a typed error, never dropped silently.
 //!
 //! ```text
 //!  handle ─ Command ─► Driver ─ spawns ─► Job ── Calls ──┐        one job a request of ours
@@ -11,7 +11,7 @@
 //!                        └─ text, ping ─► socket ─ text, pong ─► Driver
 //! ```
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
 //! | `driver` | the task that owns the socket, the keepalive and the pending calls |
 //! | `calls` | requests on their way, by id |
@@ -19,11 +19,11 @@
 //! | `convert` | file modes and times as Go writes them |
 //! | `path` | paths that stay lexically in the workspace |
 //! | `job` | serves one request of a handle |
-//! | `exec`, `files` | what such a request becomes |
+//! | `exec`, `files` | the translation of such requests |
 //!
-//! The price of such a runner: nothing there is confined, its guard against escapes from the workspace is a
-//! comparison of strings, nothing resumes, output comes when a command has ended and not before, a running command
-//! cannot be ended from here, and text that is not UTF-8 arrives with replacement characters.
+//! The limits of such a runner: nothing there is confined, its guard against escapes from the workspace is a comparison of strings, nothing
+//! resumes, output comes when a command has ended and not before, a running command cannot be ended from here, and text that is not UTF-8 arrives
+//! with replacement characters.
 
 mod calls;
 mod convert;

@@ -1,17 +1,17 @@
-//! Paths in the workspace of an xbot runner, as far as that can be told from here.
+//! Paths in the workspace of an xbot runner, as far as they can be checked from here.
 //!
-//! Its own guard compares strings, so `/ws_evil` passes as inside `/ws`. Here paths are compared by component after
-//! `.` and `..` are worked out, and what goes out is relative to the workspace. Symlinks there cannot be seen from here.
+//! Its own guard compares strings, so `/ws_evil` passes as inside `/ws`. Here paths are compared by component after `.` and
+//! `..` are resolved, and the sent path is relative to the workspace. Symlinks there are not visible from here.
 
 use proto::ErrorKind;
 use proto::limits::MAX_PATH_BYTES;
 
 use crate::error::SandboxError;
 
-/// Where a runner says that its files are.
+/// The reported place of a runner's files.
 #[derive(Debug)]
 pub(super) struct Workspace {
-    /// `None` where the runner was started with a relative path: only it knows what that means.
+    /// `None` if the runner was started with a relative path: only it can resolve that.
     root: Option<Vec<String>>,
 }
 
@@ -23,13 +23,13 @@ impl Workspace {
 
     /// The path relative to the workspace, `.` for the workspace itself.
     ///
-    /// Fails with `escapes_workspace`, or where it cannot be said in JSON.
+    /// Fails with `escapes_workspace`, or if JSON cannot represent it.
     pub(super) fn relative(&self, path: &[u8]) -> Result<String, SandboxError> {
         let parts = self.parts(path)?;
         Ok(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
     }
 
-    /// The same for what is about to be removed or renamed: never the workspace itself.
+    /// The same for an entry that is about to be removed or renamed: never the workspace itself.
     pub(super) fn relative_entry(&self, path: &[u8]) -> Result<String, SandboxError> {
         match self.relative(path)?.as_str() {
             "." => Err(invalid("the workspace itself cannot be removed or renamed")),
@@ -71,7 +71,7 @@ impl Workspace {
     }
 }
 
-/// The names in a path with `.` and `..` worked out; `None` where it leads above its start.
+/// The names in a path with `.` and `..` resolved; `None` if it leads above its start.
 fn components(mut parts: Vec<String>, path: &str) -> Option<Vec<String>> {
     for part in path.split('/') {
         match part {

@@ -12,7 +12,7 @@ use crate::error::SandboxError;
 use crate::facts::harmless;
 use crate::limits::ERROR_TEXT_BYTES;
 
-/// A request of ours.
+/// One of our requests.
 #[derive(Debug, Serialize)]
 pub(super) struct Asked<'a, B> {
     pub(super) id: &'a str,
@@ -21,7 +21,7 @@ pub(super) struct Asked<'a, B> {
     pub(super) body: &'a B,
 }
 
-/// The beginning of every message of a runner; its body is read where it is known what it must be.
+/// The beginning of every message of a runner; its body is parsed where its type is known.
 #[derive(Debug, Deserialize)]
 pub(super) struct Head<'a> {
     #[serde(borrow, default)]
@@ -38,9 +38,9 @@ pub(super) struct Answered<B> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct ExecBody {
-    /// The line, where `shell` is set.
+    /// The line, if `shell` is set.
     pub(super) command: String,
-    /// The program and its arguments, the program first, where it is not.
+    /// The program and its arguments, the program first, if it is not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) args: Vec<String>,
     pub(super) shell: bool,
@@ -60,7 +60,7 @@ pub(super) struct ExecResult {
     pub(super) stderr: String,
     /// -1 for a signal, a time limit, or a descendant that held the output beyond it.
     pub(super) exit_code: i32,
-    /// Set in the last of these cases only.
+    /// Set only in the last of these cases.
     pub(super) timed_out: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct FileInfo {
 }
 
 impl FileInfo {
-    /// The same in our words; `None` where its time is none.
+    /// The same in our form; `None` if its time is invalid.
     pub(super) fn metadata(&self) -> Option<Metadata> {
         Some(Metadata {
             kind: if self.is_dir { FileKind::Directory } else { kind_of(self.mode) },
@@ -152,7 +152,7 @@ const MEANINGS: &[(&str, ErrorKind)] = &[
 impl Fault {
     pub(super) fn into_error(self) -> SandboxError {
         let kind = match self.code.as_str() {
-            // Its words name where the path leads, which is nobody's business.
+            // Its text names where the path leads, which must not be revealed.
             "EPERM" if self.message.contains("escapes workspace") => return escapes(),
             "EINVAL" if self.message.starts_with("unknown request type") => ErrorKind::Unsupported,
             "EINVAL" => ErrorKind::InvalidBody,
@@ -168,7 +168,7 @@ impl Fault {
     }
 }
 
-/// The meaning of the words of the runner's operating system, where they end a message.
+/// The meaning of an error text of the runner's operating system, if a message ends with it.
 pub(super) fn meaning(message: &str) -> Option<ErrorKind> {
     let message = message.trim_end().to_ascii_lowercase();
     MEANINGS.iter().find(|(words, _)| message.ends_with(words)).map(|(_, kind)| *kind)

@@ -1,4 +1,4 @@
-//! One life of a user's container: from the registration of its runner to its stop.
+//! One run of a user's container: from the registration of its runner to its stop.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ struct Container {
     name: String,
     user_key: String,
     boot_id: BootId,
-    /// Nobody else starts, stops or replaces the user's container meanwhile.
+    /// While this is held, no other task starts, stops or replaces the user's container.
     _turn: OwnedSemaphorePermit,
 }
 
-/// Makes and starts what is not there, and keeps it from then on.
+/// Creates and starts what is missing, and keeps it running from then on.
 pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkHandle, RouteError> {
     let turn = shared.turn(&user_key).await?;
     let engine = shared.engine().await?;
@@ -62,8 +62,8 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
 }
 
 impl Container {
-    /// Keeps the runner linked as long as it lives, and stops the container with the server, when it has been idle, or when
-    /// its life was ended here.
+    /// Keeps the runner linked as long as it lives, and stops the container with the server, after it has been idle, or when
+    /// its run was ended here.
     async fn keep(self, handle: LinkHandle, mut plugged: Plugged, stop: CancellationToken) {
         loop {
             let mut ended = Box::pin(plugged.ended());
@@ -82,12 +82,12 @@ impl Container {
             let again = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                // Meanwhile there is no link, so that this only ever ends with the life.
+                // Meanwhile there is no link, so that this only returns when the run ends.
                 false = handle.comes_back() => break,
                 again = self.attach_again() => again,
             };
             let Some((link, epoch)) = again else {
-                // The next use starts another life.
+                // The next use starts another run.
                 return handle.close(None);
             };
             plugged = handle.plug(link, epoch);
@@ -97,7 +97,7 @@ impl Container {
         }
     }
 
-    /// Returns once nobody has used the container for long enough; the next use starts it again from then on.
+    /// Returns once the container has been unused for long enough; the next use starts it again from then on.
     async fn idle(&self, handle: &LinkHandle) {
         let Some(after) = self.shared.config.idle_stop else { return std::future::pending().await };
         let user = self.shared.user(&self.user_key);
@@ -117,7 +117,7 @@ impl Container {
         }
     }
 
-    /// True if an exec that nobody may be attached to runs; a runner that does not say so is not idle.
+    /// True if an exec runs that may have no client; a runner that does not report this is not idle.
     async fn runs_something(&self, handle: &LinkHandle) -> bool {
         match handle.call(request::List {}).await {
             Ok(list) => list.execs.iter().any(|exec| exec.running),
@@ -125,8 +125,8 @@ impl Container {
         }
     }
 
-    /// A new link to the same runner, while its container runs. Waits for an engine that is away and for a container that
-    /// is paused; what runs in there does not end with either.
+    /// A new link to the same runner, while its container runs. Waits for an unreachable engine and for a paused container;
+    /// commands in it survive both.
     async fn attach_again(&self) -> Option<(ContainerLink, u64)> {
         let mut pause = CONTAINER_REATTACH_PAUSE;
         let mut failures = 0;
@@ -170,7 +170,7 @@ fn admission(user_key: &str) -> Admission {
     }
 }
 
-/// Attaches and registers; a container that runs already and does not answer is started again once.
+/// Attaches and registers; a running container that does not answer is restarted once.
 async fn connect(
     engine: &Engine,
     spec: &ContainerSpec,
@@ -180,7 +180,7 @@ async fn connect(
 ) -> Result<(ContainerLink, Admitted), RouteError> {
     let name = &spec.names.container;
     loop {
-        // Before the start: what a process writes while nobody is attached is discarded.
+        // Before the start: output is discarded while no client is attached.
         let mut link = engine.attach(name).await?;
         if !is_running {
             engine.start(spec).await?;

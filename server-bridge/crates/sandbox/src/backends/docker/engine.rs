@@ -1,4 +1,4 @@
-//! The calls to the Docker engine that a container's life takes, and the engine's errors in words that say what to do.
+//! The calls to the Docker engine in a container's life, and the engine's errors in words that say what to do.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -35,13 +35,13 @@ type Input = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>,
 /// The link over a container's standard streams.
 pub(super) type ContainerLink = StdioLink<Input, Pin<Box<dyn AsyncWrite + Send>>>;
 
-/// How a container is.
+/// The state of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Missing,
     Stopped,
     Running,
-    /// Somebody froze it: nothing in it runs, and nothing of it answers.
+    /// It was frozen: nothing in it runs or answers.
     Paused,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum Standing {
 pub(super) struct Engine {
     pub(super) docker: Docker,
     pub(super) facts: EngineFacts,
-    /// The image that containers are made of as long as this server runs, whatever its name comes to mean.
+    /// The image for containers as long as this server runs, even if its name is given to another image.
     pub(super) pinned: OnceCell<PinnedImage>,
     /// The pull of that image.
     pub(super) pulling: Pull,
@@ -59,21 +59,21 @@ pub(super) struct Engine {
 /// The abilities of an engine, and how it sees this server.
 #[derive(Debug, Clone)]
 pub(super) struct EngineFacts {
-    /// True if root in a container is somebody else outside, unless asked otherwise.
+    /// True if root in a container is an unprivileged user outside, unless configured otherwise.
     pub(super) user_namespace: bool,
-    /// Who that is, where the engine tells.
+    /// The ids of that user, if the engine reports them.
     pub(super) mapped_root: Option<(u32, u32)>,
     /// The resources that it cannot limit.
     pub(super) unlimited: Vec<&'static str>,
     /// How this server's paths become the engine's.
     pub(super) paths: PathMap,
-    /// This server's home directory as the engine sees it: whose containers these are.
+    /// This server's home directory as the engine sees it: it identifies the containers of this server.
     pub(super) owner: PathBuf,
 }
 
 impl Engine {
-    /// Finds the engine at its configured socket, or where Docker's own client would, agrees on a version with it, and
-    /// learns what it is like.
+    /// Finds the engine at its configured socket, or where Docker's own client would, agrees on a version with it, and reads
+    /// its properties.
     pub(super) async fn connect(config: &DockerConfig) -> Result<Self, RouteError> {
         let docker = match config.socket.as_deref() {
             Some(path) => Docker::connect_with_unix(path, DOCKER_TIMEOUT_S, API_DEFAULT_VERSION),
@@ -90,7 +90,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Makes the container where it is missing or no longer what it should be; whether it runs.
+    /// Creates the container if it is missing or outdated; returns true if it runs.
     pub(super) async fn prepare(&self, spec: &ContainerSpec) -> Result<bool, RouteError> {
         let name = &spec.names.container;
         let has_new_network = self.make_network(spec).await?;
@@ -105,7 +105,7 @@ impl Engine {
                 "a container named {name} exists and does not belong to this server; rename it"
             )));
         }
-        // A container keeps to the network that it was made with, which somebody may have removed.
+        // A container stays in the network that it was created with, which may have been removed.
         if labels.get(SPEC_LABEL) == Some(&spec.digest) && !has_new_network {
             return if standing == Standing::Paused {
                 Err(paused(name))
@@ -135,7 +135,7 @@ impl Engine {
         Ok(StdioLink::new(StreamReader::new(Box::pin(output)), attached.input))
     }
 
-    /// How the container is, within 5 s.
+    /// The container's state, within 5 s.
     pub(super) async fn look(&self, name: &str) -> Result<Standing, RouteError> {
         let docker = self.docker.clone().with_timeout(DOCKER_LOOK_TIMEOUT);
         match docker.inspect_container(name, None).await {
@@ -180,7 +180,7 @@ impl Engine {
         }
     }
 
-    /// Removes a container with the nameless volumes that its image asked for; its workspace stays. None there is fine.
+    /// Removes a container with the anonymous volumes of its image; its workspace stays. A missing container is fine.
     pub(super) async fn remove(&self, name: &str) -> Result<(), RouteError> {
         let options = RemoveContainerOptionsBuilder::new().v(true).force(true).build();
         match self.docker.remove_container(name, Some(options)).await {
@@ -191,7 +191,7 @@ impl Engine {
         }
     }
 
-    /// Asked before an old container goes, which a missing image could not replace.
+    /// Checked before an old container is removed, which could not be replaced without the image.
     async fn require_image(&self, image: &str) -> Result<(), RouteError> {
         match self.image_id(image).await? {
             Some(_) => Ok(()),
@@ -228,7 +228,7 @@ impl EngineFacts {
         let options = info.security_options.unwrap_or_default();
         let has = |name: &str| options.iter().any(|option| option.split(',').any(|part| part == name));
         let root = info.docker_root_dir.unwrap_or_default();
-        // An engine that maps users keeps its files in a directory that is called after root's numbers.
+        // An engine that maps users keeps its files in a directory named after root's ids.
         let mapped = || {
             let (user, group) = root.rsplit('/').next()?.split_once('.')?;
             Some((user.parse().ok()?, group.parse().ok()?))
@@ -245,16 +245,17 @@ impl EngineFacts {
     }
 }
 
-/// How paths become the engine's, and whose containers these are. In a container of this engine, its mounts say.
+/// The mapping of paths to the engine's, and the owner of these containers. In a container of this engine, its mounts
+/// determine the mapping.
 async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<(PathMap, PathBuf), RouteError> {
     let told = &config.path_map;
     let same = || Ok((PathMap::same(told), config.owner.clone()));
-    // None to be read: not in a container of any engine.
+    // Not readable: not in a container of any engine.
     let mountinfo = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let Some(id) = own_container_id(&mountinfo) else { return same() };
     let own = match docker.inspect_container(id, None).await {
         Ok(own) => own,
-        // Another engine's: this one runs beside us.
+        // Another engine's container: this one runs beside it.
         Err(error) if status(&error) == Some(404) => return same(),
         Err(error) => return Err(failed("cannot inspect this server's own container", &error)),
     };
@@ -265,7 +266,7 @@ async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<(PathMap, Pa
         ))
     });
     let paths = PathMap::contained(told, mounts.collect());
-    // Servers in containers like to have homes of the same name.
+    // Servers in containers often have homes of the same name.
     let only_inside = |_| PathBuf::from(format!("{id}:{}", config.owner.display()));
     let owner = paths.on_engine(&config.owner).unwrap_or_else(only_inside);
     Ok((paths, owner))

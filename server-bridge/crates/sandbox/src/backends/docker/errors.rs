@@ -17,7 +17,7 @@ pub(super) fn status(error: &Error) -> Option<u16> {
     }
 }
 
-/// The container stands still, and so does all that asks it.
+/// The container is paused, and so is any request to it.
 pub(super) fn paused(name: &str) -> RouteError {
     unavailable(format!("the container is paused: docker unpause {name}"))
 }

@@ -1,4 +1,4 @@
-//! The calls to the Docker engine that make images of containers and archives of both.
+//! The calls to the Docker engine for images of containers and archives of both.
 
 use std::io;
 
@@ -42,8 +42,8 @@ impl Engine {
         }
     }
 
-    /// The server's image, looked up once: a name that is given to another image later changes nothing here until the server is
-    /// started again.
+    /// The server's image, looked up once: if its name is given to another image later, that has no effect here until the
+    /// server is restarted.
     pub(super) async fn pinned(&self, name: &str) -> Result<&PinnedImage, RouteError> {
         let look = async || match self.inspected_or_pulled(name).await {
             Ok(found) => {
@@ -67,7 +67,7 @@ impl Engine {
         self.docker.inspect_image(name).await.map_err(failed)
     }
 
-    /// Looks whether the user's next container has an image, and pulls none.
+    /// Checks that there is an image for the user's next container, without pulling one.
     pub(super) async fn look_for_image(&self, names: &Names, name: &str) -> Result<(), RouteError> {
         if let Some(progress) = self.pulling.progress() {
             return Err(unavailable(format!(
@@ -98,7 +98,7 @@ impl Engine {
         })
     }
 
-    /// Makes the container's file system the user's image; the container stands still meanwhile. Returns the image's id.
+    /// Makes the container's file system the user's image; the container is paused meanwhile. Returns the image's id.
     pub(super) async fn commit(&self, names: &Names) -> Result<String, ContainerError> {
         let with_size = InspectContainerOptionsBuilder::new().size(true).build();
         let found = match self.patient().inspect_container(&names.container, Some(with_size)).await {
@@ -153,7 +153,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes an image by name or id; one that is not there, or that another one stands on, is fine.
+    /// Removes an image by name or id; a missing one, or one that another image builds on, is fine.
     pub(super) async fn remove_image(&self, image: &str) -> Result<(), RouteError> {
         match self.docker.remove_image(image, None::<RemoveImageOptions>, None).await {
             Err(error) if !matches!(status(&error), Some(404 | 409)) => {
@@ -163,7 +163,7 @@ impl Engine {
         }
     }
 
-    /// Removes a volume with all that is in it; none there is fine.
+    /// Removes a volume with all its content; a missing one is fine.
     pub(super) async fn remove_volume(&self, volume: &str) -> Result<(), RouteError> {
         match self.docker.remove_volume(volume, None::<RemoveVolumeOptions>).await {
             Err(error) if status(&error) != Some(404) => {
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// For what takes as long as the disk does.
+    /// For calls that take as long as the disk does.
     fn patient(&self) -> Docker {
         self.docker.clone().with_timeout(DOCKER_IMAGE_TIMEOUT)
     }

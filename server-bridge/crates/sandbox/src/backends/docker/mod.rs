@@ -5,20 +5,20 @@
 //!    ^                                            |  ^
 //!    +--- runner or settings changed: removed ----+  +--- left running by a server that died: attach
 //! ```
-//! A container is stopped and not removed when the server ends or nobody uses it; its workspace is a volume, or a directory,
-//! and outlives both. When only the streams to it break, because its engine went away or somebody paused it, the server
-//! attaches again and what is under way goes on.
+//! A container is stopped and not removed when the server ends or it is idle; its workspace is a volume, or a directory, and
+//! outlives both. If only the streams to it break, because its engine stopped or it was paused, the server attaches again and
+//! its commands go on.
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
-//! | `container` | one life of a container: start, keeping its link, idle stop |
-//! | `spec`, `names` | what a container is made of, and what it is called |
-//! | `engine`, `images`, `networks` | the calls to the engine; `pinned` is the image that it uses as long as the server runs |
-//! | `pull` | pulling that image where it is missing |
+//! | `container` | one run of a container: start, keeping its link, idle stop |
+//! | `spec`, `names` | the configuration and the name of a container |
+//! | `engine`, `images`, `networks` | the calls to the engine; `pinned` is the image for all containers as long as the server runs |
+//! | `pull` | pulling that image if it is missing |
 //! | `errors` | the engine's errors in words that say what to do |
-//! | `shared`, `user_state` | what outlives a container: of all users together, of one |
-//! | `paths` | the engine's paths, where this server runs in a container |
-//! | [`own`] | what users do with their container as a whole: commit, export, import, reset |
+//! | `shared`, `user_state` | state that outlives a container: for all users, and for one |
+//! | `paths` | the engine's paths, if this server runs in a container |
+//! | [`own`] | operations of users on their whole container: commit, export, import, reset |
 
 mod container;
 mod engine;
@@ -59,7 +59,7 @@ impl DockerPlaces {
         Self { shared: Arc::new(Shared::new(config, tasks)) }
     }
 
-    /// The user's link; container and runner are made and started where they are not.
+    /// The user's link; creates and starts container and runner if necessary.
     pub(crate) async fn link(&self, user: &User) -> Result<LinkHandle, RouteError> {
         let shared = &self.shared;
         // Before the link is looked up: a container that was given up as idle is not found then.
@@ -84,14 +84,14 @@ impl DockerPlaces {
         self.shared.links.user_keys()
     }
 
-    /// Stops the container of a user who is no more, with all it runs, and removes their network.
+    /// Stops the container of a removed user, with all it runs, and removes their network.
     pub(crate) async fn end(&self, user: &User) {
         if let Err(error) = self.container(user).retire().await {
             tracing::warn!(%error, user = user.key, "the container of a removed user cannot be stopped");
         }
     }
 
-    /// Reports what is missing for a command to run, as the engine says it now; nothing is started or pulled.
+    /// Reports what is missing for a command to run, by the engine's current state; starts and pulls nothing.
     pub(crate) async fn look(&self, user: &User) -> Result<(), RouteError> {
         self.check()?;
         let shared = &self.shared;

@@ -1,20 +1,20 @@
-//! The names of a user's things on the engine.
+//! The names of a user's objects on the engine.
 
 use std::path::Path;
 
 use crate::digest::sha256_hex;
 use crate::limits::CONTAINER_KEY_BYTES;
 
-/// How many digits of the owner's digest stand in names.
+/// How many digits of the owner's digest names contain.
 const OWNER_DIGITS: usize = 8;
 
-/// How many digits of its digest stand for a key that cannot be part of a name.
+/// How many digits of the digest replace a key that cannot be part of a name.
 const KEY_DIGITS: usize = 40;
 
 /// The names of one user's container, volume and image, for one server.
 ///
-/// Whatever the user's key is, the container's name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, the image's is a repository's,
-/// and no two keys share one.
+/// For any user key, the container's name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, the image's is a repository's, and no two
+/// keys share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Names {
     /// The user's key as a part of names and of paths.
@@ -30,7 +30,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// `owner` keeps two servers on one engine apart.
+    /// `owner` separates two servers on one engine.
     pub(super) fn new(owner: &Path, user_key: &str) -> Self {
         let owner = sha256_hex(owner.as_os_str().as_encoded_bytes());
         let (owner, key) = (&owner[..OWNER_DIGITS], plain_key(user_key));
@@ -50,7 +50,8 @@ impl Names {
     }
 }
 
-/// A key of letters and digits stands for itself, any other for its digest behind a dash, which no plain one has.
+/// A key of letters and digits stays as it is, any other is replaced by its digest after a dash, which no plain one
+/// contains.
 fn plain_key(key: &str) -> String {
     let is_plain = (1..=CONTAINER_KEY_BYTES).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
@@ -63,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// `^[a-z0-9][a-z0-9_.-]{0,127}$`, which Docker's own rule for names holds too.
+    /// `^[a-z0-9][a-z0-9_.-]{0,127}$`, which also satisfies Docker's own rule for names.
     fn is_name(name: &str) -> bool {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         name.bytes().next().is_some_and(plain)

@@ -1,7 +1,7 @@
-//! The calls to the Docker engine that make each user a network of their own.
+//! The calls to the Docker engine for the users' networks, one for each user.
 //!
-//! Containers of one network reach each other; those of two do not, since the engine drops what goes from one bridge to
-//! another. A network lives as long as its user's container is there.
+//! Containers of one network reach each other; those of two do not, since the engine drops packets from one bridge to
+//! another. A network exists as long as its user's container does.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::limits::SUBNET_ATTEMPTS;
 use crate::subnets::Subnet;
 
 impl Engine {
-    /// Makes the user's network where it is missing and their container is to join it; whether it was made.
+    /// Creates the user's network if it is missing and their container is to join it; returns true if it was created.
     pub(super) async fn make_network(&self, spec: &ContainerSpec) -> Result<bool, RouteError> {
         if spec.config.network != ContainerNetwork::Own {
             return Ok(false);
@@ -37,7 +37,7 @@ impl Engine {
                     tracing::info!(network = name, %subnet, "made a network for a user's container");
                     return Ok(true);
                 }
-                // Another server's that was made meanwhile, or a network of the machine's that the engine does not list.
+                // Another server created it meanwhile, or it is a network of the machine that the engine does not list.
                 Err(error) if error.to_string().contains("overlap") => {
                     tracing::debug!(%subnet, %error, "this subnet is in use");
                 }
@@ -51,7 +51,7 @@ impl Engine {
         )))
     }
 
-    /// Removes the user's network; none there is fine, and so is one that something is still connected to.
+    /// Removes the user's network; a missing one is fine, and so is one that is still in use.
     pub(super) async fn remove_network(&self, names: &Names) -> Result<(), RouteError> {
         match self.docker.remove_network(&names.network).await {
             Err(error) if !matches!(status(&error), Some(403 | 404)) => {
@@ -61,7 +61,8 @@ impl Engine {
         }
     }
 
-    /// Removes the networks of this server whose containers are gone, as after a crash. What cannot be removed is left.
+    /// Removes the networks of this server whose containers are gone, as after a crash. Networks that cannot be removed are
+    /// left.
     pub(super) async fn remove_left_networks(&self) {
         let removed = async {
             let left: Vec<String> = self.left_networks().await?;
@@ -95,7 +96,7 @@ impl Engine {
             .flat_map(|container| container.names.unwrap_or_default())
             .map(|name| name.trim_start_matches('/').to_owned())
             .collect();
-        // A network is called as its container.
+        // A network has the name of its container.
         Ok(ours.into_iter().filter(|name| !named.contains(name)).collect())
     }
 

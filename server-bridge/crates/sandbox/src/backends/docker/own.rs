@@ -1,7 +1,7 @@
 //! Operations on a user's container as a whole.
 //!
-//! The image that a commit or an import makes is its user's alone. Nothing of it but its files and its environment counts:
-//! entry point, user, limits and mounts are ours at each creation, set-user-id files gain nothing under no-new-privileges,
+//! The image of a commit or an import belongs to its user alone. Only its files and its environment are used: entry point,
+//! user, limits and mounts are set by the server at each creation, set-user-id files gain nothing under no-new-privileges,
 //! and device nodes open nothing that the engine did not allow.
 
 use std::io;
@@ -25,25 +25,25 @@ use crate::limits::{CONTAINER_ARCHIVE_BYTES, CONTAINER_STOP_TIMEOUT_S};
 /// An uncompressed tar archive of a container's files.
 pub type ContainerArchive = Pin<Box<dyn Stream<Item = Result<Bytes, ContainerError>> + Send>>;
 
-/// One user's container as a whole, whether it was made yet or not.
+/// One user's container as a whole, created or not.
 ///
-/// Errors of all methods but for those named: [`ContainerError::Place`] where the engine does not answer or refuses.
+/// Errors of all methods except those named: [`ContainerError::Place`] if the engine does not answer or refuses.
 #[derive(Debug, Clone)]
 pub struct UserContainer {
     shared: Arc<Shared>,
     user_key: String,
 }
 
-/// How a user's container is.
+/// The state of a user's container.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerStatus {
     /// Its name on the engine.
     pub name: String,
     /// `none`, `stopped`, `running` or `paused`.
     pub state: &'static str,
-    /// The image that it was made of, or the next one will be.
+    /// The image of this container, or of the next one.
     pub image: String,
-    /// True if that is one of the user's own making.
+    /// True if the user made that image.
     pub is_own_image: bool,
     /// Memory, in bytes.
     pub memory_bytes: i64,
@@ -51,14 +51,14 @@ pub struct ContainerStatus {
     pub pids: i64,
     /// CPUs; no limit when absent.
     pub cpus: Option<f64>,
-    /// Which of these the engine cannot hold: `memory`, `pids`, `cpus`.
+    /// The limits that the engine cannot enforce: `memory`, `pids`, `cpus`.
     pub unlimited: Vec<&'static str>,
     /// The engine's network it joins.
     pub network: String,
     /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
-    /// `mapped`: its root is nobody outside; `host`: it is not mapped, though the engine would; `none`: the engine maps no
-    /// users.
+    /// `mapped`: its root is an unprivileged user outside; `host`: it is not mapped, though the engine could; `none`: the
+    /// engine maps no users.
     pub user_namespace: &'static str,
     /// `volume` or `directory`.
     pub workspace: &'static str,
@@ -71,13 +71,13 @@ impl UserContainer {
         Self { shared, user_key }
     }
 
-    /// How it is; starts nothing.
+    /// Its state; starts nothing.
     pub async fn status(&self) -> Result<ContainerStatus, ContainerError> {
         let (engine, names) = self.engine().await?;
         let standing = engine.look(&names.container).await?;
         let is_own_image = engine.image_id(&names.image()).await?.is_some();
         let config = &self.shared.config;
-        // One that is not on the machine is shown as it was named.
+        // One that is not on the machine is shown by its configured name.
         let pinned = engine.pinned(&config.image).await.map_or(config.image.clone(), PinnedImage::shown);
         Ok(ContainerStatus {
             state: match standing {
@@ -115,7 +115,7 @@ impl UserContainer {
         Ok(engine.stop(&names.container, CONTAINER_STOP_TIMEOUT_S).await?)
     }
 
-    /// The same for a user who is no more: nobody needs their network again.
+    /// The same for a removed user: their network is not needed any more.
     pub(crate) async fn retire(&self) -> Result<(), ContainerError> {
         let (engine, names) = self.engine().await?;
         let _turn = self.end_life().await?;
@@ -123,11 +123,11 @@ impl UserContainer {
         Ok(engine.remove_network(&names).await?)
     }
 
-    /// Makes what is in it, its workspace aside, the image of the user's next containers. What runs stands still
-    /// meanwhile. Returns the image's id.
+    /// Makes its content, except the workspace, the image of the user's next containers. Its processes are paused meanwhile.
+    /// Returns the image's id.
     ///
-    /// Fails with [`ContainerError::Missing`] where there is none, with [`ContainerError::Busy`] while another image of it is
-    /// made, and with [`ContainerError::TooLarge`] above 16 GiB.
+    /// Fails with [`ContainerError::Missing`] if there is none, with [`ContainerError::Busy`] while another image of it is
+    /// being made, and with [`ContainerError::TooLarge`] above 16 GiB.
     pub async fn commit(&self) -> Result<String, ContainerError> {
         let user = self.shared.user(&self.user_key);
         let _alone = user.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
@@ -137,8 +137,8 @@ impl UserContainer {
 
     /// Reads all files in it, those of its workspace included.
     ///
-    /// Fails with [`ContainerError::Missing`] where there is none; the archive fails with [`ContainerError::TooLarge`] above
-    /// 32 GiB.
+    /// Fails with [`ContainerError::Missing`] if there is none; the archive fails with [`ContainerError::TooLarge`] above 32
+    /// GiB.
     pub async fn export(&self) -> Result<ContainerArchive, ContainerError> {
         let (engine, names) = self.engine().await?;
         if engine.look(&names.container).await? == Standing::Missing {
@@ -156,13 +156,12 @@ impl UserContainer {
         Ok(Box::pin(limited))
     }
 
-    /// Makes an archive's files the user's image, and ends the container that is there: the next use makes another one from
-    /// it. The workspace stays, unless `replaces_workspace`: then it becomes what the archive has in `workspace/`.
+    /// Makes an archive's files the user's image, and ends the existing container: the next use creates one from the image.
+    /// The workspace stays, unless `replaces_workspace`: then its content is replaced by the archive's `workspace/`.
     ///
-    /// Fails with [`ContainerError::Busy`] while another image of it is made, with [`ContainerError::TooLarge`] above 32 GiB,
-    /// with [`ContainerError::NotAnArchive`] or
-    /// [`ContainerError::BrokenOff`] where the archive is not whole, and with [`ContainerError::DirectoryWorkspace`] where
-    /// the workspace is none of the engine's volumes; all is as before then.
+    /// Fails with [`ContainerError::Busy`] while another image of it is being made, with [`ContainerError::TooLarge`] above
+    /// 32 GiB, with [`ContainerError::NotAnArchive`] or [`ContainerError::BrokenOff`] if the archive is incomplete, and with
+    /// [`ContainerError::DirectoryWorkspace`] if the workspace is not a volume of the engine; nothing is changed then.
     pub async fn import<E: std::fmt::Display + Send + 'static>(
         &self,
         archive: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
@@ -188,10 +187,10 @@ impl UserContainer {
         Ok(())
     }
 
-    /// Ends and removes it with the user's image: the next use makes one from the server's. The workspace stays, unless
-    /// `removes_workspace`.
+    /// Ends and removes it with the user's image: the next use creates one from the server's image. The workspace stays,
+    /// unless `removes_workspace`.
     ///
-    /// Fails with [`ContainerError::DirectoryWorkspace`] where a workspace to be removed is none of the engine's volumes.
+    /// Fails with [`ContainerError::DirectoryWorkspace`] if a workspace to be removed is not a volume of the engine.
     pub async fn reset(&self, removes_workspace: bool) -> Result<(), ContainerError> {
         self.require_volume(removes_workspace)?;
         let (engine, names) = self.engine().await?;
@@ -218,9 +217,9 @@ impl UserContainer {
         }
     }
 
-    /// Ends the life that the container has; nobody starts another one while the permit is held.
+    /// Ends the container's run; no other one can start while the permit is held.
     async fn end_life(&self) -> Result<OwnedSemaphorePermit, RouteError> {
-        // In this order: the life that the next use begins has to wait behind us.
+        // In this order: the run that the next use begins has to wait for this one.
         let turn = self.shared.turn(&self.user_key);
         let end = async {
             if let Some(link) = self.shared.links.forget(&self.user_key).await {
@@ -231,7 +230,7 @@ impl UserContainer {
     }
 }
 
-/// The problem of an upload, which the engine's own error says nothing about.
+/// The reason why an upload failed, which the engine's own error does not mention.
 #[derive(Debug, Clone, Default)]
 struct Trouble {
     is_too_large: Arc<AtomicBool>,
@@ -258,7 +257,7 @@ fn counted<E: std::fmt::Display + Send + 'static>(
     let mut left_bytes = CONTAINER_ARCHIVE_BYTES;
     let counted = archive.map(move |bytes| {
         let bytes = bytes.map_err(|error| {
-            // Nobody else sets it.
+            // It is set only here.
             let _ = told.broke_off.set(error.to_string());
             io::Error::other(error.to_string())
         })?;

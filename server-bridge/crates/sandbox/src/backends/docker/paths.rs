@@ -1,43 +1,43 @@
 //! Paths as the engine sees them, for a server that runs in a container itself.
 //!
-//! The engine mounts what lies at a path of *its* machine. A server in a container has other paths: what it was told
-//! (`--docker-path-map`) or, failing that, what the mounts of its own container say.
+//! The engine mounts paths of *its* machine. A server in a container has other paths: they are mapped by its configuration
+//! (`--docker-path-map`) or else by the mounts of its own container.
 
 use std::path::{Path, PathBuf};
 
 use crate::backends::docker::errors::unavailable;
 use crate::error::RouteError;
 
-/// How this server's paths become the engine's.
+/// The mapping of this server's paths to the engine's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathMap {
-    /// This server's directory and the engine's; the longest that fits counts.
+    /// This server's directory and the engine's; the longest match is used.
     pairs: Vec<(PathBuf, PathBuf)>,
-    /// True if a path outside all of them is the engine's too.
+    /// True if a path outside all of them is the same for the engine.
     else_same: bool,
 }
 
 impl PathMap {
-    /// For a server on the engine's machine; what it was told all the same comes first.
+    /// For a server on the engine's machine; configured pairs still take precedence.
     pub(super) fn same(told: &[(PathBuf, PathBuf)]) -> Self {
         Self { pairs: told.to_vec(), else_same: true }
     }
 
-    /// For a server in a container with these mounts (destination and source); what it was told comes first.
+    /// For a server in a container with these mounts (destination and source); configured pairs take precedence.
     pub(super) fn contained(told: &[(PathBuf, PathBuf)], mounts: Vec<(PathBuf, PathBuf)>) -> Self {
         let of_its_own = |(inside, _): &(PathBuf, PathBuf)| told.iter().all(|(told, _)| told != inside);
         let mounts = mounts.into_iter().filter(of_its_own);
         Self { pairs: told.iter().cloned().chain(mounts).collect(), else_same: false }
     }
 
-    /// The engine's path of what is at `path` here.
+    /// The engine's path for this server's `path`.
     pub(super) fn on_engine(&self, path: &Path) -> Result<PathBuf, RouteError> {
         let fitting = self.pairs.iter().filter_map(|(inside, outside)| {
             let rest = path.strip_prefix(inside).ok()?;
             Some((inside.components().count(), outside, rest))
         });
         match fitting.max_by_key(|(depth, ..)| *depth) {
-            // Joining nothing would leave a slash behind, and a file is no directory.
+            // Joining nothing would append a slash, and a file is not a directory.
             Some((_, outside, rest)) if rest.as_os_str().is_empty() => Ok(outside.clone()),
             Some((_, outside, rest)) => Ok(outside.join(rest)),
             None if self.else_same => Ok(path.to_owned()),
@@ -53,7 +53,7 @@ impl PathMap {
 
 /// The id of the container this process runs in, if it runs in one.
 ///
-/// The engine mounts files of its own over `/etc/hostname` and its like, whose source names the container.
+/// The engine mounts files of its own over `/etc/hostname` and similar files, whose source names the container.
 pub(super) fn own_container_id(mountinfo: &str) -> Option<&str> {
     mountinfo.lines().find_map(|line| {
         let mut fields = line.split(' ').skip(3);

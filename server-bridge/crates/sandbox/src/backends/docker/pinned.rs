@@ -1,4 +1,4 @@
-//! The image that containers are made of as long as the server runs.
+//! The image for containers as long as the server runs.
 
 /// How many digits of an image's id are shown.
 const SHOWN_ID_DIGITS: usize = 12;
@@ -6,11 +6,11 @@ const SHOWN_ID_DIGITS: usize = 12;
 /// An image as it was when the server first used it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PinnedImage {
-    /// The name that the server was given.
+    /// The name in the server's configuration.
     pub(super) name: String,
     /// The engine's id, `sha256:…`.
     pub(super) id: String,
-    /// Its name in its registry, `sha256:…`, where it is from one.
+    /// Its digest in its registry, `sha256:…`, if it comes from one.
     digest: Option<String>,
 }
 
@@ -24,10 +24,10 @@ impl PinnedImage {
         Self { name: name.to_owned(), id, digest }
     }
 
-    /// The image for people, with what it is pinned to.
+    /// The image for people, with its pinned id or digest.
     pub(super) fn shown(&self) -> String {
         match &self.digest {
-            // The name says it already.
+            // The name contains it already.
             _ if self.name.contains('@') => self.name.clone(),
             Some(digest) => format!("{}@{digest}", self.name),
             None => {

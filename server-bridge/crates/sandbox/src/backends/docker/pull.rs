@@ -1,4 +1,4 @@
-//! Pulling the server's image where the engine does not have it, with progress that can be looked at meanwhile.
+//! Pulling the server's image if the engine does not have it, with progress that can be read meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,15 +17,15 @@ use crate::limits::{DOCKER_PULL_SILENCE, DOCKER_PULL_TIMEOUT, ERROR_TEXT_BYTES};
 /// One mebibyte, in bytes.
 const MIB: i64 = 1024 * 1024;
 
-/// How far the pull under way is, if there is one.
+/// The progress of the pull in progress, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Pull(Mutex<Option<Layers>>);
 
-/// For each layer how much came and how much it has, in bytes.
+/// For each layer the bytes received and its size.
 type Layers = HashMap<String, (i64, i64)>;
 
 impl Pull {
-    /// The progress in words; `None` where nothing is pulled.
+    /// The progress in words; `None` if nothing is being pulled.
     pub(super) fn progress(&self) -> Option<String> {
         let layers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (came, all) =
@@ -53,7 +53,7 @@ impl Pull {
     }
 }
 
-/// The end of a pull, however it ends.
+/// Clears the progress when the pull ends, however it ends.
 struct UnderWay<'a>(&'a Pull);
 
 impl Drop for UnderWay<'_> {
@@ -95,7 +95,7 @@ impl Engine {
     }
 }
 
-/// An image's name with the tag that it means.
+/// An image's name with its implied tag.
 fn with_tag(image: &str) -> String {
     let last = image.rsplit('/').next().unwrap_or(image);
     if last.contains([':', '@']) { image.to_owned() } else { format!("{image}:latest") }

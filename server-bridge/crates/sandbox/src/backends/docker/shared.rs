@@ -50,10 +50,10 @@ impl Shared {
         state
     }
 
-    /// Waits until nobody else starts, keeps or changes the user's container.
+    /// Waits until no other task starts, keeps or changes the user's container.
     pub(super) async fn turn(&self, user_key: &str) -> Result<OwnedSemaphorePermit, RouteError> {
         let turn = Arc::clone(&self.user(user_key).turn);
-        // Never closed; were it, the server would be stopping.
+        // It is only closed when the server is stopping.
         turn.acquire_owned().await.map_err(|_| RouteError::Offline { runner: DOCKER.to_owned() })
     }
 
@@ -63,7 +63,7 @@ impl Shared {
         engine.await.map(Arc::clone)
     }
 
-    /// Says at once what a link that is away is waiting for.
+    /// Reports at once what a broken link is waiting for.
     pub(super) async fn require_engine(&self, user_key: &str) -> Result<(), RouteError> {
         let engine = self.engine().await?;
         let name = Names::new(&engine.facts.owner, user_key).container;

@@ -19,39 +19,39 @@ use crate::limits::HOSTNAME_BYTES;
 use crate::runner_file::KnownRunner;
 use crate::subnets::SubnetPool;
 
-/// Label that makes a container ours; its value is the user's key.
+/// Label that marks a container as this server's; its value is the user's key.
 pub(super) const USER_LABEL: &str = "sandbridge.user";
 
 /// Label with the server's home directory: another server's containers are left alone.
 pub(super) const OWNER_LABEL: &str = "sandbridge.home";
 
-/// Label with the digest of everything a container is made of; another one means that it must be made again.
+/// Label with the digest of the container's configuration; if it differs, the container must be created again.
 pub(super) const SPEC_LABEL: &str = "sandbridge.spec";
 
 /// Label with the SHA-256 of the runner that is mounted.
 pub(super) const RUNNER_LABEL: &str = "sandbridge.runner";
 
-/// Counts the changes of this file that existing containers must follow.
+/// Incremented with each change of this file that existing containers must follow.
 const REVISION: u32 = 3;
 
-/// Where the runner stands in a container: the engine makes a new `/dev` at each start, so that neither an image nor a user can
-/// have put a link in its place.
+/// The runner's path in a container: the engine makes a new `/dev` at each start, so that neither an image nor a user can have
+/// put a link in its place.
 pub(super) const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 
 /// Where the user's volume or directory is mounted.
 pub(super) const WORKSPACE_PATH: &str = "/workspace";
 
-/// Where the runner keeps its own files under a read-only root; gone with each stop.
+/// The runner's own files under a read-only root; gone after each stop.
 const STATE_PATH: &str = "/run/sandbridge";
 
-/// All that root may do in a container: own files as package managers must, and change and signal its own users.
+/// The capabilities of root in a container: it can own files as package managers must, and change and signal its own users.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL"];
 
 /// The writable places beside the workspace under a read-only root; their content counts as the container's memory.
 const SCRATCH: [(&str, &str); 2] =
     [("/tmp", "rw,exec,nosuid,nodev,mode=1777"), ("/run", "rw,nosuid,nodev,mode=755")];
 
-/// One user's container, not made yet.
+/// One user's container, before its creation.
 #[derive(Debug, Clone)]
 pub(super) struct ContainerSpec {
     pub(super) names: Names,
@@ -63,7 +63,7 @@ pub(super) struct ContainerSpec {
     pub(super) config: DockerConfig,
 }
 
-/// Where the user's files are.
+/// The place of the user's files.
 #[derive(Debug, Clone)]
 enum Workspace {
     /// A volume of the engine's.
@@ -88,7 +88,7 @@ impl ContainerSpec {
                 Workspace::Directory { here, source }
             }
         };
-        // Settings that are no part of a container may change while it stays.
+        // Settings that do not affect an existing container may change while it stays.
         let made_of = DockerConfig {
             socket: None,
             idle_stop: None,
@@ -102,13 +102,13 @@ impl ContainerSpec {
         Ok(Self { names, digest, runner, runner_source, workspace, config: config.clone() })
     }
 
-    /// The container that the engine is asked to make, from this image. Of the image's own settings only its environment counts.
+    /// The request to create the container from this image. Of the image's own settings only its environment is used.
     pub(super) fn body(&self, image: String) -> ContainerCreateBody {
         let mut labels = self.labels();
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
         labels.insert(RUNNER_LABEL.to_owned(), self.runner.sha256.clone());
         let mut entrypoint = vec![RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
-        // Always said: what an image brings must not decide it.
+        // Always given: the image must not determine it.
         entrypoint.extend(["--profile", if self.config.full_control { "full-control" } else { "workspace" }]);
         if self.config.read_only {
             entrypoint.extend(["--state-dir", STATE_PATH]);
@@ -136,12 +136,12 @@ impl ContainerSpec {
         }
     }
 
-    /// True if the labels of something on the engine say that it belongs to this server.
+    /// True if the labels of an object on the engine show that it belongs to this server.
     pub(super) fn owns(&self, labels: &HashMap<String, String>) -> bool {
         labels.get(OWNER_LABEL) == Some(&self.owner())
     }
 
-    /// Makes the user's directory, which nobody else may enter; `root` owns it, as the engine maps the container's root.
+    /// Creates the user's directory, accessible to no other user; `root` owns it, as the engine maps the container's root.
     /// Blocks.
     pub(super) fn make_directory(&self, root: Option<(u32, u32)>) -> Result<(), RouteError> {
         let Workspace::Directory { here, .. } = &self.workspace else { return Ok(()) };
@@ -174,7 +174,7 @@ impl ContainerSpec {
         let DockerConfig { memory_bytes, pids, cpus, read_only, host_userns, .. } = &self.config;
         let scratch = || SCRATCH.map(|(path, options)| (path.to_owned(), options.to_owned())).into();
         HostConfig {
-            // The link's bytes are nobody's log.
+            // The link's bytes do not belong in a log.
             log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
             mounts: Some(vec![self.runner_mount(), self.workspace_mount()]),
             cap_drop: Some(vec!["ALL".to_owned()]),

@@ -1,4 +1,4 @@
-//! Errors where Docker cannot be used, and the parts of a container; no engine is needed for these.
+//! Errors when Docker cannot be used, and the parts of a container; these tests need no engine.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,14 +1,14 @@
-//! A user between the lives of their container: whose turn it is, and when it was last used.
+//! A user between the runs of their container: exclusive access to it, and its last use.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// The memory of one user between the lives of their container.
+/// The state of one user between the runs of their container.
 #[derive(Debug)]
 pub(super) struct UserState {
-    /// One life, or one change of the container as a whole, at a time.
+    /// One run, or one change of the whole container, at a time.
     pub(super) turn: Arc<Semaphore>,
     pub(super) last_use: LastUse,
     /// One image of it is made at a time.
@@ -38,7 +38,7 @@ impl LastUse {
         *self.lock() = Instant::now();
     }
 
-    /// Runs `give_up` unless there was a use since `last_use`; no use falls between the look and the act.
+    /// Runs `give_up` unless it was used since `last_use`; no use falls between the check and the action.
     pub(super) fn is_still(&self, last_use: Instant, give_up: impl FnOnce()) -> bool {
         let held = self.lock();
         let is_still = *held == last_use;
@@ -49,7 +49,7 @@ impl LastUse {
     }
 
     fn lock(&self) -> MutexGuard<'_, Instant> {
-        // An instant is whole after any panic.
+        // An instant is valid after any panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

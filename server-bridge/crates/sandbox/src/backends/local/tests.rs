@@ -19,8 +19,8 @@ const LAYERS_VARIABLE: &str = "SCRIPTED_RUNNER_LAYERS";
 
 const ALL_LAYERS: &str = "mount-namespace,pid-namespace,landlock,landlock-scope,seccomp,no-new-privs";
 
-/// Not a test of its own: the body of the child that the tests below start. Its harness prints a line before it
-/// begins, as a container's leftover might.
+/// Not a test: the body of the child that the tests below start. The test harness prints a line before it begins, as a
+/// container's leftover might.
 #[tokio::test]
 async fn acting_as_the_runner_when_asked() {
     let Ok(layers) = std::env::var(LAYERS_VARIABLE) else { return };
@@ -60,7 +60,7 @@ async fn acting_as_the_runner_when_asked() {
         };
         runner.session.message(stream, &Message::from(closed), true).unwrap();
     }
-    // What the harness would print next is for nobody.
+    // The harness must not print anything more.
     std::process::exit(0);
 }
 

@@ -1,4 +1,4 @@
-//! Runners that an earlier life of the server had: what is asked of them before they dial in again.
+//! Runners of an earlier run of the server: requests to them before they dial in again.
 
 use tokio::time::{Instant, sleep};
 

@@ -1,4 +1,4 @@
-//! Execs whose link is lost at every stage, and what their handles see of it.
+//! Execs whose link is lost at every stage, as their handles see it.
 
 use proto::message::Attached;
 use proto::request::Attach;
@@ -7,7 +7,7 @@ use super::*;
 use crate::error::RouteError;
 
 impl World {
-    /// Breaks the link, without a word.
+    /// Breaks the link abruptly.
     pub(super) async fn cut(&mut self) {
         let (dangling, _) = memory_link();
         drop(std::mem::replace(&mut self.runner.link, dangling));
@@ -139,7 +139,7 @@ async fn standard_input_goes_on_where_the_command_stopped_taking_it() {
         arrived += bytes.len();
     }
     assert_eq!(arrived, input.len());
-    // The command took all but a bit; the server is told of a part of that.
+    // The command took almost all of it; the server was informed of a part.
     world.runner.session.consumed(stream, 70_000);
     world.runner.flush().await;
     settle().await;
@@ -230,7 +230,7 @@ async fn exec_that_ran_and_is_not_known_any_more_is_lost() {
 #[tokio::test(start_paused = true)]
 async fn request_that_never_left_is_sent_over_the_next_link() {
     let mut world = world().await;
-    // The link takes 64 messages that nobody reads.
+    // The link holds 64 unread messages.
     let mut execs = Vec::new();
     for number in 0..100 {
         execs.push(world.sandbox.exec(ExecRequest::shell(format!("{number}"))).await.unwrap());
@@ -299,7 +299,7 @@ async fn exec_is_lost_after_10_min_without_its_runner_and_its_output_so_far_is_k
     assert_eq!(kind(exec.next().await), "lost");
     assert!(before.elapsed().as_secs().abs_diff(600) <= 1, "{:?}", before.elapsed());
     assert_eq!(exec.next().await, None);
-    // The old life is over; the same process begins another one for the server.
+    // The old life is over; the same process begins a new one for the server.
     world.connect_again(2, 1).await;
     assert_eq!(world.sandbox.exec(ExecRequest::shell("y")).await.unwrap_err().kind(), "offline");
     let sandbox = world.router.for_user(&user(), &route_request()).await.unwrap();

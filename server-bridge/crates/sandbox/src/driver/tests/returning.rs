@@ -1,4 +1,4 @@
-//! A runner that says goodbye and that it will be back, as for an update: what waits for it, how long, and for whom.
+//! A runner that announces that it will be back, as for an update: the requests that wait for it, and for how long.
 
 use futures_util::SinkExt;
 use proto::limits::{MAX_REQUESTS, MAX_RETURN_PROMISE};
@@ -12,7 +12,7 @@ use crate::requirement::Requirement;
 const PROMISED: Duration = Duration::from_secs(60);
 
 impl World {
-    /// The runner goes away for an update, and its process ends.
+    /// The runner leaves for an update, and its process ends.
     async fn go_for_an_update(&mut self) {
         let goodbye = Close::back_within("the runner replaces its program", PROMISED);
         self.runner.link.send(LinkMessage::Binary(goodbye.to_frame())).await.unwrap();
@@ -35,7 +35,7 @@ fn shell_line(request: &Request) -> &[u8] {
     }
 }
 
-/// Lets the runner do one command and returns which.
+/// Lets the runner carry out one command and returns it.
 async fn do_one(world: &mut World) -> Vec<u8> {
     let (stream, request) = world.runner.opened().await;
     world.runner.exit(stream, 0, 0);
@@ -56,7 +56,7 @@ async fn command_that_comes_while_the_runner_is_away_for_an_update_runs_when_it_
     assert_eq!(late.next().await, Some(ExecEvent::Interrupted), "and who comes later at once");
     let sandbox = world.sandbox.clone();
     let question = tokio::spawn(async move { sandbox.mkdir_all(b"d", 0o755).await });
-    // Longer than what waits for a lost link does.
+    // Longer than requests wait for a lost link.
     tokio::time::sleep(PROMISED - Duration::from_secs(5)).await;
     world.connect_again(2, 2).await;
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "nobody was taken over");
@@ -70,7 +70,7 @@ async fn command_that_comes_while_the_runner_is_away_for_an_update_runs_when_it_
         assert_eq!(exec.next().await, Some(ExecEvent::Resumed));
         assert_eq!(exec.collect(0).await.unwrap().outcome.code, Some(0));
     }
-    // The handle goes on with the new process.
+    // The handle continues with the new process.
     let exec = world.sandbox.exec(ExecRequest::shell("more")).await.unwrap();
     assert!(matches!(world.runner.next().await, Some(Event::Acknowledged(_))));
     assert!(matches!(world.runner.next().await, Some(Event::Acknowledged(_))));
@@ -90,7 +90,7 @@ async fn what_crosses_the_goodbye_is_begun_by_the_next_process_once_and_whole() 
     let sandbox = world.sandbox.clone();
     let signal = tokio::spawn(async move { sandbox.remove(b"g").await });
     settle().await;
-    // All of it lies in the link, unread by the runner.
+    // All of it is in the link, unread by the runner.
     world.go_for_an_update().await;
     world.connect_again(2, 2).await;
     let mut seen = Vec::new();
@@ -140,7 +140,7 @@ async fn runner_that_does_not_come_back_in_time_is_offline_for_all_that_waited()
     }
     settle().await;
     assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
-    // One that comes later starts from the beginning.
+    // A later one starts from the beginning.
     world.connect_again(2, 2).await;
     assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
     let exec = world.fresh_sandbox().await.exec(ExecRequest::shell("anew")).await.unwrap();
@@ -175,7 +175,7 @@ async fn what_the_runner_had_begun_against_its_word_is_lost_and_never_begun_twic
     world.runner.send(stream, ExecStarted { pid: 7 }, false);
     world.runner.flush().await;
     assert_eq!(exec.next().await, Some(ExecEvent::Started { pid: 7 }));
-    // This one was begun over an earlier link, as far as anyone knows.
+    // This one may have begun over an earlier link.
     let mut earlier = world.sandbox.exec(ExecRequest::shell("earlier")).await.unwrap();
     world.runner.opened().await;
     world.cut_and_connect().await;

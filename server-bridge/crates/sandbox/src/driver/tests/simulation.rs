@@ -1,8 +1,7 @@
-//! Seeded schedules: a runner with a memory, links that break at any frame, and clients who must notice nothing.
+//! Seeded schedules: a stateful runner, links that break at any frame, and clients that must notice nothing.
 //!
-//! Each schedule runs in a runtime of its own on a paused clock, so that it is the same each time. The number of
-//! schedules is that of `SANDBRIDGE_SCHEDULES`, or [`SCHEDULES`]; a failure names its seed, and `SANDBRIDGE_SEED` runs
-//! that one alone.
+//! Each schedule runs in its own runtime on a paused clock, so that it is reproducible. `SANDBRIDGE_SCHEDULES` sets the
+//! number of schedules, by default [`SCHEDULES`]; a failure names its seed, and `SANDBRIDGE_SEED` runs only that one.
 
 mod link;
 mod machine;
@@ -16,10 +15,10 @@ use super::*;
 use link::cut_link;
 use machine::{Connection, Machine, byte, channel_of, totals};
 
-/// Schedules of an ordinary run.
+/// The number of schedules of an ordinary run.
 const SCHEDULES: u64 = 1_000;
 
-/// Links of one schedule that break; the next one holds.
+/// The number of links of one schedule that break; the next one holds.
 const CUTS: u64 = 12;
 
 /// SplitMix64.
@@ -71,7 +70,7 @@ fn nothing_is_lost_doubled_or_reordered_wherever_links_break() {
         Some(seed) => seed..seed + 1,
         None => 0..number("SANDBRIDGE_SCHEDULES").unwrap_or(SCHEDULES),
     };
-    // Each thread takes the next one; the schedules know nothing of each other.
+    // Each thread takes the next one; the schedules are independent.
     let next = AtomicU64::new(seeds.start);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -185,14 +184,14 @@ impl Client {
             if self.follow(exec, acks, reading, cancels).await {
                 return;
             }
-            // It was offline and never sent; the input of that attempt is gone with it.
+            // It was offline and never sent; the input of that attempt is lost with it.
             if let Some(writing) = writing {
                 writing.abort();
             }
         }
     }
 
-    /// Reads an exec to its end; `false` where it was never sent.
+    /// Reads an exec to its end; `false` if it was never sent.
     async fn follow(
         &mut self,
         mut exec: Exec,

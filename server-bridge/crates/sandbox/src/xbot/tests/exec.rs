@@ -1,4 +1,4 @@
-//! Commands: what is asked of such a runner, and what is made of its answers.
+//! Commands: the requests to such a runner, and the handling of its answers.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ async fn input_is_gathered_until_it_ends_and_then_the_command_starts() {
 #[tokio::test(start_paused = true)]
 async fn the_clock_decides_what_timed_out() {
     let (_router, sandbox, mut runner) = connect().await;
-    // How long it took, what it answered; whether it timed out, and whether a descendant held the output.
+    // How long it took and its exit code; whether it claimed a timeout, and whether a descendant held the output.
     for (took_ms, exit_code, claimed, timed_out, still_open) in [
         (5_001, -1, false, true, false),
         (100, -1, false, false, false),
@@ -129,7 +129,7 @@ async fn a_limit_beyond_the_dialects_is_refused_and_meeting_it_unasked_is_told()
     let answers = async {
         let asked = runner.asked_for("exec").await;
         let end = Instant::now() + Duration::from_secs(3600);
-        // Whoever runs that long has to answer pings.
+        // A command that runs that long needs answers to pings.
         assert!(tokio::time::timeout_at(end, runner.asked()).await.is_err(), "nothing else is asked");
         runner.answer(&asked, "exec_result", result("so far", "", -1, false)).await;
     };
@@ -153,7 +153,7 @@ async fn a_runner_that_waits_for_a_descendant_does_not_hang_the_exec() {
     assert_eq!(error.kind(), "lost");
     assert!(error.to_string().contains("holds its output"), "{error}");
     assert_eq!(begin.elapsed(), Duration::from_secs(35));
-    // What it says much later belongs to nobody, and the link lives.
+    // Its much later answer matches no request, and the link lives.
     runner.answer(&asked, "exec_result", result("done\n", "", 0, false)).await;
     let exec = sandbox.exec(ExecRequest::shell("echo z")).await.unwrap();
     runner.serve("exec", "exec_result", result("z\n", "", 0, false)).await;
@@ -280,7 +280,7 @@ async fn a_cancelled_command_says_that_it_may_go_on() {
     );
     assert_eq!(error.kind(), "cancelled");
     runner.answer(&asked, "exec_result", result("", "", 0, false)).await;
-    // Dropped ones are forgotten the same way.
+    // Dropped ones are given up the same way.
     drop(sandbox.exec(ExecRequest::shell("dropped")).await.unwrap());
     let exec = sandbox.exec(ExecRequest::shell("echo z")).await.unwrap();
     loop {

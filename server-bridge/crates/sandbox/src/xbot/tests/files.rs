@@ -1,4 +1,4 @@
-//! Files: what is asked of such a runner, and what is made of its answers.
+//! Files: the requests to such a runner, and the handling of its answers.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -95,7 +95,7 @@ async fn files_are_written_with_their_permissions() {
     };
     assert_eq!(tokio::join!(write, serve).0.unwrap(), 200_001);
 
-    // Where it was there with others, or the umask took some, they are set.
+    // If it existed with others, or the umask removed some, they are set.
     for (found, sets) in [(0o755, false), (0o644, true)] {
         let write =
             put(&sandbox, "-run", WriteOptions { mode: Some(0o755), ..WriteOptions::default() }, b"x");

@@ -38,7 +38,7 @@ pub(super) fn user() -> User {
     User { key: "u1".to_owned(), name: "u1".to_owned(), is_admin: false }
 }
 
-/// Registers a scripted runner in a router of its own.
+/// Registers a scripted runner in a new router.
 pub(super) async fn connect() -> (SandboxRouter, Sandbox, Runner) {
     connect_at(WORKSPACE).await
 }
@@ -66,7 +66,7 @@ impl Runner {
         let Some(Ok(LinkMessage::Text(answer))) = link.next().await else { panic!("no answer") };
         assert_eq!(answer, r#"{"type":"register_ok","body":{"status":"ok"}}"#);
         let mut runner = Self { link, served, is_alive: true, asked: VecDeque::new() };
-        // The first ping says that the driver runs, so that the registry knows the runner.
+        // The first ping shows that the driver runs, so that the registry has the runner.
         assert_eq!(runner.link.next().await.unwrap().unwrap(), LinkMessage::Ping);
         runner.say(LinkMessage::Pong).await;
         runner
@@ -108,7 +108,7 @@ impl Runner {
         self.say(LinkMessage::Text(message.to_string())).await;
     }
 
-    /// Answers the next request, which must be of this kind; gives its body.
+    /// Answers the next request, which must be of this kind; returns its body.
     pub(super) async fn serve(&mut self, kind: &str, answer: &str, body: Value) -> Value {
         let request = self.asked_for(kind).await;
         self.answer(&request, answer, body).await;
@@ -125,7 +125,7 @@ pub(super) fn fault(code: &str, message: &str) -> Value {
     json!({"code": code, "message": message})
 }
 
-/// Facts about a path, as such a runner gives them.
+/// Metadata of a path, as such a runner sends them.
 pub(super) fn info(size: u64, mode: u32, is_dir: bool) -> Value {
     json!({"name": "x", "size": size, "mode": mode, "mod_time": "2026-11-21T20:49:28Z", "is_dir": is_dir})
 }

@@ -1,5 +1,5 @@
-//! The recorded frames of an unmodified runner, replayed: each answer it gave is given to the request of ours that means
-//! the same, and each recorded request that ours differs from is named in [`Difference`].
+//! The recorded frames of an unmodified runner, replayed: each recorded answer is given to our request with the same
+//! meaning, and each recorded request that ours differs from is named in [`Difference`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,31 +18,31 @@ const TRANSCRIPT: &str =
 /// Why a recorded request is not one that this server sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
-    /// No id, a number as id, an id twice, no body, no JSON: each request of ours has its own id and a whole body.
+    /// No id, a number as id, an id twice, no body, no JSON: each of our requests has its own id and a complete body.
     Malformed,
-    /// Process streams, terminals, background tasks, downloads and a local LLM: nothing here asks for them.
+    /// Process streams, terminals, background tasks, downloads and a local LLM: never requested here.
     UnknownHere,
     /// No program at all, which the runner answers with an error: refused here.
     NoProgram,
     /// A time limit outside 1 to 3600 s, absent, or no whole number: whole seconds in that range here.
     TimeLimit,
-    /// A relative working directory, which the runner takes from its own: an absolute one here.
+    /// A relative working directory, which the runner resolves against its own: an absolute one here.
     RelativeDirectory,
-    /// A directory outside, for which the runner quietly takes the workspace, or lets it pass: refused here.
+    /// A directory outside, which the runner silently replaces by the workspace, or lets pass: refused here.
     DirectoryOutside,
-    /// A path outside by a name that begins like the workspace's, which the runner's guard lets out: refused here.
+    /// A path outside with a name that begins like the workspace's, which the runner's guard lets pass: refused here.
     EscapeLetOut,
     /// A path outside that its guard refuses as well: refused here before it is sent.
     EscapeRefused,
-    /// No permissions, which means mode 0000, or bits that Go keeps elsewhere: always there and always converted here.
+    /// No permissions, which means mode 0000, or bits that Go keeps elsewhere: always present and always converted here.
     Permissions,
-    /// An empty path, one with a NUL, or the workspace itself as what is written or removed: refused here.
+    /// An empty path, one with a NUL, or the workspace itself as the target of a write or removal: refused here.
     NoEntry,
     /// Content that is not base64: never sent.
     NotBase64,
-    /// A directory or FIFO is read: found out by a stat before.
+    /// Reading a directory or FIFO: found by a stat first.
     NoRegularFile,
-    /// The answer was cut in the recording, never came, or was left out.
+    /// The answer was cut in the recording, never came, or was omitted.
     NoAnswer,
 }
 
@@ -199,14 +199,14 @@ async fn recorded_answers_mean_here_what_they_meant() {
     }
 }
 
-/// Makes the request of ours that means the same as the recorded one, and gives it the recorded answer.
+/// Makes our request with the same meaning as the recorded one, and gives it the recorded answer.
 async fn replay(sandbox: &crate::Sandbox, runner: &mut Runner, workspace: &str, recorded: Recorded) {
     let Recorded { asked, answer } = recorded;
     let (body, kind) = (&asked["body"], asked["type"].as_str().unwrap());
     let path = body["path"].as_str().unwrap_or_default();
     let answers = async {
         if kind == "read_file" {
-            // Ours looks before it reads.
+            // Ours checks before it reads.
             runner.serve("stat", "file_info", info(8, 420, false)).await;
         }
         let ours = runner.asked_for(kind).await;
@@ -268,7 +268,7 @@ async fn replay(sandbox: &crate::Sandbox, runner: &mut Runner, workspace: &str, 
     }
 }
 
-/// Our request says what the recorded one says.
+/// Asserts that our request has the same content as the recorded one.
 fn expect_same(workspace: &str, kind: &str, theirs: &Value, ours: &Value) {
     let same = |field: &str| assert_eq!(ours.get(field), theirs.get(field), "{field} of {theirs}");
     if kind == "exec" {
@@ -322,7 +322,7 @@ async fn exec(sandbox: &crate::Sandbox, body: &Value, answer: &Value) -> Result<
     let said = &answer["body"];
     assert_eq!((collected.stdout, collected.stderr), (word(&said["stdout"]), word(&said["stderr"])));
     assert_eq!(collected.outcome.code.map(i64::from), said["exit_code"].as_i64());
-    // Difference: `timed_out` is what the clock says, for the runner says the opposite.
+    // Difference: `timed_out` follows the clock, since the runner reports the opposite.
     let met_limit = said["exit_code"] == -1 && !body.to_string().contains("kill -");
     assert_eq!(collected.outcome.timed_out, met_limit, "{body}");
     assert_eq!(collected.outcome.still_open, said["timed_out"] == true);
@@ -368,7 +368,7 @@ async fn registrations_are_answered_as_they_were() {
         if segment.answer.contains("AUTH_FAILED") {
             let answer = refusal(&text).await;
             let recorded: Value = serde_json::from_str(&segment.answer).unwrap();
-            // Difference: the message says what is wrong with the token.
+            // Difference: the message names the problem with the token.
             assert_eq!(
                 (&answer["type"], &answer["body"]["code"]),
                 (&recorded["type"], &recorded["body"]["code"])
@@ -377,7 +377,7 @@ async fn registrations_are_answered_as_they_were() {
         }
         let router = crate::SandboxRouter::new(crate::RouterConfig::default());
         let workspace = segment.register["body"]["workspace"].as_str().unwrap();
-        // The recorded token means nothing here; the rest is as it was.
+        // The recorded token is not valid here; the rest is unchanged.
         let ours: Value = serde_json::from_str(&register_text("u1:laptop:1", workspace)).unwrap();
         let theirs: Value = serde_json::from_str(&text.replace("\"tok\"", "\"u1:laptop:1\"")).unwrap();
         assert_eq!(ours, theirs);

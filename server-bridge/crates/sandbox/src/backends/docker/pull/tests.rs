@@ -12,11 +12,11 @@ use super::*;
 use crate::DockerConfig;
 use crate::backends::docker::names::Names;
 
-/// The longest anything here may take.
+/// The deadline for everything here.
 const DEADLINE: Duration = Duration::from_secs(20);
 const IMAGE: &str = "tools:1";
 
-/// An engine without the image, whose registry says this at the end of a pull.
+/// An engine without the image, whose registry reports this at the end of a pull.
 struct ScriptedEngine {
     has_image: AtomicBool,
     /// Lets a pull end.
@@ -25,7 +25,7 @@ struct ScriptedEngine {
 }
 
 impl ScriptedEngine {
-    /// Starts it; and how it is reached.
+    /// Starts it; returns it with its socket.
     fn start(last: &'static str) -> (Arc<Self>, DockerConfig, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("docker.sock");
@@ -87,7 +87,7 @@ impl ScriptedEngine {
     }
 }
 
-/// What a look says, once it says that.
+/// The result of a look, once it contains these words.
 async fn looked(engine: &Engine, words: &str) -> String {
     let names = Names::new(&engine.facts.owner, "u1");
     let look = async {

@@ -8,7 +8,7 @@ use futures_util::{Sink, Stream};
 
 use crate::{LinkMessage, MemoryLink, memory_link};
 
-/// One end, and how many messages it still receives and sends. What is under way when it breaks is lost.
+/// One end, and the number of messages it still receives and sends. Messages in flight when it breaks are lost.
 #[derive(Debug)]
 pub(super) struct CutLink {
     inner: Option<MemoryLink>,
@@ -16,7 +16,7 @@ pub(super) struct CutLink {
     sends: u64,
 }
 
-/// Two ends, with what each of them receives and sends.
+/// Two ends, with the number of messages that each receives and sends.
 pub(super) fn cut_link([receives, sends, other_receives, other_sends]: [u64; 4]) -> (CutLink, CutLink) {
     let (left, right) = memory_link();
     let left = CutLink { inner: Some(left), receives, sends };

@@ -1,4 +1,4 @@
-//! The runner of the simulation: what it runs outlives its links, as `PROTOCOL.md` has it, and it finds every fault of
+//! The runner of the simulation: its commands outlive its links, as `PROTOCOL.md` specifies, and it detects every error in
 //! the server's bookkeeping.
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +25,7 @@ pub(super) fn byte(seed: u64, offset: u64) -> u8 {
     (offset.wrapping_mul(31) ^ (offset >> 8) ^ seed) as u8
 }
 
-/// Bytes of one channel before the other one's turn.
+/// The bytes of one channel before it is the other one's turn.
 fn stripe(length: u64) -> u64 {
     if length < 10_000 { 333 } else { 20_000 }
 }
@@ -57,7 +57,7 @@ struct Job {
     is_acknowledged: bool,
     /// Its answer was sent.
     is_answered: bool,
-    /// The answer, or its acknowledgement, may have been lost with a link; then nothing is forgotten before its time.
+    /// The answer, or its acknowledgement, may have been lost with a link; then nothing is discarded early.
     may_be_kept: bool,
 }
 
@@ -134,7 +134,7 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// A link broke; what runs goes on without one.
+    /// Works on while there is no link.
     pub(super) fn work_alone(&mut self, random: &mut Random) {
         for job in self.jobs.values_mut() {
             job.work(random);
@@ -142,7 +142,7 @@ impl Machine {
         }
     }
 
-    /// Every change was made once, and every result that arrived was acknowledged.
+    /// Checks that every change was made once, and every result that arrived was acknowledged.
     pub(super) fn check(&self) {
         self.made
             .iter()
@@ -187,7 +187,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Registers; `None` where the link breaks meanwhile.
+    /// Registers; `None` if the link breaks meanwhile.
     pub(super) async fn open(
         mut link: CutLink,
         epoch: u64,
@@ -213,7 +213,7 @@ impl Connection {
                     return;
                 }
             }
-            // A link that breaks within this loses what was queued, as a real one does.
+            // A link that breaks within this time loses queued messages, as a real one does.
             let tick = Duration::from_millis(1 + self.random.below(40));
             let is_idle = self.streams.is_empty();
             tokio::select! {
@@ -237,7 +237,7 @@ impl Connection {
         self.machine.lock().unwrap()
     }
 
-    /// True if the link goes on.
+    /// Acts on an event; true if the link is still up.
     fn act(&mut self, event: Event) -> bool {
         match event {
             Event::Opened(stream, request) => self.open_stream(stream, request),
@@ -342,7 +342,7 @@ impl Connection {
                 content.extend_from_slice(bytes);
                 self.session.consumed(stream, bytes.len());
             }
-            // Its answer left already.
+            // Its answer was sent already.
             _ => {}
         }
     }
@@ -366,7 +366,7 @@ impl Connection {
         }
     }
 
-    /// Everything that runs does a bit.
+    /// Makes every running command progress a bit.
     fn work(&mut self) {
         let mut streams = std::mem::take(&mut self.streams);
         streams.retain(|stream, work| !self.advance(*stream, work));

@@ -1,4 +1,4 @@
-//! What a model may do without asking.
+//! The permissions of a model: what it may do without asking.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ impl Mode {
     /// All of them, the most careful first.
     pub const ALL: [Self; 4] = [Self::Plan, Self::Ask, Self::AutoEdit, Self::Full];
 
-    /// The word that stands for it.
+    /// The mode's word in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -39,7 +39,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A word that stands for no mode.
+/// A word that names no mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be plan, ask, auto-edit or full")]
 pub struct UnknownMode;
@@ -52,36 +52,36 @@ impl FromStr for Mode {
     }
 }
 
-/// What a tool does to the place it works in.
+/// A tool's effect on the place it works in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nothing.
     Read,
     /// It changes files.
     Edit,
-    /// It runs what can do anything.
+    /// It runs something that can do anything.
     Run,
-    /// It ends what runs.
+    /// It ends running work.
     End,
-    /// It asks another machine for something: what it asks for can carry away what it has read.
+    /// It makes a request to another machine, which can carry away what the model has read.
     Web,
-    /// It does that, and keeps what comes in a file.
+    /// It does that, and stores the response in a file.
     Download,
     /// It runs as the privileged user of its machine.
     Privileged,
-    /// It changes what its user has set.
+    /// It changes the user's settings.
     Settings,
-    /// It keeps something for all later conversations.
+    /// It stores something for all later conversations.
     Remember,
 }
 
 impl Access {
-    /// Whether its user may allow it for good.
+    /// True if the user may allow it for good.
     pub fn may_be_remembered(self) -> bool {
         self.only_once().is_none()
     }
 
-    /// Why its user cannot allow it for good, where they cannot.
+    /// The reason why its user cannot allow it for good, where there is one.
     pub fn only_once(self) -> Option<&'static str> {
         match self {
             Self::Privileged => Some("running as the machine's privileged user needs approval each time"),
@@ -91,18 +91,18 @@ impl Access {
         }
     }
 
-    /// Whether it changes files itself, so that a command which was allowed for good may do something else now.
+    /// True if it changes files itself, so that a command that was allowed for good may do something else now.
     pub fn changes_files(self) -> bool {
         matches!(self, Self::Edit | Self::Download)
     }
 
-    /// Whether nothing can be said of it without its machine.
+    /// True if the call cannot be judged without its machine.
     pub fn needs_ground(self) -> bool {
         matches!(self, Self::Edit | Self::Download | Self::Run | Self::Privileged)
     }
 }
 
-/// What is said to a tool that is about to begin.
+/// The answer to a tool that is about to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may be done.
@@ -113,7 +113,7 @@ pub enum Verdict {
     Denied,
 }
 
-/// What a mode says to a tool.
+/// A mode's verdict on an access.
 pub fn verdict(mode: Mode, access: Access) -> Verdict {
     use Access::{Download, Edit, End, Privileged, Read, Remember, Run, Settings, Web};
     match (mode, access) {
@@ -121,7 +121,7 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
         // A plan's commands run with a profile that can change nothing.
         (Mode::Plan, Run) => Verdict::Allowed,
         (Mode::Plan, Edit | End | Download | Settings | Remember) => Verdict::Denied,
-        // Whatever the mode.
+        // In every mode.
         (_, Privileged | Settings) => Verdict::Asks,
         (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
         (Mode::Plan, Web) => Verdict::Asks,
@@ -140,7 +140,7 @@ pub enum Answer {
     AllowForGood,
     /// No.
     Deny,
-    /// Nobody was there who could be asked.
+    /// No one could be asked.
     NobodyThere,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   Permissions::ask ─▶ on record ─▶ shown ─▶ answered once ─▶ on record, with its audit entry ─▶ Asking::reply
-//!                                      └─▶ its patience ends, or its turn: nothing waits any more
+//!                                      └─▶ its patience or its turn ends: nothing waits for it
 //! ```
-//! A surface (the page, a terminal, a channel) takes an answer to the house, which records it and its audit entry in one step,
-//! and only then hands it to [`Waiters`]. Of two answers the first counts, and the second learns so. A new kind of question is a
-//! [`Kind`] and the [`Reply`] that answers it.
+//! A surface (the page, a terminal, a channel) passes an answer to the server, which records it and its audit entry in one step,
+//! and only then hands it to [`Waiters`]. Of two answers the first counts, and the sender of the second gets an error. A new
+//! kind of question is a [`Kind`] and the [`Reply`] that answers it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,18 +20,18 @@ use tokio::time::timeout;
 
 use crate::approval::Answer;
 
-/// What kind of answer a question wants.
+/// The kind of answer that a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whether something may be done.
+    /// Permission to do something.
     Approval,
     /// An answer in words; there may be some to choose from.
     Words,
     /// The fields of a form.
     Form,
-    /// Whether an address was opened, and what it was for is done.
+    /// An address to open; the answer says if the user did, and finished there.
     Url,
-    /// Whether a chain of agents goes on.
+    /// A gate in a chain of agents: go on or not.
     Gate,
 }
 
@@ -50,9 +50,9 @@ pub struct Ask {
 pub enum Reply {
     /// To [`Kind::Approval`].
     Approval(Answer),
-    /// To [`Kind::Words`]; nothing where nobody is there to give one.
+    /// To [`Kind::Words`]; `None` if there was no answer.
     Words(Option<String>),
-    /// To [`Kind::Form`]; nothing where it was declined.
+    /// To [`Kind::Form`]; `None` if it was declined.
     Form(Option<Map<String, Value>>),
     /// To [`Kind::Url`].
     Url(bool),
@@ -61,7 +61,7 @@ pub enum Reply {
 }
 
 impl Kind {
-    /// The word that stands for it on record.
+    /// The word that stands for it in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
@@ -85,7 +85,7 @@ impl Reply {
         }
     }
 
-    /// The word for it in the audit trail, which holds nothing of what was written.
+    /// The word for it in the audit trail, which never contains the answer's text.
     pub fn outcome(&self) -> &'static str {
         match self {
             Self::Approval(Answer::Allow | Answer::AllowForGood) | Self::Gate(true) => "allow",
@@ -124,12 +124,12 @@ impl Waiters {
         Asking { waiters: self.clone(), message, patience, answer }
     }
 
-    /// Whether a question of that kind waits for this user's answer.
+    /// True if a question of that kind waits for this user's answer.
     pub fn is_waited_for(&self, user: UserId, message: MessageId, kind: Kind) -> bool {
         self.lock().get(&message).is_some_and(|waiter| waiter.user == user && waiter.kind == kind)
     }
 
-    /// Hands an answer to the question that waits for it; whether one does.
+    /// Hands an answer to the question that waits for it; returns true if one does.
     pub fn deliver(&self, user: UserId, message: MessageId, reply: Reply) -> bool {
         let mut waiters = self.lock();
         let waits = |waiter: &Waiter| waiter.user == user && waiter.kind == reply.kind();
@@ -146,7 +146,7 @@ impl Waiters {
 }
 
 impl Asking {
-    /// The answer; `None` where nobody gave one in time.
+    /// The answer; `None` if none came in time.
     pub async fn reply(&mut self) -> Option<Reply> {
         timeout(self.patience, &mut self.answer).await.ok()?.ok()
     }

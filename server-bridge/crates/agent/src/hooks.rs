@@ -1,11 +1,11 @@
-//! Places where hooks hang: what watches turns, and may deny or question what they do.
+//! The points of a turn where hooks run: they watch turns, and may deny their actions or have the user asked.
 //!
 //! ```text
 //!   TurnBegins ─▶ [ CallBegins ─▶ mode ─▶ user ─▶ CallEnds ]* ─▶ TurnEnds          Compresses, whenever room is made
 //! ```
-//! A source of hooks registers itself with [`Hooks::put`]; the engine knows none of them. All hooks of a place are asked, in the
-//! order in which they were registered, and the strictest word counts: deny before ask before pass. Where no hook is registered
-//! a place costs one look at an empty list.
+//! A source of hooks registers itself with [`Hooks::put`]; the engine names none of them. All hooks are asked at each place, in
+//! the order of registration, and the strictest word counts: deny before ask before pass. Without hooks, a place costs one look
+//! at an empty list.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,14 +16,14 @@ use records::{ChatId, TurnId, TurnStatus, User};
 use crate::approval::Access;
 use crate::tool::Outcome;
 
-/// The turn that comes to a place.
+/// The turn that reached a place.
 #[derive(Clone, Copy, Debug)]
 pub struct HookedTurn<'a> {
     /// The user whose agent it is.
     pub user: &'a User,
     /// The agent's own chat.
     pub chat: &'a ChatId,
-    /// The chat that the user talks in: the same one, unless it is a sub-agent's turn.
+    /// The chat that the user talks in: differs from `chat` only in a sub-agent's turn.
     pub root: &'a ChatId,
     /// The turn.
     pub turn: TurnId,
@@ -32,27 +32,27 @@ pub struct HookedTurn<'a> {
 /// A place in a turn.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// It begins: a model is about to be asked for the first time. Denied, it fails with the reason.
+    /// The turn begins: a model is about to be asked for the first time. If denied, the turn fails with the reason.
     TurnBegins,
-    /// A call was understood, and nothing was done or asked yet. Denied, its model is told the reason.
+    /// A call was understood, and nothing was done or asked yet. If denied, the model gets the reason.
     CallBegins {
         /// The call, as the model wrote it.
         call: &'a ToolCall,
-        /// What it does to the place it works in.
+        /// The call's access to its place.
         access: Access,
     },
-    /// A call has ended; a note is added to what its model is told.
+    /// A call has ended; a note is added to the result that the model gets.
     CallEnds {
         /// The call, as the model wrote it.
         call: &'a ToolCall,
-        /// What it came to.
+        /// The call's outcome.
         outcome: &'a Outcome,
     },
-    /// A summary is about to take the place of what was said. Nothing can be denied here.
+    /// A summary is about to replace part of the conversation. This cannot be denied.
     Compresses,
-    /// It has ended. Nothing can be denied here.
+    /// The turn has ended. This cannot be denied.
     TurnEnds {
-        /// The way it ended.
+        /// The status it ended with.
         status: TurnStatus,
     },
 }
@@ -60,30 +60,30 @@ pub enum Place<'a> {
 /// A hook's word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Nothing to say.
+    /// No objection.
     Pass,
-    /// Something that the model is told beside.
+    /// An additional note for the model.
     Note(String),
-    /// The user is asked, in every mode and whatever they allowed for good; says why.
+    /// The user is asked, in every mode and in spite of permissions given for good; with the reason.
     Ask(String),
-    /// It is not done; says why.
+    /// It is denied; with the reason.
     Deny(String),
 }
 
-/// Something that hangs at the places of turns.
+/// A hook, called at the places of turns.
 pub trait Hook: Send + Sync + 'static {
-    /// Takes note of a turn that comes to a place, and says what is to become of it. It keeps its own time: the turn waits.
+    /// Handles a turn at a place, and returns a word on it. It keeps its own timeouts: the turn waits.
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Word>;
 }
 
-/// All words of a place, put together.
+/// All words of a place, combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// Why it is not done, from the first hook that denies it.
+    /// The reason of the first hook that denies it.
     pub denied: Option<String>,
-    /// Why the user is asked, from the first hook that wants that.
+    /// The reason of the first hook that wants the user asked.
     pub asks: Option<String>,
-    /// What the model is told beside.
+    /// The additional notes for the model.
     pub notes: Vec<String>,
 }
 
@@ -97,10 +97,10 @@ impl Hooks {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(hook));
     }
 
-    /// Asks all hooks about a turn that comes to a place.
+    /// Asks all hooks about a turn at a place.
     pub async fn at(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Words {
         let mut words = Words::default();
-        // None is held while a hook works: another one may be added meanwhile.
+        // The lock is not held while a hook works: another hook may be added meanwhile.
         let hooks = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         for hook in hooks {
             match hook.at(turn, place).await {

@@ -1,18 +1,18 @@
 //! The engine of an agent: a model that works with tools, turn by turn.
 //!
-//! It asks six ports for everything around it ([`engine::Ports`]), and knows neither a database nor an HTTP document nor a process:
-//! `chats` has those ports over the house, the engine's own tests have them in memory.
+//! It reaches everything around it through six ports ([`engine::Ports`]) and depends on no database, HTTP document or process:
+//! `chats` implements the ports over the server, and the engine's own tests implement them in memory.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`engine`] | a turn with a model: the loop, its ports, sub-agents, and what a model is told before the conversation |
-//! | [`context`] | what a model is shown of its conversation, and how that stays within its window |
-//! | [`tool`] | what a tool is to the engine, and the registry of all of them |
+//! | [`engine`] | a turn with a model: the loop, its ports, sub-agents, and the prompt before the conversation |
+//! | [`context`] | the part of a conversation that its model sees, kept within its window |
+//! | [`tool`] | tools as the engine sees them, and their registry |
 //! | [`models`] | the model that is asked and those that stand in for it; how many answers may be under way |
-//! | [`approval`] | what a model may do without asking |
-//! | [`hooks`] | places where hooks hang: they watch turns, and may deny or question what those do |
-//! | [`ask`] | questions to people: one shape for all of them, answered once |
-//! | [`library`] | skills and roles, as a workspace offers them |
+//! | [`approval`] | the permissions of a model without asking |
+//! | [`hooks`] | the points of a turn where hooks run: they watch it, and may deny its actions or have the user asked |
+//! | [`ask`] | questions to people: one type for all of them, answered once |
+//! | [`library`] | the skills and roles of a workspace |
 //! | [`live`] | output that is shown while it is written |
 //! | [`mod@grouped`] | large numbers for people |
 //! | `error` | [`PortError`]: why a port could not do what it was asked |

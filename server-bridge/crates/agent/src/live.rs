@@ -1,4 +1,4 @@
-//! Output that is shown while it is written: gathered into few pieces, at a pace that spares those who read it.
+//! Live output: gathered into few pieces, at a readable pace.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Live<C> {
 }
 
 impl<C: Copy + PartialEq> Live<C> {
-    /// Nothing yet; the pace is counted from `now` on.
+    /// Empty; the pace is counted from `now` on.
     pub fn new(now: Instant) -> Self {
         Self {
             gathered: Vec::new(),
@@ -31,12 +31,12 @@ impl<C: Copy + PartialEq> Live<C> {
         }
     }
 
-    /// When what was gathered should be told; `None` if there is nothing.
+    /// The time when the gathered output should be sent; `None` if there is nothing.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Adds what came next. Call [`Live::take`] at once if this says so.
+    /// Adds the next piece. If it returns true, call [`Live::take`] at once.
     pub fn push(&mut self, now: Instant, channel: C, text: &str) -> bool {
         if text.is_empty() {
             return false;
@@ -53,7 +53,7 @@ impl<C: Copy + PartialEq> Live<C> {
         self.cost_bytes >= LIVE_EVENT_MAX_BYTES
     }
 
-    /// What is to be told now. More than the pace allows is left out, and said to be once there is room again.
+    /// The output to send now. Output above the pace is left out, with a note once there is room again.
     pub fn take(&mut self, now: Instant) -> Vec<(C, String)> {
         self.earn(now);
         self.due = None;

@@ -1,8 +1,8 @@
-//! How many ports the engine has, and how wide they are.
+//! The number of the engine's ports, and their width.
 
 use std::path::{Path, PathBuf};
 
-/// Ports of the engine, and methods of one.
+/// The most ports of the engine, and the most methods of one.
 const MOST: (usize, usize) = (6, 8);
 
 fn engine() -> PathBuf {

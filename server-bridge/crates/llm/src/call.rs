@@ -1,4 +1,4 @@
-//! Attempts until one answers.
+//! Attempts until one succeeds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,20 +13,20 @@ use crate::reply::{Delta, Reply};
 use crate::retry::Patience;
 use crate::slots::Seat;
 
-/// What happens during a call.
+/// Progress during a call.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A piece of the answer.
     Delta(&'a Delta),
     /// The attempt failed, and all its pieces are void; another one follows.
     Retrying {
-        /// The number of the attempt that follows; the first one was 1.
+        /// The number of the next attempt; the first one was 1.
         attempt: u32,
-        /// The last attempt that there can be.
+        /// The number of the last possible attempt.
         attempts: u32,
-        /// When it follows.
+        /// The pause before it.
         pause: Duration,
-        /// Why the one before failed.
+        /// Why the previous one failed.
         error: &'a Error,
     },
 }
@@ -43,11 +43,11 @@ impl std::fmt::Display for Progress<'_> {
     }
 }
 
-/// Asks until there is an answer, or no point in asking; holds a slot during each attempt, none in the pauses.
+/// Asks until there is an answer, or retrying is pointless; holds a slot during each attempt, none in the pauses.
 ///
-/// A model that refuses a conversation with images is asked again without them: many see none, and one image that a provider
-/// does not like would spoil every later call. Whoever goes on with a conversation gives the same draft again, and pays for what
-/// is new in it. Dropped, it ends at once.
+/// A model that refuses a conversation with images is asked again without them: many have no vision, and one image that a
+/// provider rejects would break every later call. A caller that continues a conversation passes the same draft again, and only
+/// pays for the new part. Dropping the future ends it at once.
 ///
 /// # Errors
 /// That of the last attempt.
@@ -86,7 +86,7 @@ pub async fn call(
     }
 }
 
-/// The same with a word in the place of each image; nothing where there is none.
+/// The same with a word in place of each image; `None` if there is none.
 fn blind(request: &Request) -> Option<Request> {
     let mut request = request.clone();
     let mut count = 0;

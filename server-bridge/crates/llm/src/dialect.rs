@@ -1,4 +1,4 @@
-//! The one trait that providers differ by: how a request is written and an answer is read. No I/O.
+//! The one trait that providers differ in: how a request is written and an answer is read. No I/O.
 
 use crate::draft::Draft;
 use crate::error::Error;
@@ -9,17 +9,17 @@ use crate::transport::Call;
 
 /// A provider's words.
 pub trait Dialect: Send + Sync {
-    /// Writes a request. The same request gives the same bytes, and a longer conversation the same first bytes; what the draft
-    /// has of it already costs nothing.
+    /// Writes a request. The same request gives the same bytes, and a longer conversation the same first bytes; the part that
+    /// is in the draft already costs nothing.
     fn write(&self, request: &Request, draft: &mut Draft) -> Call;
 
     /// Reads the events of one answer.
     fn decoder(&self) -> Box<dyn Decode>;
 
-    /// Asks for the models that there are, in [`crate::listing`]'s words.
+    /// Requests the list of models, for [`crate::listing`].
     fn listing(&self) -> Call;
 
-    /// What a refusal means: its status, its body, how long it wants to be left alone in seconds.
+    /// The meaning of a refusal: its status, its body, and its requested pause in seconds.
     fn refusal(&self, status: u16, body: &[u8], retry_after_s: Option<u64>) -> Error {
         refusal(status, body, retry_after_s)
     }
@@ -27,14 +27,14 @@ pub trait Dialect: Send + Sync {
 
 /// Reads the events of one answer, in their order.
 pub trait Decode: Send {
-    /// What an event means; `true` with the last one.
+    /// Reads an event; `true` with the last one.
     ///
-    /// Fails with what the provider tells, or with [`Error::Nonsense`].
+    /// Fails with the provider's error, or with [`Error::Nonsense`].
     fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error>;
 }
 
-/// What providers write when a conversation does not fit, in small letters. Sources: the error texts of OpenAI, Anthropic,
-/// Google, Mistral, DeepSeek, vLLM, llama.cpp and Ollama.
+/// Error texts of providers when a conversation does not fit, in small letters. Sources: the error texts of OpenAI,
+/// Anthropic, Google, Mistral, DeepSeek, vLLM, llama.cpp and Ollama.
 const TOO_LONG: [&str; 13] = [
     "context_length_exceeded",
     "context length",
@@ -51,27 +51,27 @@ const TOO_LONG: [&str; 13] = [
     "request_too_large",
 ];
 
-/// A refusal in the words that most providers use: `{"error": {"message", "type", "code"}}`.
+/// A refusal in the format of most providers: `{"error": {"message", "type", "code"}}`.
 pub(crate) fn refusal(status: u16, body: &[u8], retry_after_s: Option<u64>) -> Error {
     let told = Told::of(body);
     told.into_error(status, retry_after_s)
 }
 
-/// What a provider says went wrong.
+/// A provider's error.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     message: String,
-    /// Its words for programs, type and code.
+    /// Its type and code, for programs.
     words: String,
 }
 
 impl Told {
-    /// Reads an error's object, or whatever else was sent.
+    /// Parses an error's object, or any other body.
     pub(crate) fn of(body: &[u8]) -> Self {
         let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) else {
             return Self { message: String::from_utf8_lossy(body).trim().to_owned(), words: String::new() };
         };
-        // A list of one, as some proxies send it.
+        // A list with one item, as some proxies send it.
         let value = value.get(0).unwrap_or(&value);
         let error = value.get("error").unwrap_or(value);
         let word = |name: &str| error.get(name).map(|word| word.to_string().trim_matches('"').to_owned());
@@ -82,7 +82,7 @@ impl Told {
         Self { message: message.unwrap_or_else(|| error.to_string()), words }
     }
 
-    /// What it means; the status is 0 within a stream.
+    /// The error that it means; the status is 0 within a stream.
     pub(crate) fn into_error(self, status: u16, retry_after_s: Option<u64>) -> Error {
         let text = shown(&self.message, status);
         let (message, words) = (self.message.to_lowercase(), self.words.to_lowercase());
@@ -115,7 +115,7 @@ impl Told {
     }
 }
 
-/// A provider's own words, shortened and on one line.
+/// A provider's own text, shortened and on one line.
 fn shown(message: &str, status: u16) -> String {
     let mut text: String =
         message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN_CHARACTERS).collect();
@@ -130,7 +130,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::reply::{Assembly, Reply};
 
-    /// What these events of one answer come to.
+    /// The result of these events of one answer.
     pub(crate) fn read(dialect: &dyn Dialect, events: &[&str]) -> Result<Reply, Error> {
         let (mut decoder, mut assembly, mut deltas) = (dialect.decoder(), Assembly::default(), Vec::new());
         for event in events {

@@ -1,11 +1,11 @@
-//! A conversation as it was written for a provider, kept for the next request: what was written once is not written again.
+//! A conversation as it was serialised for a provider, kept for the next request: no part is serialised twice.
 //!
 //! ```text
 //!   head (model, tools, system) │ ,passage ,passage … ,passage │ ]}
-//!                                 └── kept, byte for byte ──┘ └─ and new ones behind them
+//!                                 └── kept, byte for byte ──┘ └─ and new ones after them
 //! ```
-//! A passage is what stands or falls together: an answer with the results of its calls, say. What holds for one request alone
-//! (a reminder, a mark for the provider's cache) is never in what is kept; it is put between pieces of it.
+//! A passage is a unit, such as an answer with the results of its calls. Parts for one request only (a reminder, a mark for
+//! the provider's cache) are never kept; they are inserted between the kept pieces.
 
 use std::sync::Arc;
 
@@ -14,37 +14,37 @@ use serde::Serialize;
 
 use crate::message::{Message, Request};
 
-/// How a provider wants a conversation written.
+/// A provider's format for a conversation.
 pub(crate) trait Wording {
-    /// Tells its passages from those of others.
+    /// Distinguishes its passages from those of other formats.
     const NAME: &'static str;
 
     /// True if a message belongs to the passage of the one before it.
     fn joins(before: &Message, next: &Message) -> bool;
 
-    /// Writes a passage: JSON values, each with a comma before it, or nothing at all.
+    /// Writes a passage: JSON values, each preceded by a comma, or nothing at all.
     fn write(messages: &[Arc<Message>], out: &mut Writer) -> Ending;
 }
 
-/// How a passage ends, for what is added there.
+/// How a passage ends, for later additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// With a user's or a tool's text: `"}`.
     Text,
     /// With a user's or a tool's list of parts: `]}`.
     Parts,
-    /// With one that is empty.
+    /// With an empty list of parts.
     NoParts,
-    /// With the model's own words, or it is nothing.
+    /// With the model's own text, or without content.
     Closed,
 }
 
-/// Where JSON is written to.
+/// The target of written JSON.
 pub(crate) type Writer = bytes::buf::Writer<BytesMut>;
 
-/// What was written of a conversation that is asked about again and again.
+/// The serialised part of a conversation that is sent repeatedly.
 ///
-/// It is only as large as the last request and holds for any request and any model: what it finds changed is written anew.
+/// It is only as large as the last request and works for any request and any model: changed parts are written again.
 #[derive(Debug, Default)]
 pub struct Draft {
     wording: &'static str,
@@ -56,11 +56,11 @@ pub struct Draft {
 /// A passage that was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    /// How many messages there are with it.
+    /// The number of messages up to and including it.
     messages: usize,
-    /// How many bytes there were before it.
+    /// The number of bytes before it.
     pub(crate) begin: usize,
-    /// And are with it.
+    /// The number of bytes up to its end.
     pub(crate) end: usize,
     pub(crate) ending: Ending,
 }
@@ -72,16 +72,16 @@ impl Passage {
     }
 }
 
-/// A conversation as it is written.
+/// A serialised conversation.
 pub(crate) struct Written<'a> {
     pub(crate) passages: &'a [Passage],
     bytes: Bytes,
-    /// What stands between its bytes this once, in order.
+    /// Additions between its bytes for this request, in order.
     added: Vec<(usize, Bytes)>,
 }
 
 impl Draft {
-    /// Writes what is new of a request's messages.
+    /// Writes the new part of a request's messages.
     pub(crate) fn write<W: Wording>(&mut self, request: &Request) -> Written<'_> {
         let messages = &request.messages;
         let same = match self.wording == W::NAME {
@@ -89,7 +89,7 @@ impl Draft {
             false => 0,
         };
         self.wording = W::NAME;
-        // A passage that goes on is written anew.
+        // A passage that continues is written again.
         let goes_on = |end: usize| {
             end > same || (end > 0 && end < messages.len() && W::joins(&messages[end - 1], &messages[end]))
         };
@@ -100,7 +100,7 @@ impl Draft {
         self.messages.truncate(kept);
         self.messages.extend(messages[kept..].iter().cloned());
         if kept < messages.len() || end < self.bytes.len() {
-            // Nobody else holds them between two requests, so nothing is copied.
+            // There is no other holder between two requests, so nothing is copied.
             let mut bytes =
                 std::mem::take(&mut self.bytes).try_into_mut().unwrap_or_else(|shared| shared[..].into());
             bytes.truncate(end);
@@ -124,19 +124,19 @@ impl Draft {
 }
 
 impl Written<'_> {
-    /// The last passage that says something.
+    /// The last passage with content.
     pub(crate) fn last(&self) -> Option<Passage> {
         self.passages.iter().rev().find(|passage| passage.says_something()).copied()
     }
 
-    /// Puts something between the bytes, behind what was put there before.
+    /// Inserts something between the bytes, after earlier insertions.
     pub(crate) fn add(&mut self, at: usize, what: impl Into<Bytes>) {
         let behind = self.added.partition_point(|(other, _)| *other <= at);
         self.added.insert(behind, (at, what.into()));
     }
 
-    /// The whole request, in pieces: nothing of what was kept is copied. Where the head ends with its list's beginning, the
-    /// first comma is left out.
+    /// The whole request, in pieces: no kept part is copied. If the head ends with the beginning of its list, the first
+    /// comma is left out.
     pub(crate) fn between(self, head: Vec<u8>, tail: &'static [u8]) -> Vec<Bytes> {
         let has_comma = !head.ends_with(b"[");
         let (mut pieces, mut at) = (Vec::with_capacity(2 * self.added.len() + 3), 0);
@@ -155,13 +155,13 @@ impl Written<'_> {
     }
 }
 
-/// Writes a value, with a comma before it.
+/// Writes a value, preceded by a comma.
 pub(crate) fn put(value: &impl Serialize, out: &mut Writer) {
     out.get_mut().put_u8(b',');
     serde_json::to_writer(out, value).expect("strings and numbers are always JSON, and memory takes them");
 }
 
-/// The beginning of a request: an object, and in it a list that is called `messages`.
+/// The beginning of a request: an object with a list that is called `messages`.
 pub(crate) fn head(object: &impl Serialize) -> Vec<u8> {
     let mut head = serde_json::to_vec(object).expect("strings and numbers are always JSON");
     debug_assert!(head.len() > "{}".len() && head.ends_with(b"}"));
@@ -214,7 +214,7 @@ mod tests {
         .prop_map(Arc::new)
     }
 
-    /// What happens to a conversation between two requests.
+    /// A change of a conversation between two requests.
     #[derive(Clone, Debug)]
     enum Step {
         Push(Vec<Arc<Message>>),
@@ -275,7 +275,7 @@ mod tests {
         let third = OpenAi.write(&request(messages.clone(), None), &mut draft).body;
         assert_eq!(draft.bytes.as_ptr(), place);
         assert_eq!(third[1].as_ptr(), place.wrapping_add(1), "behind the first comma, and not copied");
-        // Somebody holds it still: it is left alone.
+        // It still has another holder: it is left alone.
         let held = third.concat();
         messages.push(Arc::new(Message::user("w")));
         drop(OpenAi.write(&request(messages, None), &mut draft));

@@ -1,4 +1,4 @@
-//! What can fail, by what a user can do about it.
+//! The errors, by what a user can do about them.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ pub enum Error {
     /// Too many calls, or no credit left for now.
     #[error("the provider's rate limit is reached ({message})")]
     RateLimited {
-        /// Its own words.
+        /// The provider's text.
         message: String,
-        /// How long it wants to be left alone.
+        /// The pause that it requests.
         retry_after: Option<Duration>,
     },
-    /// The account has nothing left to pay with.
+    /// The account has no credit left.
     #[error("the provider reports that the account is used up ({0})")]
     Quota(String),
     /// The provider has a problem of its own.
@@ -37,19 +37,19 @@ pub enum Error {
     /// The answer broke off.
     #[error("the answer broke off before its end")]
     Interrupted,
-    /// The answer has neither words nor tool calls.
+    /// The answer has neither text nor tool calls.
     #[error("the model's answer was empty")]
     Empty,
-    /// The provider does not take the request.
+    /// The provider rejects the request.
     #[error("the provider refused the request ({0})")]
     Refused(String),
-    /// Nothing is asked at this address: it is none, or out of reach. Says what is wrong with it.
+    /// The address is invalid or out of reach; with the reason.
     #[error("{0}")]
     Address(String),
     /// The answer is not in the dialect.
     #[error("the provider's answer is not understood: {0}; is it the right kind of provider?")]
     Nonsense(&'static str),
-    /// The runner that relays has no model, or is not there.
+    /// The runner that relays has no model, or is not connected.
     #[error("{0}")]
     Relay(String),
 }
@@ -75,13 +75,13 @@ impl Error {
         }
     }
 
-    /// True if another provider may stand in for this one: it is not there, or not now. What its user set up wrongly is
-    /// told instead, and what does not fit one window is shortened first.
+    /// True if another provider may stand in for this one: it is unavailable, or is at the moment. A mistake in the user's
+    /// settings is reported instead, and a conversation that does not fit is shortened first.
     pub fn is_anothers_turn(&self) -> bool {
         self.is_passing() || matches!(self, Self::Quota(_) | Self::Relay(_))
     }
 
-    /// True if the same request may well be answered a little later.
+    /// True if the same request may succeed a little later.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Provider(_) | Self::Network(_) | Self::Timeout(_) => true,

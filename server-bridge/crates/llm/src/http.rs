@@ -1,4 +1,4 @@
-//! Straight to a provider over HTTP.
+//! Directly to a provider over HTTP.
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::transport::{Answer, Call, Transport};
 
-/// How a key is shown to a provider.
+/// The header for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyHeader {
     /// `authorization: Bearer KEY`.
@@ -23,23 +23,23 @@ pub enum KeyHeader {
     ApiKey,
 }
 
-/// Where a provider may be.
+/// The addresses that a provider may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Wherever this machine gets to: for those who run it.
+    /// Any address that this machine can reach: for its operators.
     Anywhere,
-    /// On the open internet, over TLS: nobody gets at this machine's own network by naming it as their provider.
+    /// On the open internet, over TLS: no user can reach this machine's own network by naming it as their provider.
     Public,
 }
 
-/// The connections to providers, which all transports share; they are kept open. Made at first use.
+/// The connections to providers, shared by all transports; they are kept open. Created at first use.
 #[derive(Debug, Default)]
 pub struct Connections {
     anywhere: OnceLock<reqwest::Client>,
     public: OnceLock<reqwest::Client>,
 }
 
-/// A provider that is asked from here. Holds the key, and shows it to nobody else.
+/// A provider that the server asks directly. Holds the key, and sends it to no one else.
 pub struct Http {
     client: reqwest::Client,
     base_url: String,
@@ -62,7 +62,7 @@ impl Connections {
         if let Some(client) = made.get() {
             return Ok(client.clone());
         }
-        // The guard follows no redirect: one would take the key elsewhere.
+        // The guard follows no redirect: it would send the key elsewhere.
         let client = reach.guarded().client().connect_timeout(CONNECT_TIMEOUT);
         let client = client.build().map_err(|error| Error::Network(cause(&error)))?;
         Ok(made.get_or_init(|| client).clone())
@@ -73,7 +73,7 @@ impl Reach {
     fn guarded(self) -> guard::Reach {
         match self {
             Self::Anywhere => guard::Reach::Anywhere,
-            // Their own user names them, and a name may lead inside as well for those who are there.
+            // The user names the address, and a name may also have internal addresses for people on that network.
             Self::Public => guard::Reach::Public { allowed: Arc::new([]), mixed: Mixed::PublicOnly },
         }
     }
@@ -85,12 +85,12 @@ fn private(LeadsInside(host): &LeadsInside) -> Error {
     ))
 }
 
-/// A provider's address: `https` or `http`, a host, maybe the beginning of a path; what it is asked for comes behind it.
+/// A provider's address: `https` or `http`, a host, maybe the beginning of a path; the request's path is appended.
 ///
 /// Within [`Reach::Public`] names are looked at again whenever they are connected to.
 ///
 /// # Errors
-/// [`Error::Address`]: it is no such address, or not within reach.
+/// [`Error::Address`]: it is not such an address, or not within reach.
 pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
     let refused = |why: &str| Err(Error::Address(format!("{base_url:?} {why}")));
     let url = match Url::parse(base_url) {
@@ -116,8 +116,8 @@ impl Http {
     /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones want no key.
     ///
     /// # Errors
-    /// [`Error::Address`] for an address that is none or out of reach, [`Error::Key`] for a key that cannot stand in a
-    /// header, [`Error::Network`] if this machine's certificates cannot be read.
+    /// [`Error::Address`] for an invalid address or one out of reach, [`Error::Key`] for a key that a header cannot contain,
+    /// [`Error::Network`] if this machine's certificates cannot be read.
     pub fn new(
         connections: &Connections,
         reach: Reach,
@@ -131,7 +131,7 @@ impl Http {
     }
 }
 
-/// Where a call goes; many base URLs name a version of the interface already.
+/// The URL of a call; many base URLs already contain a version of the interface.
 fn address(base_url: &str, path: &str) -> String {
     let base_url = base_url.trim_end_matches('/');
     let is_version = |part: &str| {
@@ -166,7 +166,7 @@ impl Transport for Http {
             request = request.header(name, value);
         }
         if length > 0 {
-            // Its length is told, since not every provider takes a body of unknown length.
+            // Its length is sent, since not every provider accepts a body of unknown length.
             let body =
                 reqwest::Body::wrap_stream(stream::iter(call.body.into_iter().map(Ok::<_, Infallible>)));
             request =
@@ -188,7 +188,7 @@ impl Transport for Http {
     }
 }
 
-/// Why there is no answer; that an address is out of reach will not pass.
+/// Why there is no answer; an address out of reach is a permanent error.
 fn failed(error: &reqwest::Error) -> Error {
     match leads_inside(error) {
         Some(inside) => private(inside),
@@ -260,7 +260,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_leads_into_the_servers_own_network_is_not_connected_to() {
-        // Whatever was checked before: such a name may lead elsewhere from one moment to the next.
+        // In spite of earlier checks: such a name may change its address from one moment to the next.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Connections::default().client(Reach::Public).unwrap();
         let http = Http { client, base_url: "https://localhost:9".to_owned(), key: None };

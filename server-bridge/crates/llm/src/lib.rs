@@ -1,8 +1,7 @@
 //! Language models behind one interface.
 //!
-//! A conversation goes out in the words of one provider, and its answer comes back as a stream of the same few events
-//! whoever gave it. How the bytes travel is given from outside: over HTTP from here, or through a runner that alone holds
-//! the key.
+//! A conversation is sent in one provider's format, and its answer comes back as a stream of the same few events for every
+//! provider. The transport is injected: HTTP from here, or a runner that alone has the key.
 //!
 //! ```text
 //! Request ──▶ Dialect (OpenAI, Anthropic) ──▶ Transport (HTTP, a runner) ──▶ sse ──▶ Dialect's decoder ──▶ Delta … ──▶ Reply
@@ -10,20 +9,20 @@
 //!              call(): attempts with pauses between them, one of the tenant's slots held
 //! ```
 //!
-//! | module | what it does |
+//! | module | holds |
 //! |---|---|
-//! | [`message`] | a conversation, and what is asked of a model |
-//! | [`reply`] | what a model answers: events, and what they come to |
+//! | [`message`] | a conversation, and a request to a model |
+//! | [`reply`] | a model's answer: its events, and the result |
 //! | [`dialect`] | the one trait: **a new provider** is one implementation of it |
 //! | [`openai`], [`anthropic`] | the dialects |
-//! | [`draft`] | what was written of a conversation, kept for the next request |
-//! | [`transport`], [`http`] | how bytes travel; straight over HTTP |
+//! | [`draft`] | the serialised part of a conversation, kept for the next request |
+//! | [`transport`], [`http`] | the transports; directly over HTTP |
 //! | [`model`] | a dialect over a transport: one attempt |
-//! | [`listing`] | the models that a provider says it has |
-//! | [`mod@call`], [`retry`] | attempts until one answers; which failures are worth another one, and when |
-//! | [`slots`] | how many calls a tenant may have under way |
+//! | [`listing`] | a provider's list of models |
+//! | [`mod@call`], [`retry`] | attempts until one succeeds; which failures are retried, and when |
+//! | [`slots`] | the limit on a tenant's calls in progress |
 //! | [`price`] | what tokens cost |
-//! | [`error`], [`limits`] | what can fail; every limit |
+//! | [`error`], [`limits`] | the errors; every limit |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod anthropic;

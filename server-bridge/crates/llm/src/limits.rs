@@ -16,25 +16,25 @@ pub const RETRY_PAUSE_LIMIT: Duration = Duration::from_secs(30);
 /// After a rate limit the `n`th pause is longer by 2^min(n, this) seconds.
 pub const RATE_LIMIT_DOUBLINGS: u32 = 4;
 
-/// The longest pause that a provider may ask for; it is told to the user when it wants more.
+/// The longest pause that a provider may request; if it requests more, the user gets the error.
 pub const RETRY_AFTER_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long one attempt may be without a sign of life: before its answer begins, and between two pieces of it.
+/// How long one attempt may be silent: before its answer begins, and between two pieces of it.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long one attempt may take in all: an answer that never ends is none.
+/// How long one attempt may take in all: an endless answer is useless.
 pub const ATTEMPT_LIMIT: Duration = Duration::from_secs(600);
 
 /// How long it may take to connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Calls that one tenant may have under way on the server's own model.
+/// The most calls in progress of one tenant on the server's own model.
 pub const SHARED_CALLS: usize = 5;
 
-/// Calls that one tenant may have under way on a model of their own.
+/// The most calls in progress of one tenant on a model of their own.
 pub const PERSONAL_CALLS: usize = 3;
 
-/// Calls that the sub-agents of one tenant may have under way.
+/// The most calls in progress of one tenant's sub-agents.
 pub const SUB_AGENT_CALLS: usize = 3;
 
 /// The longest answer, in bytes on the wire.
@@ -43,7 +43,7 @@ pub const ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// How much of a refusal is read, in bytes.
 pub const REFUSAL_BYTES: usize = 64 * 1024;
 
-/// How much of a provider's own words is shown, in characters.
+/// How much of a provider's own text is shown, in characters.
 pub const SHOWN_CHARACTERS: usize = 500;
 
 /// The longest list of models, in bytes on the wire.

@@ -1,10 +1,10 @@
-//! The models that a provider says it has: `GET /v1/models`, which OpenAI, Anthropic and most others answer alike.
+//! A provider's list of models: `GET /v1/models`, which OpenAI, Anthropic and most others answer alike.
 
 use serde::Deserialize;
 
 use crate::error::Error;
 
-/// A list as it comes: `{"data": [{"id"}, …]}`, or the array alone, as some proxies send it.
+/// A received list: `{"data": [{"id"}, …]}`, or only the array, as some proxies send it.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Listed {
@@ -17,10 +17,10 @@ struct Entry {
     id: String,
 }
 
-/// The names in a list, in its order.
+/// The names in a list, in order.
 ///
 /// # Errors
-/// [`Error::Nonsense`]: it is no such list.
+/// [`Error::Nonsense`]: it is not such a list.
 pub(crate) fn read_listing(body: &[u8]) -> Result<Vec<String>, Error> {
     let (Listed::Wrapped { data } | Listed::Bare(data)) = serde_json::from_slice(body)
         .map_err(|_| Error::Nonsense("something that is not a list of models"))?;

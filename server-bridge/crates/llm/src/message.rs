@@ -1,4 +1,4 @@
-//! A conversation, and what is asked of a model.
+//! A conversation, and a request to a model.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What is asked of a model. Everything in it is sent in the order it stands here, so that what does not change stays at the
-/// front and a provider's cache can hold it.
+/// A request to a model. Its parts are sent in this order, so that unchanging ones come first and a provider's cache can
+/// hold them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The model's name, as its provider knows it.
+    /// The provider's name for the model.
     pub model: String,
-    /// What it may call.
+    /// The tools it may call.
     pub tools: Vec<Tool>,
-    /// Who it is and how it shall work.
+    /// Its identity and instructions.
     pub system: Vec<SystemPart>,
-    /// What was said so far; the last one is the user's or a tool's. Shared, so that what was written of one is known again.
+    /// The messages so far; the last one is the user's or a tool's. Shared, so that a serialised one is recognised.
     pub messages: Vec<Arc<Message>>,
-    /// What holds for this call alone, told behind the last message: the next call may not have it, so no cache should.
+    /// A text for this call only, after the last message: the next call may not have it, so no cache should.
     pub reminder: Option<String>,
-    /// How many tokens it may answer with.
+    /// The most tokens of the answer.
     pub max_tokens: u32,
-    /// How much it shall think before it answers, in tokens; none asks for nothing.
+    /// The tokens it may use for reasoning; `None` requests nothing.
     pub thinking_tokens: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ pub struct Request {
 pub struct SystemPart {
     /// The text.
     pub text: String,
-    /// True if it stays the same from call to call, so that it is worth caching.
+    /// True if it stays the same from call to call, so that caching is worthwhile.
     pub is_static: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct SystemPart {
 pub struct Tool {
     /// `[a-zA-Z0-9_-]{1,64}`.
     pub name: String,
-    /// What it does and when to use it.
+    /// Its purpose and when to use it.
     pub description: String,
     /// JSON schema of its arguments, an object.
     pub parameters: Value,
@@ -50,11 +50,11 @@ pub struct Tool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What the user said.
+    /// The user's message.
     User(Vec<Content>),
-    /// What the model answered.
+    /// The model's answer.
     Assistant(Assistant),
-    /// What a tool came to.
+    /// A tool's result.
     Tool(ToolResult),
 }
 
@@ -68,60 +68,61 @@ pub enum Content {
     Image {
         /// Such as `image/png`.
         media_type: String,
-        /// The file's bytes; base64 where they are kept.
+        /// The file's bytes; base64 in the stored form.
         #[serde(with = "base64_bytes")]
         data: Bytes,
     },
 }
 
-/// What a model answered.
+/// A model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Assistant {
-    /// What it thought, where it tells.
+    /// Its reasoning, if it reports any.
     pub reasoning: Vec<Reasoning>,
-    /// What it said.
+    /// Its text.
     pub text: String,
-    /// What it wants called.
+    /// The calls that it requests.
     pub tool_calls: Vec<ToolCall>,
 }
 
-/// A piece of what a model thought. It goes back unchanged to the provider it came from: some refuse the next call otherwise.
+/// A piece of a model's reasoning. It is sent back unchanged to the provider it came from: some refuse the next call
+/// otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reasoning {
-    /// The words; empty where the provider hides them.
+    /// The text; empty if the provider hides it.
     pub text: String,
-    /// The provider's proof that the words are its model's own.
+    /// The provider's proof that its model wrote the text.
     pub signature: Option<String>,
-    /// What it hides, encrypted.
+    /// Hidden reasoning, encrypted.
     pub redacted: Option<String>,
-    /// Which model thought it, in the asker's words; empty where that is not known.
+    /// The model that wrote it, by the caller's name; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub origin: String,
 }
 
-/// A tool that the model wants called.
+/// A tool call that the model requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's name for this call.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments as the model wrote them: JSON, if it made no mistake.
+    /// Its arguments as the model wrote them: JSON, unless it made a mistake.
     pub arguments: String,
 }
 
-/// Arguments that are no JSON object.
+/// Arguments that are not a JSON object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the arguments are not a JSON object: {0}")]
 pub struct BadArguments(pub String);
 
 impl ToolCall {
-    /// The arguments as JSON; nothing at all stands for an empty object.
+    /// The arguments as JSON; an empty text counts as an empty object.
     ///
     /// # Errors
-    /// They are something else, such as the half that a token limit left.
+    /// They are something else, such as a text cut by a token limit.
     pub fn parse(&self) -> Result<serde_json::Map<String, Value>, BadArguments> {
         if self.arguments.trim().is_empty() {
             return Ok(serde_json::Map::new());
@@ -134,19 +135,19 @@ impl ToolCall {
     }
 }
 
-/// What a tool came to.
+/// A tool's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call's [`ToolCall::id`].
     pub call_id: String,
-    /// What it gave.
+    /// Its content.
     pub content: Vec<Content>,
     /// True if it failed.
     pub is_error: bool,
 }
 
 impl Content {
-    /// Its text; none of an image.
+    /// Its text; `None` for an image.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -162,7 +163,7 @@ impl From<&str> for Content {
 }
 
 impl Message {
-    /// A user's message of text alone.
+    /// A user's message with text only.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User(vec![Content::Text(text.into())])
     }
@@ -220,7 +221,7 @@ mod tests {
             let kept = serde_json::to_string(&message).unwrap();
             assert_eq!(serde_json::from_str::<Message>(&kept).unwrap(), message, "{kept}");
         }
-        // What a later version adds, or an earlier one left out, is no matter.
+        // Fields added by a later version, or missing from an earlier one, do not matter.
         let older: Message = serde_json::from_str(r#"{"assistant":{"text":"x","new":1}}"#).unwrap();
         assert!(matches!(older, Message::Assistant(said) if said.text == "x"));
     }

@@ -17,7 +17,7 @@ use crate::message::Request;
 use crate::reply::{Assembly, Delta, Reply};
 use crate::transport::{Answer, Transport};
 
-/// A provider, as it is reached.
+/// A provider, ready to be asked.
 #[derive(Clone)]
 pub struct Model {
     dialect: Arc<dyn Dialect>,
@@ -25,10 +25,10 @@ pub struct Model {
     deadlines: Deadlines,
 }
 
-/// How long one attempt may take.
+/// The deadlines of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Without a sign of life: before its answer begins, and between two pieces of it.
+    /// The limit on silence: before its answer begins, and between two pieces of it.
     pub silence: Duration,
     /// In all.
     pub whole: Duration,
@@ -40,7 +40,7 @@ impl Default for Deadlines {
     }
 }
 
-/// When an attempt under way is over.
+/// When an attempt in progress is over.
 struct Ends {
     silence: Duration,
     whole: Duration,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
-    /// Asks in that dialect over that transport.
+    /// A model with that dialect and transport.
     pub fn new(dialect: impl Dialect + 'static, transport: impl Transport + 'static) -> Self {
         let deadlines = Deadlines::default();
         Self { dialect: Arc::new(dialect), transport: Arc::new(transport), deadlines }
@@ -66,7 +66,7 @@ impl Model {
         Self { deadlines, ..self }
     }
 
-    /// Asks once; `each` is told of every piece as it comes.
+    /// Asks once; `each` gets every piece as it comes.
     ///
     /// Dropped, it closes the connection to the provider.
     ///
@@ -109,7 +109,7 @@ impl Model {
         assembly.finish()
     }
 
-    /// Asks for the names of the provider's models, in its order; `None` where it keeps no list.
+    /// Requests the names of the provider's models, in its order; `None` if it has no list.
     ///
     /// # Errors
     /// Any of [`Error`].
@@ -153,7 +153,7 @@ async fn alive<T>(ends: &Ends, sign: impl Future<Output = T>) -> Result<T, Error
     })
 }
 
-/// The beginning of a refusal; what breaks off is enough.
+/// The beginning of a refusal; a partial one is enough.
 async fn beginning(
     mut body: BoxStream<'static, Result<bytes::Bytes, Error>>,
     ends: &Ends,

@@ -1,4 +1,4 @@
-//! What tokens cost. Nobody's prices are known here: they come with the model's settings.
+//! The cost of tokens. No prices are built in: they come with the model's settings.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::reply::Usage;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Price {
-    /// What it reads.
+    /// Input tokens.
     pub input: f64,
-    /// What it reads from a cache; as much as `input` if absent.
+    /// Tokens read from a cache; as `input` if absent.
     pub cache_read: Option<f64>,
-    /// What it puts into a cache; as much as `input` if absent.
+    /// Tokens written to a cache; as `input` if absent.
     pub cache_write: Option<f64>,
-    /// What it writes.
+    /// Output tokens.
     pub output: f64,
 }
 
 impl Price {
-    /// What a call cost, in millionths of a US dollar.
+    /// The cost of a call, in millionths of a US dollar.
     pub fn cost_micros(&self, usage: Usage) -> u64 {
         let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
         let parts = [

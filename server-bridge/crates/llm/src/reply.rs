@@ -1,4 +1,4 @@
-//! What a model answers: events as they come, and what they come to.
+//! A model's answer: its events as they come, and the result.
 
 use crate::error::Error;
 use crate::limits::{ARGUMENTS_BYTES, TOOL_CALLS};
@@ -7,20 +7,20 @@ use crate::message::{Assistant, Reasoning, ToolCall};
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
-    /// More of what it says.
+    /// More text.
     Text(String),
-    /// More of what it thinks.
+    /// More reasoning.
     Reasoning(String),
-    /// A proof of, or the hidden form of, what it thought; ends that piece of thinking.
+    /// A proof of, or the hidden form of, reasoning; ends that piece of it.
     ReasoningSeal {
         /// See [`Reasoning::signature`].
         signature: Option<String>,
         /// See [`Reasoning::redacted`].
         redacted: Option<String>,
     },
-    /// It begins to write a call; `slot` tells the calls of one answer apart.
+    /// It begins to write a call; `slot` distinguishes the calls of one answer.
     ToolCall {
-        /// Where in the answer it stands, as the provider counts.
+        /// Its position in the answer, by the provider's count.
         slot: u64,
         /// The provider's name for it.
         id: String,
@@ -29,44 +29,44 @@ pub enum Delta {
     },
     /// More of a call's arguments.
     Arguments {
-        /// Of which call.
+        /// The call's slot.
         slot: u64,
         /// The next part of the JSON.
         part: String,
     },
-    /// Tokens that were counted so far; what is told later replaces it.
+    /// Tokens counted so far; a later count replaces it.
     Usage(Usage),
-    /// Why it stopped.
+    /// The reason why it stopped.
     Stop(Stop),
 }
 
 /// Why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It has said everything.
+    /// It is done.
     End,
-    /// It waits for what the tools come to.
+    /// It waits for the results of tools.
     ToolCalls,
-    /// It used up the tokens that it may answer with.
+    /// It used up its output tokens.
     MaxTokens,
     /// Conversation and answer together fill its window.
     ContextFull,
-    /// It, or its provider, does not want to answer that.
+    /// It, or its provider, refuses to answer that.
     Refused,
-    /// Another reason, in its provider's word.
+    /// Another reason, by its provider's name.
     Other(String),
 }
 
 /// Tokens of one call, as its provider counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// What it read, from a cache or not.
+    /// Input tokens, cached or not.
     pub input_tokens: u64,
-    /// So many of those came from a cache.
+    /// How many of those came from a cache.
     pub cache_read_tokens: u64,
-    /// So many of those were put into a cache.
+    /// How many of those were written to a cache.
     pub cache_write_tokens: u64,
-    /// What it wrote, thinking included.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
 }
 
@@ -82,7 +82,7 @@ impl Usage {
         }
     }
 
-    /// What is known of either: a later event tells only what changed.
+    /// The combination of both: a later event contains only what changed.
     fn updated(self, by: Self) -> Self {
         let newer = |old: u64, new: u64| if new == 0 { old } else { new };
         Self {
@@ -97,15 +97,15 @@ impl Usage {
 /// A whole answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What it said and wants.
+    /// Its text and calls.
     pub message: Assistant,
-    /// Why it stopped.
+    /// The reason why it stopped.
     pub stop: Stop,
-    /// What it cost; zeroes where the provider does not count.
+    /// Its usage; zero if the provider does not count.
     pub usage: Usage,
 }
 
-/// Puts an answer together.
+/// Assembles an answer.
 #[derive(Debug, Default)]
 pub struct Assembly {
     message: Assistant,
@@ -119,7 +119,7 @@ impl Assembly {
     /// Adds a piece.
     ///
     /// # Errors
-    /// [`Error::Nonsense`]: more calls or longer arguments than any tool has, or arguments of a call that never began.
+    /// [`Error::Nonsense`]: too many calls or too long arguments, or arguments of a call that never began.
     pub fn push(&mut self, delta: &Delta) -> Result<(), Error> {
         match delta {
             Delta::Text(text) => self.message.text.push_str(text),
@@ -167,7 +167,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// What has come so far, for an answer that breaks off.
+    /// The content so far, for an answer that breaks off.
     pub fn so_far(&self) -> &Assistant {
         &self.message
     }
@@ -175,7 +175,7 @@ impl Assembly {
     /// The answer, at the end of its events.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]: it broke off; [`Error::Empty`]: it ended and says nothing.
+    /// [`Error::Interrupted`]: it broke off; [`Error::Empty`]: it ended without content.
     pub fn finish(self) -> Result<Reply, Error> {
         let Some(mut stop) = self.stop else { return Err(Error::Interrupted) };
         let message = self.message;
@@ -183,7 +183,7 @@ impl Assembly {
         if message.text.is_empty() && !has_calls && matches!(stop, Stop::End | Stop::ToolCalls) {
             return Err(Error::Empty);
         }
-        // Several providers say `stop` behind a tool call.
+        // Several providers send `stop` after a tool call.
         if has_calls && stop == Stop::End {
             stop = Stop::ToolCalls;
         }

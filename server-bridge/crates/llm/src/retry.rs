@@ -1,4 +1,4 @@
-//! Which failures are worth another attempt, and when. No clocks: it only says how long to wait.
+//! Decides which failures are retried, and when. Without a clock: it only returns how long to wait.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::limits::{
     RATE_LIMIT_DOUBLINGS, RETRY_AFTER_LIMIT, RETRY_ATTEMPTS, RETRY_PAUSE, RETRY_PAUSE_LIMIT,
 };
 
-/// How often and how patiently a call is tried.
+/// The retries of a call, and their pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// Attempts in all; at least one is made.
@@ -25,7 +25,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// How long to wait after the `failed`th attempt (the first one is 1) before the next; none where there is no point.
+    /// How long to wait after the `failed`th attempt (the first one is 1) before the next; `None` if retrying is pointless.
     ///
     /// Each pause is between half and the whole of what it doubled to, as `jitter` (0 to 1) says. A rate limit adds
     /// 2^min(failed, 4) seconds, or as much as the provider asks for.

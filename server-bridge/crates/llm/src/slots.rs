@@ -1,4 +1,4 @@
-//! How many calls a tenant may have under way, so that one of them does not use up what is there for all.
+//! The limit on a tenant's calls in progress, so that one of them does not use up what is there for all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,19 +7,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{PERSONAL_CALLS, SHARED_CALLS, SUB_AGENT_CALLS};
 
-/// Whose model it is, or who asks.
+/// The owner of the model, or the kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The server's own.
     Shared,
     /// The tenant's.
     Personal,
-    /// Either, asked by a sub-agent.
+    /// Either, called by a sub-agent.
     SubAgent,
 }
 
 impl Kind {
-    /// Calls at a time.
+    /// The number of concurrent calls.
     pub fn calls(self) -> usize {
         match self {
             Self::Shared => SHARED_CALLS,
@@ -33,12 +33,12 @@ impl Kind {
 #[derive(Debug, Default)]
 pub struct Slots(Mutex<HashMap<(String, Kind), Weak<Semaphore>>>);
 
-/// A tenant's place at the table.
+/// A tenant's queue for slots.
 #[derive(Clone, Debug)]
 pub struct Seat(Arc<Semaphore>);
 
 impl Slots {
-    /// The seat of a tenant; the same one for all who ask while it is in use.
+    /// The seat of a tenant; shared by all callers while it is in use.
     pub fn seat(&self, tenant: &str, kind: Kind) -> Seat {
         // Every change is one step, so a panic elsewhere leaves the map whole.
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +54,7 @@ impl Slots {
 }
 
 impl Seat {
-    /// Waits for a slot; it is free again when this is dropped.
+    /// Waits for a slot; it is freed when this is dropped.
     pub async fn take(&self) -> OwnedSemaphorePermit {
         Arc::clone(&self.0).acquire_owned().await.expect("nobody closes the semaphore")
     }

@@ -1,4 +1,4 @@
-//! How a request's bytes get to a provider, and its answer's back.
+//! The transport of a request's bytes to a provider, and of its answer's back.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -6,22 +6,22 @@ use futures_util::stream::BoxStream;
 
 use crate::error::Error;
 
-/// A request to a provider: a POST of JSON, or a GET where the body is empty.
+/// A request to a provider: a POST of JSON, or a GET if the body is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Behind the provider's base URL, such as `/v1/messages`.
+    /// Appended to the provider's base URL, such as `/v1/messages`.
     pub path: &'static str,
-    /// Names in small letters, and values; the key is the transport's business.
+    /// Names in small letters, and values; the transport adds the key.
     pub headers: Vec<(&'static str, String)>,
     /// JSON, in pieces.
     pub body: Vec<Bytes>,
 }
 
-/// A provider's answer as it arrives. Dropped, it ends the connection.
+/// A provider's answer as it arrives. Dropping this ends the connection.
 pub struct Answer {
     /// HTTP's status.
     pub status: u16,
-    /// How long the provider wants to be left alone, in seconds, where it says so.
+    /// The pause that the provider requests, in seconds, if any.
     pub retry_after_s: Option<u64>,
     /// What follows.
     pub body: BoxStream<'static, Result<Bytes, Error>>,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-/// A way to a provider: straight over HTTP ([`crate::http`]), or through a runner that holds the key.
+/// A way to a provider: directly over HTTP ([`crate::http`]), or through a runner that has the key.
 pub trait Transport: Send + Sync {
     /// Sends a call and waits for its answer to begin.
     ///

@@ -1,4 +1,4 @@
-//! Whole calls: over real connections to a scripted provider, and with a paused clock where time is the point.
+//! Whole calls: over real connections to a scripted provider, and with a paused clock if time matters.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -59,7 +59,7 @@ impl Scripted {
             for answer in answers {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 let mut request = Vec::new();
-                // The body ends with its outermost brace, since it holds no braces in strings here; a GET has none.
+                // The body ends with its outermost brace, since it has no braces in strings here; a GET has none.
                 let is_whole = |request: &[u8]| {
                     request.ends_with(b"}]}")
                         || (request.starts_with(b"GET") && request.ends_with(b"\r\n\r\n"))
@@ -75,7 +75,7 @@ impl Scripted {
     }
 
     fn model(&self) -> Model {
-        // Another test of this process may have been first.
+        // Another test of this process may have installed it first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = Http::new(
             &Connections::default(),
@@ -182,7 +182,7 @@ async fn arguments_of_10_mb_arrive() {
     assert_eq!((content, reply.stop), (10_000_000, Stop::ToolCalls));
 }
 
-/// A provider with a clock: pieces, and how long each takes.
+/// A provider with a clock: pieces, each with its duration.
 #[derive(Clone)]
 struct Slow {
     head: Duration,

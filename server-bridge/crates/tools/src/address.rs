@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer};
 pub(super) struct Address(pub(super) Url);
 
 impl Address {
-    /// As it is asked for: what cannot be seen in it is percent-encoded.
+    /// The requested address: invisible characters in it are percent-encoded.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Whose it is: scheme, host and port.
+    /// Its origin: scheme, host and port.
     pub(super) fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
     }

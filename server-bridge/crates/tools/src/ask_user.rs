@@ -27,7 +27,7 @@ impl TypedTool for Arguments {
     const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Use it only for what you cannot find \
         out yourself and what makes a difference: a choice that is theirs, where something secret is kept, a doubt about what \
         they want.";
-    // A question at a time.
+    // One question at a time.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)
@@ -45,7 +45,7 @@ impl TypedTool for Arguments {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         self.check()?;
-        // Withdrawn by a cancel, which drops this.
+        // A cancel drops this, which withdraws the question.
         Ok(match context.host.ask(&self.question, &self.options).await? {
             Some(words) => Outcome::done(words),
             None => Outcome {

@@ -1,4 +1,4 @@
-//! `Cd`: where the chat is.
+//! `Cd`: the chat's directory.
 
 use sandbox::FileKind;
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "Cd";
     const DESCRIPTION: &'static str =
         "Changes the current directory, in which Shell commands begin and to which relative paths refer.";
-    // What comes behind it begins there.
+    // Later calls begin there.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing);
 
     fn hint(&self) -> &str {

@@ -1,4 +1,4 @@
-//! Changing a file so that its turn can be taken back: what it was is kept before, and what is left there is noted.
+//! Changing a file so that its turn can be taken back: its earlier state is kept first, and the new one is recorded.
 
 use crate::Ported;
 use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
@@ -8,7 +8,7 @@ use store::{Before, Left};
 
 use super::{Failure, Work};
 
-/// Writes a file, whole; how many bytes it has then.
+/// Writes a whole file; returns its size in bytes.
 ///
 /// Fails with the sandbox's and the store's errors.
 pub(super) async fn write(
@@ -27,7 +27,7 @@ pub(super) async fn write(
     change(work, sandbox, path, left, write).await
 }
 
-/// Makes a change to a file that leaves it so.
+/// Makes a change that leaves a file in this state.
 ///
 /// Fails as the change does, and with the store's errors.
 pub(super) async fn change<T>(
@@ -49,11 +49,11 @@ pub(super) async fn change<T>(
             Left::Unchanged
         }
     };
-    // Noted before it is done: of what a killed server did nobody could tell otherwise.
+    // Recorded before it is done: otherwise the changes of a killed server would be unknown.
     store.leave_checkpoint(turn, place, path, &left).await.ported()?;
     let done = making.await;
     if done.as_ref().is_err_and(|failure| failure.told().is_some()) {
-        // It was refused. Of one whose runner went away amid it nobody knows.
+        // It was refused. The outcome is unknown if its runner became unreachable during it.
         store.leave_checkpoint(turn, place, path, &earlier).await.ported()?;
     }
     done
@@ -96,7 +96,7 @@ enum Present {
     Unreadable,
 }
 
-/// What a file is now; what cannot be read is said to be so, and its change says why.
+/// The current state of a file; an unreadable one is marked as such, and its change reports the reason.
 async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
     let mut reader = match sandbox.read_file(path.as_bytes(), Range::default()).await {
         Ok(reader) => reader,
@@ -123,7 +123,7 @@ async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
     Ok(Present::Content { mode: reader.mode(), content })
 }
 
-/// A path as seen from the workspace, where it is written from the root: one file has one name.
+/// A path relative to the workspace, even if it was given from the root: each file has one name.
 pub(super) fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
     let rest = path.strip_prefix(workspace.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
     rest.filter(|rest| !workspace.is_empty() && !rest.is_empty()).unwrap_or(path)

@@ -1,4 +1,4 @@
-//! `ChatHistory`: what was said in this user's chats.
+//! `ChatHistory`: messages in this user's chats.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -92,7 +92,7 @@ fn line(message: &FoundMessage, words: &[&str]) -> String {
     format!("#{id} {time} {role} in {title:?}: {}", snippet(text, words))
 }
 
-/// What stands around the first of the words, on one line.
+/// The text around the first of the words, on one line.
 fn snippet(text: &str, words: &[&str]) -> String {
     let small = text.to_ascii_lowercase();
     let at = words.iter().filter_map(|word| small.find(&word.to_ascii_lowercase())).min().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `config`: what the user has set, as far as a model may see and change it.
+//! `config`: the user's settings, as far as a model may see and change them.
 //!
 //! A new key: a row of [`KEYS`].
 
@@ -16,7 +16,7 @@ use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{ForSubAgents, Live, Rules, ToolContext, TypedTool};
 use execs::sandbox_user;
 
-/// What stands for no value.
+/// The word for no value.
 const AUTO: &str = "auto";
 
 /// What to do with which setting.
@@ -46,10 +46,10 @@ type Reading<'a> = BoxFuture<'a, Result<String, Failure>>;
 /// A setting.
 struct Key {
     name: &'static str,
-    /// What it is, and what it may be.
+    /// The description, with the possible values.
     about: &'static str,
     read: for<'a> fn(&'a Work<'_>) -> Reading<'a>,
-    /// Sets it, and says what is to be known of that.
+    /// Sets it, and returns a remark about the effect.
     write: for<'a> fn(&'a Work<'_>, &'a str) -> Reading<'a>,
 }
 

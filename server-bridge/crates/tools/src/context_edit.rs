@@ -1,4 +1,4 @@
-//! `context_edit`: what is of no more use in the conversation, taken out of it.
+//! `context_edit`: removes useless parts from the conversation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,8 +49,8 @@ impl TypedTool for Arguments {
     const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to take out what misleads: \
 delete a message (an answer goes with its calls' results), delete_turn (from a message of the user to the next one), truncate, or \
 replace. The last 3 messages cannot be edited. The user still sees everything.";
-    // What it edits is undone with the turn that it is called in: a user's own.
-    // Two at once would not see each other's work.
+    // An undo of the turn in which it is called reverts its edits: a user's own turn. Two at once would not see each other's
+    // work.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)
@@ -79,7 +79,7 @@ replace. The last 3 messages cannot be edited. The user still sees everything.";
 }
 
 impl Arguments {
-    /// What is asked for, or the argument that is missing.
+    /// The requested action, or the missing argument.
     fn action(&self) -> Result<Action<'_>, &'static str> {
         Ok(match self.action {
             Kind::DeleteTurn => Action::DeleteTurn,

@@ -1,20 +1,20 @@
-//! A change of a file as people are shown it: what was there, and what is there now.
+//! A file's change in the form for people: the old content and the new.
 
 use super::visible;
 use crate::limits::{EDIT_CONTEXT_LINES, EDIT_SHOWN_BYTES};
 use agent::tool::CardData;
 
-/// A new file, or a whole new content.
+/// A new file, or completely new content.
 pub(super) fn whole(old: Option<&str>, new: &str) -> CardData {
     data(old, new, 1)
 }
 
-/// What a model wrote of a change, where all of it is too long to be shown; it begins with a line of the file.
+/// The model's own text of a change, if the whole change is too long to show; it begins with a line of the file.
 pub(super) fn part(old: &str, new: &str, first_line: usize) -> CardData {
     data(Some(old), new, first_line)
 }
 
-/// What differs between two contents, with some lines around it.
+/// The difference between two contents, with some lines around it.
 pub(super) fn between(old: &str, new: &str) -> CardData {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());

@@ -1,4 +1,4 @@
-//! `Fetch`: a page of the internet as text, fetched by the server.
+//! `Fetch`: an internet page as text, fetched by the server.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

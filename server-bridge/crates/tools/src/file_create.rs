@@ -1,4 +1,4 @@
-//! `FileCreate`: a new file, or a new content for an old one.
+//! `FileCreate`: a new file, or new content for an existing one.
 
 use sandbox::{SandboxError, WriteOptions};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `FileReplace`: a part of a file becomes another.
+//! `FileReplace`: replaces a part of a file.
 
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
 }
 
 impl Arguments {
-    /// The line of the file on which the old text begins first.
+    /// The first line of the file on which the old text begins.
     fn first_line(&self, content: &str) -> usize {
         let region = region(content, self.start_line, self.end_line).unwrap_or(0..content.len());
         let at = content[region.clone()].find(&self.old_string).map_or(0, |at| region.start + at);
@@ -114,7 +114,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let old = text(&path, old)?;
     let shown = visible::line(&path);
     let (new, count) = replaced(arguments, &old).map_err(|why| Failure::Told(format!("{shown}: {why}")))?;
-    // What somebody else changes meanwhile is not overwritten.
+    // A concurrent change by something else is not overwritten.
     let if_match = present.is_none().then_some(digest);
     let size_bytes = Some(new.len() as u64);
     let options = WriteOptions { size_bytes, if_match, present, ..WriteOptions::default() };
@@ -124,7 +124,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     Ok(Outcome { data, ..Outcome::done(format!("replaced {times} in {shown}")) })
 }
 
-/// The new content and how often something was replaced.
+/// The new content, and the number of replacements.
 fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), String> {
     let Arguments { old_string, new_string, replace_all, start_line, end_line, .. } = arguments;
     if old_string.is_empty() {
@@ -136,7 +136,7 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
     let (mut from, mut count) = (0, 0_usize);
     let mut take = |range: Range<usize>, replacement: &dyn Fn(&mut String)| {
         count += 1;
-        // The rest is only counted where one was meant.
+        // Further matches are only counted if a single one was meant.
         if count == 1 || *replace_all {
             new.push_str(&within[from..range.start]);
             replacement(&mut new);
@@ -190,7 +190,7 @@ fn region(content: &str, first: Option<usize>, last: Option<usize>) -> Result<Ra
     Ok(start..end)
 }
 
-/// Why it is not there, as far as that can be told.
+/// Why it was not found, as far as that is known.
 fn not_found(arguments: &Arguments, content: &str) -> String {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let Arguments { old_string, regex, .. } = arguments;

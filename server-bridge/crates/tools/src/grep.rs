@@ -86,7 +86,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     Ok(Outcome::done(text))
 }
 
-/// `PATH:NUMBER:TEXT` for what was found, `PATH-NUMBER-TEXT` for what stands near it, and `--` between what does not touch.
+/// `PATH:NUMBER:TEXT` for matches, `PATH-NUMBER-TEXT` for lines near them, and `--` between groups that do not touch.
 fn show(file: &GrepFile, path: &str, text: &mut String) {
     let mut last = None;
     for line in &file.lines {

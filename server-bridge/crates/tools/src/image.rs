@@ -1,7 +1,7 @@
-//! Images as a model can be shown them.
+//! Images for models.
 //!
-//! What a provider does not take stays in the conversation and would spoil every later call, so an image is looked at first:
-//! its kind by its own bytes, its size, and whether its end is there.
+//! An image that a provider rejects stays in the conversation and would break every later call, so an image is checked
+//! first: its type by its own bytes, its size, and that it is complete.
 
 use bytes::Bytes;
 use llm::Content;
@@ -15,11 +15,11 @@ struct Image {
     media_type: &'static str,
     width: u32,
     height: u32,
-    /// Whether its end is there.
+    /// True if its end has come.
     is_whole: bool,
 }
 
-/// A file as an image for the model; `None` for one that is no image that can be shown, or cannot be read.
+/// A file as an image for the model; `None` if it is not a supported image, or cannot be read.
 pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
     let mut reader = sandbox.read_file(path.as_bytes(), Range::default()).await.ok()?;
     if reader.size_bytes() > IMAGE_BYTES as u64 {
@@ -29,7 +29,7 @@ pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
     while let Some(piece) = reader.next().await {
         let is_beginning = content.is_empty();
         content.extend_from_slice(&piece.ok()?);
-        // What is no image need not be read whole.
+        // A file that is not an image need not be read completely.
         if content.len() > IMAGE_BYTES || is_beginning && look(&content).is_none() {
             return None;
         }
@@ -37,9 +37,9 @@ pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
     shown(&content)?.ok().map(|(_, image)| image)
 }
 
-/// An image for the model and a word about it; nothing for what is none.
+/// An image for the model with a note about it; `None` if it is not one.
 ///
-/// Fails with why it cannot be shown.
+/// Fails with the reason why it cannot be shown.
 pub(super) fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
     let image = look(content)?;
     let Image { media_type, width, height, is_whole } = image;
@@ -83,7 +83,7 @@ fn png(content: &[u8]) -> Image {
 
 /// Goes from segment to segment until the one with the size.
 fn jpeg(content: &[u8]) -> Image {
-    // Some writers put a few bytes behind the end.
+    // Some writers add a few bytes after the end.
     let tail = &content[content.len().saturating_sub(64)..];
     let is_whole = tail.windows(2).any(|two| two == [0xff, 0xd9]);
     let broken = Image { media_type: "image/jpeg", width: 0, height: 0, is_whole };
@@ -95,7 +95,7 @@ fn jpeg(content: &[u8]) -> Image {
             let (height, width) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
             return Image { width: width.into(), height: height.into(), ..broken };
         }
-        // Padding is one byte; a segment tells its length.
+        // Padding is one byte; a segment contains its length.
         at += if marker == 0xff { 1 } else { 2 + usize::from(u16::from_be_bytes([high, low])) };
     }
     broken
@@ -174,7 +174,7 @@ mod tests {
         let mut large = png_of(3, 2);
         large.resize(IMAGE_BYTES + 1, 0);
         assert!(told(&large).contains("at most can be shown"));
-        // Whatever stands behind a known beginning, nothing goes wrong.
+        // Any content after a known beginning is handled.
         for beginning in [&b"\xff\xd8\xff"[..], b"GIF89a", b"RIFF\0\0\0\0WEBPVP8L", b"\x89PNG\r\n\x1a\n"] {
             for filler in [0_u8, 0xff, 0xc0] {
                 for length in 0..80 {

@@ -1,23 +1,23 @@
-//! What models may do: one file per tool.
+//! The tools of models: one file per tool.
 //!
-//! Files and commands are the sandbox handle's, within the workspace of the place that the chat works in; the internet is
-//! `internet`'s; lists, settings and what was said are the store's. A new tool: a file here with its arguments (their doc comments
-//! are what the model reads) as a [`TypedTool`](agent::tool::TypedTool), and a line of [`add_all`]. One that changes a file does it
-//! by `change`, so that it can be taken back. `cd` is the shortest one to copy: `Work` gives paths and the machine, `read::whole` a
-//! file. [`Rules`](agent::tool::Rules) say who is offered it, people's programs (the MCP server) included; a rule `of(Access::Read)`
+//! Files and commands go through the sandbox handle, in the workspace of the chat's place; the internet through `internet`; lists,
+//! settings and messages through the store. A new tool: a file here with its arguments (their doc comments are the model's
+//! descriptions) as a [`TypedTool`](agent::tool::TypedTool), and a line of [`add_all`]. One that changes a file does it by `change`,
+//! so that it can be taken back. `cd` is the shortest one to copy: `Work` gives paths and the machine, `read::whole` a file.
+//! [`Rules`](agent::tool::Rules) determine who is offered it, including users' programs (the MCP server); a rule `of(Access::Read)`
 //! needs a machine, runs beside other readers, and is given to sub-agents too.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `services` | [`Services`]: the house as tools see it |
+//! | `services` | [`Services`]: the server as tools see it |
 //! | [`internet`] | reading the internet: fetching a page, searching |
-//! | `shell`, [`tasks`] | commands, and those that go on by themselves |
+//! | `shell`, [`tasks`] | commands, in the foreground and the background |
 //! | `read`, `file_create`, `file_replace`, `glob`, `grep`, `cd`, `download_file` | files |
 //! | `fetch`, `web_search` | the internet |
-//! | `todo`, `memory`, `chat_history`, `config`, `ask_user` | lists, what is kept, what was said, settings, questions |
-//! | `recall`, `recall_masked`, `context_edit` | what of the conversation was put aside |
-//! | `sub_agent`, `skill` | other agents; what a workspace offers |
-//! | `programs` | tools for programs of the user's own, which have no chat |
+//! | `todo`, `memory`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
+//! | `recall`, `recall_masked`, `context_edit` | parts of the conversation that were put aside |
+//! | `sub_agent`, `skill` | other agents; skills of the workspace |
+//! | `programs` | tools for the user's programs, which have no chat |
 //! | `output` | the beginning and the end of a long output |
 //! | `change`, `edit`, `image`, `address`, `utc` | changing a file, showing a change, pictures, URLs, days |
 //! | [`limits`] | every limit and timeout |
@@ -66,7 +66,7 @@ pub use utc::utc_day;
 
 pub(crate) use services::Work;
 
-/// Adds all tools that these services allow, in the order in which models and programs are told of them.
+/// Adds all tools that these services allow, in the order in which models and programs see them.
 pub fn add_all(tools: &Registry, services: &Services) {
     use programs::{exec, list_directory, read_file, task_start, write_file};
 

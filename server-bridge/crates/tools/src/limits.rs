@@ -1,17 +1,17 @@
-//! Every limit and timeout of what models may do.
+//! Every limit and timeout of the tools.
 
-/// How much of what was put aside is read at once, in characters.
+/// How much of a put-aside text is read at once, in characters.
 pub const RECALL_CHARS: usize = 16_000;
 /// How long a model's command may run before it becomes a task, in seconds.
 pub const SHELL_TIMEOUT_S: u64 = 120;
-/// The longest it may ask for, in seconds.
+/// The longest that it may request, in seconds.
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
-/// How long a cancelled command of a model may take to end by itself before it is killed with all that it started: half of
-/// [`CANCEL_PROMISE`], and less than a runner gives it by itself.
+/// How long a cancelled command of a model may take to end before it is killed with all its processes: half of
+/// [`CANCEL_PROMISE`], and less than a runner's own grace.
 pub const SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 /// How long a cancelled command of a model is waited for; its runner goes on ending it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
-/// Within this a cancelled turn is over, on record, and nothing that it ran is left on a machine that can be reached.
+/// The time within which a cancelled turn is over and on record, with no process left on a machine that can be reached.
 pub const CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);
 const _: () = assert!(
     SHELL_CANCEL_GRACE.as_millis() < SHELL_CANCEL_PATIENCE.as_millis()
@@ -21,83 +21,83 @@ const _: () = assert!(
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
 /// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
 pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
-/// How much of the beginning of a task's output is reported, in bytes: what a runner keeps of it beside the end.
+/// How much of the beginning of a task's output is reported, in bytes: what a runner keeps of it in addition to the end.
 pub const TASK_HEAD_BYTES: u32 = 16_000;
 /// How much of its end, in bytes: 50 KB in all.
 pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
-/// Execs that are looked through for a chat's tasks.
+/// The most execs that are searched for a chat's tasks.
 pub const TASKS_LISTED: u32 = 1_000;
 /// The largest file that is read at once, in bytes.
 pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
-/// The largest file that a replacement leaves behind, in bytes.
+/// The largest file that a replacement may produce, in bytes.
 pub const FILE_AFTER_BYTES: usize = 16 * 1024 * 1024;
 /// The most text that a search by content collects, in bytes.
 pub const GREP_BYTES: usize = 4 * 1024 * 1024;
-/// How much of each side of a file's change a card holds, in bytes.
+/// How much of each side of a file's change a card contains, in bytes.
 pub const EDIT_SHOWN_BYTES: usize = 16 * 1024;
-/// How many lines around a change it holds.
+/// How many lines around a change it contains.
 pub const EDIT_CONTEXT_LINES: usize = 3;
-/// Lines that are read at once.
+/// The most lines that are read at once.
 pub const READ_LINES: u64 = 2_000;
 /// The longest line that is shown whole, in characters.
 pub const READ_LINE_CHARS: usize = 2_000;
-/// Paths that one search by name finds.
+/// The most paths that one search by name finds.
 pub const GLOB_RESULTS: u32 = 500;
-/// Lines that one search by content finds.
+/// The most lines that one search by content finds.
 pub const GREP_RESULTS: u32 = 500;
-/// Lines around each of those.
+/// The most context lines around each match.
 pub const GREP_CONTEXT_LINES: u32 = 20;
 /// How much of a command's output a program is shown, at its beginning and at its end each, in bytes.
 pub const PROGRAM_SIDE_BYTES: usize = 24 * 1024;
-/// How long a program's command runs unless it says otherwise, in seconds.
+/// The default time limit of a program's command, in seconds.
 pub const PROGRAM_EXEC_S: f64 = 120.0;
 /// The longest that such a command may run, in seconds; tasks run longer.
 pub const PROGRAM_EXEC_MAX_S: f64 = 600.0;
-/// The longest that a program's task may ask for, in seconds: 30 days.
+/// The longest that a program's task may request, in seconds: 30 days.
 pub const PROGRAM_TASK_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
-/// How much of a file, or of a task's output, a program reads at once unless it says otherwise, in bytes.
+/// How much of a file, or of a task's output, a program reads at once by default, in bytes.
 pub const PROGRAM_READ_BYTES: u64 = 64 * 1024;
 /// The most that it reads at once, in bytes.
 pub const PROGRAM_READ_MAX_BYTES: u64 = 512 * 1024;
-/// How long such a call waits for output of a task that was announced.
+/// How long such a call waits for more output of a running task.
 pub const PROGRAM_READ_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
-/// The most names, paths or lines that a program is listed at once.
+/// The most names, paths or lines in a list for a program.
 pub const PROGRAM_LISTED: u32 = 1000;
-/// The most that it is shown of them, in bytes.
+/// The most bytes of such a list.
 pub const PROGRAM_LISTED_BYTES: usize = 256 * 1024;
-/// Tasks that a program is listed at once.
+/// The most tasks in a list for a program.
 pub const PROGRAM_TASKS: u32 = 1000;
 /// The longest question, in characters.
 pub const QUESTION_CHARS: usize = 4_000;
-/// Answers that a question gives to choose from.
+/// The most answers that a question offers.
 pub const QUESTION_OPTIONS: usize = 10;
 /// The longest of those, in characters.
 pub const QUESTION_OPTION_CHARS: usize = 200;
-/// The longest text that is made of a page, in bytes.
+/// The longest text of a page, in bytes.
 pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
 /// How long a search may take.
 pub const SEARCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 /// The longest answer of a search provider, in bytes.
 pub const SEARCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
-/// How much is shown of each text of what was found, in characters.
+/// How much of each text of a result is shown, in characters.
 pub const SEARCH_SNIPPET_CHARS: usize = 1_000;
-/// What a search finds, unless it says how much it wants.
+/// The default number of results of a search.
 pub const SEARCH_RESULTS: usize = 5;
-/// The most it may want.
+/// The largest number that can be requested.
 pub const SEARCH_RESULTS_MAX: usize = 20;
-/// The longest question to a search provider, in characters.
+/// The longest query to a search provider, in characters.
 pub const SEARCH_QUERY_CHARS: usize = 400;
 /// The largest file that is downloaded, in bytes; a runner has a limit of its own.
 pub const DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long a download may take.
 pub const DOWNLOAD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
-/// The largest image that a model is shown, in bytes: what providers take.
+/// The largest image for a model, in bytes: the limit of providers.
 pub const IMAGE_BYTES: usize = 5_000_000;
-/// The most pixels that an image has in either direction: what providers take.
+/// The most pixels of an image in either direction: the limit of providers.
 pub const IMAGE_SIDE_PIXELS: u32 = 8_000;
-/// Messages that one search of the chats finds.
+/// The most messages that one search of the chats finds.
 pub const HISTORY_RESULTS: u32 = 20;
-/// How much is shown around what was found, in characters to either side.
+/// How much is shown around a match, in characters on either side.
 pub const HISTORY_SNIPPET_CHARS: usize = 150;
 /// The longest value that a model may set, in characters.
 pub const CONFIG_VALUE_CHARS: usize = 200;

@@ -1,57 +1,57 @@
 //! The beginning and the end of an output of any length.
 
-/// What a command wrote, as much of it as is shown.
+/// A command's output, as much of it as is shown.
 pub(crate) struct Output {
     /// How much is shown of the beginning and of the end, each.
     side_bytes: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// Bytes between the two that are gone.
+    /// Bytes between the two that were dropped.
     cut_bytes: u64,
-    /// Bytes that never came.
+    /// Bytes that never arrived.
     lost_bytes: u64,
 }
 
-/// An output as it is shown.
+/// An output in the form for display.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// All of it, or its beginning and end with a note between them.
     pub(crate) text: String,
-    /// How much is not in the text.
+    /// How much is missing from the text.
     pub(crate) left_out_bytes: u64,
-    /// Where that begins, if anything is left out.
+    /// The offset of the missing part, if any.
     pub(crate) rest_offset: u64,
 }
 
 impl Output {
-    /// Nothing yet, of which so much will be shown at either side.
+    /// An empty output that will show this much on either side.
     pub(crate) fn new(side_bytes: usize) -> Self {
         Self { side_bytes, head: Vec::new(), tail: Vec::new(), cut_bytes: 0, lost_bytes: 0 }
     }
 
-    /// Takes the bytes that came next.
+    /// Takes the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let room = self.side_bytes - self.head.len();
         let (head, rest) = bytes.split_at(bytes.len().min(room));
         self.head.extend_from_slice(head);
         self.tail.extend_from_slice(rest);
-        // Twice as much before it is cut, so that little is moved.
+        // Cut only at twice the size, so that little is moved.
         if self.tail.len() > 2 * self.side_bytes {
             self.cut_tail();
         }
     }
 
-    /// Counts bytes that will never come.
+    /// Counts bytes that will never arrive.
     pub(crate) fn lost(&mut self, bytes: u64) {
         self.lost_bytes = self.lost_bytes.saturating_add(bytes);
     }
 
-    /// The output as it is shown.
+    /// The output in the form for display.
     pub(crate) fn finish(mut self) -> Shown {
         self.cut_tail();
         let left_out_bytes = self.cut_bytes.saturating_add(self.lost_bytes);
         if left_out_bytes == 0 {
-            // A character may stand on both sides.
+            // A character may be cut at either side.
             let text = String::from_utf8_lossy(&[self.head, self.tail].concat()).into_owned();
             return Shown { text, left_out_bytes, rest_offset: 0 };
         }

@@ -50,7 +50,7 @@ Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP i
 async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
     let path = work.path(&arguments.path).await?;
     let sandbox = work.sandbox().await?;
-    // One file has one name, or what changed in it would be told of another.
+    // Each file has one name, or its changes would be reported for another.
     let mut seen = FileSeen {
         path: change::within(&sandbox.facts().workspace, &path).to_owned(),
         ..FileSeen::default()
@@ -62,7 +62,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         shown(arguments, &path, content)
     };
     let outcome = match read.await {
-        // That it is gone, or nothing to read any more, is news of it too.
+        // A reminder is also due if it is gone, or not readable any more.
         Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Outcome::failed(&why),
         read => read?,
     };
@@ -90,7 +90,7 @@ fn shown(arguments: &Arguments, path: &str, content: Vec<u8>) -> Result<Outcome,
 
 /// Lines in the form `NUMBER<tab>TEXT`, and what was left out.
 ///
-/// A part is never put aside, so it ends where it becomes long.
+/// A part is never put aside, so it ends before it becomes long.
 fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     let total = text.lines().count() as u64;
     if first > total {
@@ -113,12 +113,12 @@ fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     shown
 }
 
-/// All of a file that is not too large to be read at once.
+/// The whole of a file that is not too large to be read at once.
 pub async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
     Ok(whole_since(sandbox, path).await?.0)
 }
 
-/// The same, and when it was changed last, in Unix milliseconds by its machine's clock.
+/// The same, with its modification time, in Unix milliseconds by its machine's clock.
 async fn whole_since(sandbox: &Sandbox, path: &str) -> Result<(Vec<u8>, i64), Failure> {
     let mut reader: FileReader = sandbox.read_file(path.as_bytes(), Range::default()).await?;
     let (size_bytes, modified_ms) = (reader.size_bytes(), reader.modified_ms());

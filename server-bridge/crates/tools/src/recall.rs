@@ -1,4 +1,4 @@
-//! `offload_recall`: what was too long for the conversation.
+//! `offload_recall`: results that were too long for the conversation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
-/// What is said before what is not so any more.
+/// The prefix of outdated content.
 const STALE: &str = "STALE: the file has changed since; read it again before you rely on this.";
 
 /// What to read.
@@ -61,7 +61,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     Ok(Outcome::part(if is_stale { format!("{STALE}\n{page}") } else { page }))
 }
 
-/// How many characters one page has.
+/// The length of one page, in characters.
 fn characters(asked: Option<usize>) -> usize {
     asked.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS)
 }

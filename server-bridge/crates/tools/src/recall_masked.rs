@@ -1,4 +1,4 @@
-//! `recall_masked`: an old result that gave way to a line.
+//! `recall_masked`: an old result that was replaced by a line.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The services of the house that the server's own tools work with.
+//! The services that the server's own tools use.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use store::{Store, UserId};
 
 use crate::internet::Internet;
 
-/// The services that the server's own tools work with, the same for all of them. Cheap to clone.
+/// The services that the server's own tools use, shared by all of them. Cheap to clone.
 #[derive(Clone)]
 pub struct Services {
-    /// Lists, settings and what was said.
+    /// Lists, settings and messages.
     pub store: Store,
     /// The machines.
     pub router: SandboxRouter,
-    /// The life of every exec of the server.
+    /// The ledger of every exec of the server.
     pub execs: Ledger,
     /// The ways to the internet.
     pub internet: Internet,
@@ -26,19 +26,19 @@ pub struct Services {
     pub clients: Arc<dyn Clients>,
 }
 
-/// The clients of users, as far as tools change what those show.
+/// The users' clients, for changes that tools make to what they show.
 pub trait Clients: Send + Sync {
-    /// Tells a user's clients where their work goes from now on: a runner's name, `__docker__` or `none`; without one the router
+    /// Informs a user's clients of their new active place: a runner's name, `__docker__` or `none`; with `None` the router
     /// chooses.
     fn active_runner_changed(&self, user: UserId, choice: Option<&str>);
 
-    /// Tells a user's clients of the message that shows an exec, where putting its end on record changed one.
+    /// Sends a user's clients the message that shows an exec, if recording the exec's end changed one.
     fn exec_ended(&self, user: UserId, recorded: &Recorded);
 }
 
-/// A store's result as a port's: what is gone is told apart from what fails.
+/// Converts a store's result to a port's: a missing object is distinguished from a failure.
 pub trait Ported<T> {
-    /// The same, in the engine's words.
+    /// The same, with the engine's error.
     ///
     /// # Errors
     /// [`PortError`].
@@ -51,7 +51,7 @@ impl<T> Ported<T> for store::Result<T> {
     }
 }
 
-/// A store's error in the engine's words.
+/// A store's error, converted for the engine.
 pub fn ported(error: store::Error) -> PortError {
     match error {
         store::Error::NotFound { .. } => PortError::Gone(error.to_string()),
@@ -83,16 +83,17 @@ impl<'a> Deref for Work<'a> {
 }
 
 impl Work<'_> {
-    /// Where a path of the model's leads, from the workspace: relative ones begin where the chat is.
+    /// Resolves the model's path, relative to the workspace: relative ones begin in the chat's directory.
     ///
-    /// A program's begin at the workspace, and are its own to answer for.
+    /// A program's begin at the workspace, and are its own responsibility.
     pub(crate) async fn path(&self, path: &str) -> Result<String, Failure> {
         let ToolCaller::Agent(turn) = self.caller else { return Ok(path.to_owned()) };
         path::readable(path)?;
         Ok(path::join(&self.services.store.chat_cwd(self.user.id, turn.chat).await.ported()?, path))
     }
 
-    /// A path of the machine's for its caller: a program gets it as it is, people and models with what cannot be seen in it.
+    /// A machine's path for its caller: a program gets it unchanged, people and models with invisible characters written
+    /// out.
     pub(crate) fn shown(&self, path: &[u8]) -> String {
         match self.caller {
             ToolCaller::Agent(_) => visible::path(path),
@@ -100,14 +101,14 @@ impl Work<'_> {
         }
     }
 
-    /// The file that a path of the model's leads to, from the workspace, and what has to be there: that which was allowed,
-    /// where somebody was asked.
+    /// The file that the model's path leads to, relative to the workspace, and its required state: the one that was allowed,
+    /// if the user was asked.
     pub(crate) async fn target(&self, path: &str) -> Result<(String, Option<Present>), Failure> {
         let Some(file) = &self.bound.file else { return Ok((self.path(path).await?, None)) };
         if file.is_resolved {
             return Ok((file.path.clone(), Some(file.present)));
         }
-        // An older runner cannot hold the change to what was allowed: that is looked at again.
+        // An older runner cannot pin the change to what was allowed: that is checked again.
         let found = self.sandbox().await?.stat(file.path.as_bytes()).await;
         let is_there = match found {
             Ok(_) => true,
@@ -126,7 +127,7 @@ impl Work<'_> {
 
     /// The directory that a command begins in; empty for the workspace.
     ///
-    /// Fails where it is another one than somebody allowed.
+    /// Fails if it is not the one that was allowed.
     pub(crate) async fn directory(&self, sandbox: &Sandbox) -> Result<String, Failure> {
         let cwd = self.services.store.chat_cwd(self.user.id, self.agent()?.chat).await.ported()?;
         let Some(allowed) = &self.bound.directory else { return Ok(cwd) };

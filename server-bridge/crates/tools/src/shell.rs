@@ -1,4 +1,4 @@
-//! `Shell`: a command in the sandbox. What takes too long goes on as a task.
+//! `Shell`: a command in the sandbox. One that takes too long continues as a task.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -27,10 +27,10 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 use execs::Ending;
 use execs::{Utf8Decoder, request_hash};
 
-/// The signal that nothing can ignore, on every system that a runner is built for.
+/// The signal that cannot be ignored, on every system that a runner is built for.
 const SIGKILL: i32 = 9;
 
-/// What models call it.
+/// The name for models.
 pub const NAME: &str = "Shell";
 
 /// What to run.
@@ -130,7 +130,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>, live: Live<'_>) -> Result<O
         .await
 }
 
-/// After how many seconds a command becomes a task.
+/// The number of seconds after which a command becomes a task.
 fn timeout_s(asked: Option<u64>) -> u64 {
     asked.unwrap_or(SHELL_TIMEOUT_S).clamp(1, SHELL_TIMEOUT_MAX_S)
 }
@@ -155,7 +155,7 @@ fn long_lived(command: &str) -> ExecRequest {
     request
 }
 
-/// Leaves a trace of a command that no machine could be found for.
+/// Audits a command for which no machine could be found.
 async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Failure> {
     let (service, user) = (work.services, work.user);
     let route_request =
@@ -176,10 +176,10 @@ async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Fai
 /// An exec on record: after a restart of the server it is found, and ended unless it is a task.
 struct Record {
     id: store::ExecId,
-    /// The command as the audit trail shows it, and where it runs.
+    /// The command in the audit trail, and the place where it runs.
     command: String,
     place: String,
-    /// Nobody else tells of its end while it is waited for.
+    /// While it is awaited, no other code reports its end.
     _watch: execs::Watch,
 }
 
@@ -196,7 +196,7 @@ async fn put_on_record(
         exec_id: exec_id.clone(),
         kind: ExecKind::Tool,
         user: work.user.id,
-        // Tasks of a sub-agent are the chat's, and outlive it.
+        // A sub-agent's tasks belong to the chat, and outlive it.
         chat: Some(work.agent()?.root.clone()),
         message: None,
         request_hash: request_hash(Some(place), &command),
@@ -219,7 +219,7 @@ impl Record {
     }
 }
 
-/// A command that is waited for.
+/// A command that is awaited.
 struct Watch {
     exec: Exec,
     record: Record,
@@ -282,10 +282,10 @@ impl Watch {
         }
     }
 
-    /// Lets it go on by itself.
+    /// Leaves it in the background.
     async fn become_task(self, work: &Work<'_>) -> Result<Outcome, Failure> {
         let Self { exec, record, output, place } = self;
-        // On record first: what is a task there is not ended after a restart of the server.
+        // Recorded first: a recorded task is not ended after a restart of the server.
         work.services.store.detach_exec(work.user.id, &record.id).await.ported()?;
         exec.leave();
         fault(Point::Left);
@@ -298,7 +298,7 @@ impl Watch {
     }
 }
 
-/// Ends a command once its user wants it to. Returns when it was waited for long enough.
+/// Ends a command when its user cancels it. Returns after the longest wait.
 async fn end_when_cancelled(control: ExecControl, cancelled: &CancellationToken) {
     cancelled.cancelled().await;
     control.cancel();
@@ -310,23 +310,23 @@ async fn end_when_cancelled(control: ExecControl, cancelled: &CancellationToken)
     .await;
 }
 
-/// Kills what has not ended by itself in time, and waits for that, but not for ever.
+/// Kills a command that has not ended in time, and waits for that, but not forever.
 async fn insist(kill: impl Future<Output = ()>) {
     let kill = async {
         sleep(SHELL_CANCEL_GRACE).await;
         kill.await;
         std::future::pending().await
     };
-    // It ends with the time alone.
+    // It only ends by the timeout.
     let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
 }
 
-/// What the model is told of a command to which the sandbox denied something.
+/// The note for the model about a command to which the sandbox denied something.
 const DENIED: &str = "(the sandbox denied it something: files outside the workspace, other machines' secrets, and the configuration \
                       and hooks of git repositories are out of reach; the user may allow the last with --allow-git-config on the \
                       runner)";
 
-/// What the model is told of a command that ended.
+/// The text for the model about a command that ended.
 fn told(text: &str, ending: &Ending, outcome: &ExecOutcome) -> Outcome {
     let mut lines = Vec::new();
     if !text.is_empty() {
@@ -366,7 +366,7 @@ mod tests {
         insist(async { killed_after = Some(begun.elapsed()) }).await;
         let (grace, patience) = (Duration::from_millis(500), Duration::from_millis(800));
         assert_eq!((killed_after.map(rounded), rounded(begun.elapsed())), (Some(grace), patience));
-        // A machine that does not answer holds up nobody.
+        // A machine that does not answer blocks nothing.
         let begun = Instant::now();
         insist(std::future::pending()).await;
         assert_eq!(rounded(begun.elapsed()), patience);

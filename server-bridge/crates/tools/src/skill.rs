@@ -1,4 +1,4 @@
-//! `Skill`: how to do something, as the workspace's people wrote it down.
+//! `Skill`: instructions from the workspace on how to do something.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `SubAgent`: a part of the work, for somebody else.
+//! `SubAgent`: delegates a part of the work.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,7 +36,7 @@ impl TypedTool for Arguments {
 with the same permissions, and answers with its last words. Use it for work that needs much reading and has a short result, \
 and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to \
 know, and what its answer must contain.";
-    // What it does is asked for where it is done.
+    // Its actions ask for permission where they happen.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::SubAgents)
         .for_sub_agents(ForSubAgents::Named)

@@ -1,4 +1,4 @@
-//! `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
+//! `task_status`, `task_read`, `task_kill`: background commands.
 //!
 //! A model sees those of its chat; a program sees all of its user's, and may read the output of any command by its id.
 
@@ -189,7 +189,7 @@ async fn read(arguments: &Read, work: &Work<'_>) -> Result<Outcome, Failure> {
     Ok(Outcome::done(format!("{}\n{}", line(&task), output(&report))))
 }
 
-/// The beginning and the end of a task's output, and how much is between them.
+/// The beginning and the end of a task's output, and the length of the part between them.
 fn output(report: &ExecReport) -> String {
     let shown_bytes = (report.head.len() + report.tail.len()) as u64;
     let (head, tail) = (String::from_utf8_lossy(&report.head), String::from_utf8_lossy(&report.tail));
@@ -199,7 +199,7 @@ fn output(report: &ExecReport) -> String {
     }
 }
 
-/// A part of a task's output by bytes, and where to read on.
+/// A part of a task's output by bytes, and the offset of the next one.
 async fn read_part(
     arguments: &Read,
     work: &Work<'_>,
@@ -262,8 +262,8 @@ async fn of_user(id: &str, work: &Work<'_>) -> Result<Exec, Failure> {
     work.services.execs.exec(work.user.id, id).await.map_err(exec_failure)
 }
 
-/// Refuses a terminal to a program that may not do all that its user may: a person types into it, who may have approved more for
-/// it than such a program may ask for.
+/// Refuses a terminal to a program that does not have all rights of its user: a person types into it, who may have approved more
+/// than such a program may request.
 fn check_terminal(program: Program<'_>, task: &Exec) -> Result<(), Failure> {
     if task.linger_ms.is_none() || program.is_trusted {
         return Ok(());
@@ -302,7 +302,7 @@ pub async fn find(services: &Services, user: &User, chat: &ChatId, id: &str) -> 
     }
 }
 
-/// How a task stands, on one line.
+/// A task's state, on one line.
 pub fn line(task: &Exec) -> String {
     let end = match (task.status, task.exit_code, task.signal) {
         (ExecStatus::Running, ..) => "running".to_owned(),
@@ -313,7 +313,7 @@ pub fn line(task: &Exec) -> String {
     format!("{} {end}: {}", task.exec_id, task.command)
 }
 
-/// The same with the place that it runs in.
+/// The same with the place where it runs.
 fn placed_line(task: &Exec) -> String {
     let end = match (task.status, task.exit_code, task.signal) {
         (ExecStatus::Running, ..) => "running".to_owned(),
@@ -339,14 +339,14 @@ impl From<Exec> for TaskView {
     }
 }
 
-/// Where a task runs, whatever is chosen by now.
+/// The place where a task runs, even if another is active now.
 pub async fn place(services: &Services, user: &User, task: &Exec) -> Result<Sandbox, Failure> {
     let route_request =
         execs::route_request(&services.store, user.id, task.runner.as_deref()).await.ported()?;
     Ok(services.router.for_user(&execs::sandbox_user(user), &route_request).await?)
 }
 
-/// Ends a task with everything it started, and waits for that: one that counts as lost too, where its machine still has it.
+/// Ends a task with all its processes, and waits for that: also a lost one, if its machine still has it.
 pub async fn kill(services: &Services, user: &User, task: &Exec) -> Result<(), Failure> {
     if !matches!(task.status, ExecStatus::Running | ExecStatus::Lost) {
         return Ok(());

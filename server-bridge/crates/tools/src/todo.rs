@@ -1,4 +1,4 @@
-//! `todo_write` and `todo_list`: what the model wants to do in this chat, kept and shown.
+//! `todo_write` and `todo_list`: the model's task list in this chat, stored and shown.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -52,7 +52,7 @@ impl TypedTool for Write {
     const NAME: &'static str = "todo_write";
     const DESCRIPTION: &'static str = "Keeps this chat's to-do list, which the user sees. Use it for work of \
 three steps or more: write it before you begin, keep one item in_progress, and mark each completed as soon as it is.";
-    // What comes behind it sees the new list.
+    // Later calls see the new list.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing).without_machine();
 
     fn hint(&self) -> &str {
@@ -107,7 +107,7 @@ impl TypedTool for List {
     }
 }
 
-/// A list as the model reads it, and as people see it.
+/// A list in the form for the model, and for people.
 fn shown(todos: &[Todo]) -> Outcome {
     let lines: Vec<String> = todos
         .iter()

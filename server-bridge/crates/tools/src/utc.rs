@@ -1,4 +1,4 @@
-//! Times as people and models write them, always UTC.
+//! Times in the form for people and models, always UTC.
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const MINUTE_MS: i64 = 60 * 1000;
@@ -9,13 +9,13 @@ pub(super) fn shown(at_ms: i64) -> String {
     format!("{} {:02}:{:02}", utc_day(at_ms.div_euclid(DAY_MS)), minutes / 60, minutes % 60)
 }
 
-/// A day, counted from 1970 on, as people write it in UTC: `2026-11-22`.
+/// A day, counted from 1970, in UTC: `2026-11-22`.
 pub fn utc_day(days: i64) -> String {
     let (year, month, day) = date(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Reads `2026-11-22`, or with a time behind a space or a T: `2026-11-22T08:15`, seconds and a Z included or not.
+/// Parses `2026-11-22`, or with a time after a space or a T: `2026-11-22T08:15`, with or without seconds and a Z.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let text = text.trim().trim_end_matches('Z');
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));

@@ -1,4 +1,4 @@
-//! `WebSearch`: pages of the internet by words.
+//! `WebSearch`: searches internet pages by words.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

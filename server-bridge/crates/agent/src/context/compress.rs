@@ -1,4 +1,4 @@
-//! When and where a conversation is cut, what is asked of the model about it, and what takes its place.
+//! Compressing a conversation: when it is due, where it is cut, the request for a summary, and the compaction.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::limits::{
     QUOTED_CHARS, SHORTENED_CHARS, SHORTENED_RESULT_CHARS, SUMMARY_TOKENS,
 };
 
-/// What the model is asked for.
+/// The prompt for the summary.
 const PROMPT: &str = "\
 The conversation so far has become long. Write a summary that takes its place: you will go on with your work from that summary \
 and the last messages alone. Call no tool; answer with the summary and nothing else, in at most 2,000 words, under these headings:
@@ -34,21 +34,21 @@ Results that are not named here can no longer be read. Keep those of an earlier 
 /// How the summary begins.
 const HEAD: &str = "[The conversation so far, as a summary that you wrote; the messages themselves are no longer shown.]\n\n";
 
-/// What is said behind it where the user's last message went with the rest.
+/// Added after it where the user's last message was part of what was cut.
 const QUOTE: &str = "\n\n[The last message of the user, word for word:]\n";
 
-/// How much of a conversation the model is shown, to tell it in a summary; each is tried where the one before was too long.
+/// How much of a conversation the model sees when it writes the summary; each is tried if the one before was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it, as the requests before began: a provider's cache has it.
+    /// All of it, beginning as the earlier requests did: a provider's cache has that.
     Whole,
     /// All of it, with long texts cut.
     Shortened,
-    /// Of that, the later half.
+    /// The later half of that.
     Half,
 }
 
-/// Whether it is time.
+/// True if the conversation is due to be compressed.
 pub fn is_due(conversation: &Conversation) -> bool {
     let (tokens, window) = (conversation.tokens(), conversation.window_tokens());
     let is_cool =
@@ -56,8 +56,8 @@ pub fn is_due(conversation: &Conversation) -> bool {
     tokens * 100 >= window * COMPRESS_AT_PERCENT && is_cool
 }
 
-/// The first item that stays: as many as are a fifth of the conversation, and the last one with its group in any case. `None`
-/// where nothing would be left to tell in a summary.
+/// The first item that stays: enough for a fifth of the conversation, and the last one with its group in any case. `None` if
+/// nothing would be left to summarise.
 pub fn cut(conversation: &Conversation) -> Option<usize> {
     let items = conversation.items();
     let budget = conversation.estimate() * COMPRESS_TAIL_PERCENT / 100;
@@ -66,7 +66,7 @@ pub fn cut(conversation: &Conversation) -> Option<usize> {
         let line = conversation.mask_of(item.id).map(|mask| tokens::of_text(&mask.placeholder));
         tail += line.unwrap_or_else(|| tokens::of_message(&item.message));
         if matches!(item.message, Message::Tool(_)) {
-            // Never apart from its call.
+            // A result is never separated from its call.
             continue;
         }
         if cut.is_some() && tail > budget {
@@ -77,7 +77,7 @@ pub fn cut(conversation: &Conversation) -> Option<usize> {
     cut.filter(|at| *at > 0)
 }
 
-/// How much is shown first, and then, for a summary of all before `cut`.
+/// The extent to try first, and those after it, for a summary of all before `cut`.
 pub fn extents(conversation: &Conversation, cut: usize) -> &'static [Extent] {
     let head: usize = conversation.shown_before(cut).iter().map(tokens::of_message).sum();
     let (system, tools) = conversation.base();
@@ -88,7 +88,7 @@ pub fn extents(conversation: &Conversation, cut: usize) -> &'static [Extent] {
     }
 }
 
-/// What asks for a summary of all before `cut`.
+/// The request for a summary of all before `cut`.
 pub fn request(conversation: &Conversation, cut: usize, extent: Extent) -> Request {
     let mut messages = conversation.shown_before(cut);
     if extent != Extent::Whole {
@@ -98,7 +98,7 @@ pub fn request(conversation: &Conversation, cut: usize, extent: Extent) -> Reque
         let half = messages.len() / 2;
         let begins = |message: &Message| !matches!(message, Message::Tool(_));
         let from = (half..messages.len()).find(|at| begins(&messages[*at])).unwrap_or(half);
-        // The summary of what was before that stays.
+        // The summary of the part before that stays.
         let from_first = usize::from(conversation.summary().is_some());
         messages.drain(from_first.min(from)..from);
         if !matches!(messages.first(), Some(Message::User(_))) {
@@ -120,7 +120,7 @@ fn shorten(message: &mut Message) {
             result.content.iter_mut().for_each(|content| shorten_content(content, SHORTENED_RESULT_CHARS));
         }
         Message::Assistant(said) => {
-            // It may go back whole or not at all.
+            // Reasoning may only be sent back whole.
             said.reasoning.clear();
             said.text = shortened(&said.text, SHORTENED_CHARS);
             for call in said.tool_calls.iter_mut().filter(|call| call.arguments.len() > SHORTENED_CHARS) {
@@ -144,7 +144,7 @@ fn shortened(text: &str, chars: usize) -> String {
     }
 }
 
-/// What takes the place of all before `cut`.
+/// The compaction that replaces all before `cut`.
 pub fn compaction(conversation: &Conversation, cut: usize, said: &str) -> NewCompaction {
     let (head, tail) = conversation.items().split_at(cut);
     let has_user = tail.iter().any(|item| matches!(item.message, Message::User(_)));
@@ -180,7 +180,7 @@ pub fn compaction(conversation: &Conversation, cut: usize, said: &str) -> NewCom
     }
 }
 
-/// Whether it is worth it.
+/// True if the compression saves enough to be worth it.
 pub fn saves_enough(new: &NewCompaction) -> bool {
     let NewCompaction { tokens_before, tokens_after, .. } = new;
     (tokens_before - tokens_after) * 100 >= tokens_before * COMPRESS_SAVES_PERCENT
@@ -195,9 +195,9 @@ fn last_of_user(items: &[Item]) -> Option<String> {
     })
 }
 
-/// The ids of this kind that a text names.
+/// The ids with this prefix that a text contains.
 fn ids<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-    /// Behind the prefix.
+    /// The digits after the prefix.
     const DIGITS: usize = 8;
     text.match_indices(prefix).filter_map(move |(at, _)| {
         let id = text.get(at..at + prefix.len() + DIGITS)?;
@@ -217,7 +217,7 @@ mod tests {
         Message::Assistant(Assistant { text: text.to_owned(), ..Assistant::default() })
     }
 
-    /// So many turns of about `tokens` each.
+    /// `count` turns of about `tokens` each.
     fn turns(window: u32, count: usize, tokens: usize) -> Conversation {
         let text = "abcd".repeat(tokens);
         let messages: Vec<Message> =

@@ -1,4 +1,4 @@
-//! The request that a turn asks again and again, and how much of the window it takes.
+//! The request that a turn repeats, and how much of the window it takes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,47 +9,47 @@ use records::{BegunCall, Compaction, ContextEdit, ItemId, Mask, PromptCount, Sto
 use super::{history, tokens};
 use crate::models::forget_foreign_thoughts;
 
-/// One item, as its model is to see it but for masks.
+/// One item as its model sees it, before masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The item.
     pub id: ItemId,
     /// Its turn.
     pub turn: TurnId,
-    /// The words, as they are shown to the model.
+    /// The message as the model sees it.
     pub message: Message,
-    /// Whether each call of its turn that may change something was on record before it took effect.
+    /// True if each call of its turn that may change something was recorded before it took effect.
     pub is_journaled: bool,
 }
 
 /// A conversation.
 ///
-/// Its request's messages are what its items come to with everything that lies over them; they grow with
-/// [`Conversation::push`], and are made anew by [`Conversation::load`].
+/// Its request's messages are its items with all edits, masks and summaries applied; they grow with [`Conversation::push`]
+/// and are rebuilt by [`Conversation::load`].
 #[derive(Debug)]
 pub struct Conversation {
     request: Request,
-    /// What was written of it: each request costs what is new in it.
+    /// The part of the request that is serialised already: each request costs only what is new in it.
     draft: Draft,
     window_tokens: usize,
     items: Vec<Item>,
     masks: HashMap<ItemId, Mask>,
-    /// The calls that were begun and may have changed something.
+    /// The calls that began and may have changed something.
     begun: HashSet<BegunCall>,
     compaction: Option<Compaction>,
     compaction_tried_at: ItemId,
-    /// About how many tokens the system prompt and the tools are.
+    /// The approximate tokens of the system prompt and of the tools.
     base: (usize, usize),
     /// The same of the messages.
     messages_tokens: usize,
-    /// What the last request took.
+    /// The size of the last request.
     count: Option<PromptCount>,
-    /// Whose thoughts it holds: those of other models are not shown to this one.
+    /// The model whose reasoning it holds: that of other models is not sent to it.
     origin: String,
 }
 
 impl Conversation {
-    /// A conversation out of what is stored, with a request that has everything but the messages.
+    /// A conversation from the stored items, with a request that has everything but the messages.
     pub fn new(request: Request, origin: &str, window_tokens: u32, stored: StoredContext) -> Self {
         let base = (tokens::of_system(&request.system), tokens::of_tools(&request.tools));
         let mut conversation = Self {
@@ -70,7 +70,7 @@ impl Conversation {
         conversation
     }
 
-    /// The same to be looked at, without a request of its own: what the last one took besides is taken from what is stored.
+    /// A stored conversation, for inspection only: it has no full request, so the base size is taken from the stored count.
     pub fn of_stored(window_tokens: u32, stored: StoredContext) -> Self {
         let empty = Request {
             model: String::new(),
@@ -87,7 +87,7 @@ impl Conversation {
         Self { base: base.unwrap_or_default(), ..Self::new(empty, "", window_tokens, stored) }
     }
 
-    /// Takes everything anew from what is stored.
+    /// Rebuilds everything from the stored context.
     pub fn load(&mut self, stored: StoredContext) {
         let StoredContext { compaction, items, compaction_tried_at, masks, edits, begun, count } = stored;
         let mut edits: HashMap<ItemId, Option<String>> =
@@ -109,14 +109,14 @@ impl Conversation {
         self.show();
     }
 
-    /// Makes the messages anew out of all that is known.
+    /// Rebuilds the messages.
     fn show(&mut self) {
         let messages = self.shown(&self.items);
         self.messages_tokens = messages.iter().map(tokens::of_message).sum();
         self.request.messages = messages.into_iter().map(Arc::new).collect();
     }
 
-    /// What the model is shown of the first items, or all.
+    /// The first items, or all, as the model sees them.
     fn shown(&self, items: &[Item]) -> Vec<Message> {
         let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
         let mut messages: Vec<Message> =
@@ -127,40 +127,40 @@ impl Conversation {
         messages
     }
 
-    /// What is asked next.
+    /// The next request.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The same, with what was written of it before.
+    /// The next request, and the draft of it that is serialised already.
     pub fn draft(&mut self) -> (&Request, &mut Draft) {
         (&self.request, &mut self.draft)
     }
 
-    /// Tells the model of more tools, at the end.
+    /// Declares more tools to the model, at the end.
     pub fn declare(&mut self, tools: Vec<llm::Tool>) {
         self.base.1 += tokens::of_tools(&tools);
         self.request.tools.extend(tools);
     }
 
-    /// Sets what is told at the end of the next request alone.
+    /// Sets the reminder at the end of the next request; later requests do not repeat it.
     pub fn remind(&mut self, reminder: Option<String>) {
         self.request.reminder = reminder;
     }
 
-    /// Turns to another model with what was said.
+    /// Switches the conversation to another model.
     pub fn turn_to(&mut self, origin: &str, window_tokens: u32, aim: impl FnOnce(&mut Request)) {
         origin.clone_into(&mut self.origin);
         self.window_tokens = usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1);
         aim(&mut self.request);
         self.show();
-        // Amid a turn: some providers refuse to go on thinking behind a call that no thought of theirs led to.
+        // Within a turn: some providers refuse to continue reasoning after a call that no reasoning of theirs led to.
         if self.request.messages.last().is_some_and(|last| matches!(**last, Message::Tool(_))) {
             self.request.thinking_tokens = None;
         }
     }
 
-    /// Lets the last message be changed, where it is of this turn; what it is now, where it was.
+    /// Lets the last message be changed if it belongs to this turn; returns the changed message.
     pub fn amend_last(
         &mut self,
         turn: TurnId,
@@ -184,7 +184,7 @@ impl Conversation {
         self.items.push(Item { id, turn, message, is_journaled: true });
     }
 
-    /// What the next request takes, where the provider counts so many tokens; `None` where it does not count.
+    /// The size of the next request in tokens, if the provider counts so many; `None` if it does not count.
     pub fn count_of(&self, tokens: u64) -> PromptCount {
         let signed = |tokens: usize| i64::try_from(tokens).unwrap_or(i64::MAX);
         let estimate = signed(self.estimate());
@@ -197,18 +197,18 @@ impl Conversation {
         }
     }
 
-    /// Remembers what the last request took.
+    /// Remembers the size of the last request.
     pub fn counted(&mut self, count: PromptCount) {
         self.count = Some(count);
     }
 
-    /// Puts lines in the place of results.
+    /// Replaces results by lines.
     pub fn mask(&mut self, masks: Vec<Mask>) {
         self.masks.extend(masks.into_iter().map(|mask| (mask.item, mask)));
         self.show();
     }
 
-    /// Puts a summary in the place of everything up to and with an item.
+    /// Replaces everything up to and including an item by a summary.
     pub fn compact(&mut self, compaction: Compaction) {
         self.items.retain(|item| item.id > compaction.up_to_item);
         let left: HashSet<ItemId> = self.items.iter().map(|item| item.id).collect();
@@ -218,7 +218,7 @@ impl Conversation {
         self.show();
     }
 
-    /// Remembers that compressing came to nothing.
+    /// Remembers that compressing failed.
     pub fn compaction_failed(&mut self) {
         self.compaction_tried_at = self.last_item();
     }
@@ -228,12 +228,13 @@ impl Conversation {
         self.base.0 + self.base.1 + self.messages_tokens
     }
 
-    /// About how many tokens the next request takes: what the provider counted last, and our estimate of what came or went since.
+    /// The approximate tokens of the next request: the provider's last count, corrected by our estimate of what was added or
+    /// removed since.
     pub fn tokens(&self) -> usize {
         self.tokens_at(self.estimate())
     }
 
-    /// The same of a request that we estimate at so many.
+    /// The same for a request that we estimate at this many tokens.
     pub fn tokens_at(&self, estimate: usize) -> usize {
         let Some(count) = self.count.filter(|count| count.estimate > 0) else { return estimate };
         let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
@@ -241,17 +242,17 @@ impl Conversation {
         if estimate >= then {
             tokens.saturating_add(estimate - then)
         } else {
-            // What went was as much more or less than its estimate as all of it.
+            // The removed part differs from its estimate by the same factor as the whole.
             (tokens as u128 * estimate as u128 / then as u128) as usize
         }
     }
 
-    /// How many tokens the model's window has.
+    /// The size of the model's window, in tokens.
     pub fn window_tokens(&self) -> usize {
         self.window_tokens
     }
 
-    /// How often the model answered since it was compressed, or since that was tried; `None` where it never was.
+    /// The number of answers since the last compression, or the last attempt at one; `None` if there was none.
     pub fn rounds_since_compaction(&self) -> Option<usize> {
         let answers = self
             .items
@@ -262,7 +263,7 @@ impl Conversation {
         (tried > ItemId(0)).then(|| answers.filter(|id| *id > tried).count())
     }
 
-    /// Our estimate of the request if a summary stood for the first items.
+    /// Our estimate of the request if a summary replaced the first items.
     pub fn estimate_behind(&self, cut: usize, summary: &str) -> usize {
         let left: usize =
             history::shown(&self.items[cut..], &self.masks, &self.begun).iter().map(tokens::of_message).sum();
@@ -274,22 +275,22 @@ impl Conversation {
         self.base
     }
 
-    /// What it consists of, behind the summary.
+    /// The items after the summary.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// What takes the place of an item.
+    /// The line that replaces an item.
     pub fn mask_of(&self, item: ItemId) -> Option<&Mask> {
         self.masks.get(&item)
     }
 
-    /// The summary of what was before.
+    /// The summary of everything before the items.
     pub fn summary(&self) -> Option<&str> {
         self.compaction.as_ref().map(|compaction| compaction.summary.as_str())
     }
 
-    /// The last item; nought where there is none.
+    /// The last item; 0 if there is none.
     pub fn last_item(&self) -> ItemId {
         let last = self.items.last().map(|item| item.id);
         last.or(self.compaction.as_ref().map(|compaction| compaction.last_item)).unwrap_or(ItemId(0))
@@ -309,7 +310,7 @@ impl Conversation {
         }
     }
 
-    /// What the model is shown of the first items: the beginning of the request's messages, byte for byte.
+    /// The first items as the model sees them: the beginning of the request's messages, byte for byte.
     pub fn shown_before(&self, cut: usize) -> Vec<Message> {
         self.shown(&self.items[..cut])
     }
@@ -322,12 +323,12 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A conversation of these, with ids from 1 on, all of one turn.
+    /// A conversation of these messages, with ids from 1, all in one turn.
     pub(crate) fn of(window_tokens: u32, messages: &[Message]) -> Conversation {
         Conversation::new(request(), "", window_tokens, stored(messages))
     }
 
-    /// What its model is shown.
+    /// The messages that its model sees.
     pub(crate) fn messages_of(conversation: &Conversation) -> Vec<Message> {
         conversation.request().messages.iter().map(|message| (**message).clone()).collect()
     }
@@ -354,7 +355,7 @@ pub(super) mod tests {
         }
     }
 
-    /// An answer that calls a tool with these paths, each call named as its path.
+    /// An answer that calls a tool with these paths; each call's id is its path.
     pub(crate) fn reads(paths: &[&str]) -> Message {
         let call = |path: &&str| ToolCall {
             id: (*path).to_owned(),
@@ -384,9 +385,9 @@ pub(super) mod tests {
         conversation.push(ItemId(2), TurnId(1), said(&"y".repeat(40)));
         let added = conversation.estimate() - first;
         assert_eq!(conversation.tokens(), 300 + added);
-        // What went was counted in the same measure.
+        // The removed part was counted in the same measure.
         assert_eq!(conversation.tokens_at(first / 2), 300 * (first / 2) / first);
-        // A provider that does not count leaves it at that.
+        // A provider that does not count changes nothing.
         assert_eq!(conversation.count_of(0).tokens, 300 + added as i64);
     }
 

@@ -1,4 +1,4 @@
-//! What a model wants to see otherwise of its own conversation.
+//! A model's edits to its own conversation.
 
 use llm::{Content, Message};
 use records::ContextEdit;
@@ -8,32 +8,33 @@ use super::conversation::Item;
 use super::{Conversation, groups, history};
 use crate::limits::{EDIT_PROTECTED_MESSAGES, EDIT_REPLACEMENT_BYTES, REGEX_BYTES};
 
-/// What stands where a message was that cannot go without one.
+/// Replaces a message that cannot be removed without a substitute.
 const DELETED: &str = "(deleted)";
 
-/// What is to be done with a message.
+/// An action on a message.
 #[derive(Clone, Debug)]
 pub enum Action<'a> {
-    /// It goes, with all of its turn.
+    /// Removes it with the rest of its turn.
     DeleteTurn,
-    /// It goes.
+    /// Removes it.
     Delete,
-    /// So many characters of it stay.
+    /// Keeps this many characters of it.
     Truncate(usize),
-    /// A text in it becomes another one, everywhere.
+    /// Replaces a text in it by another one, everywhere.
     Replace {
-        /// What is looked for.
+        /// The text to search for.
         old: &'a str,
-        /// What stands there then.
+        /// The new text.
         new: &'a str,
-        /// Whether `old` is a regular expression.
+        /// True if `old` is a regular expression.
         is_regex: bool,
     },
 }
 
-/// What that comes to for the one message that contains a text.
+/// The edits that this makes to the one message that contains a text.
 ///
-/// Fails in words for the model: no such message, several, one of the last three, a bad expression, nothing to change.
+/// Fails with a text for the model: no such message, several of them, one of the last three, a bad expression, nothing to
+/// change.
 pub fn edits(
     conversation: &Conversation,
     contains: &str,
@@ -65,7 +66,7 @@ pub fn edits(
     touched.clone().map(changed).collect()
 }
 
-/// The message that contains a text, and no other one does; where a whole turn is meant, none of another turn.
+/// The only message that contains a text; if a whole turn is meant, the messages must be of one turn.
 fn find(conversation: &Conversation, contains: &str, action: &Action<'_>) -> Result<usize, String> {
     if contains.is_empty() {
         return Err("name the message by a part of its text".to_owned());
@@ -93,20 +94,20 @@ fn texts(message: &Message) -> Box<dyn Iterator<Item = &str> + '_> {
     }
 }
 
-/// From a user's message to the next one.
+/// From a user's message up to the next one.
 fn turn_of(items: &[Item], at: usize) -> std::ops::Range<usize> {
     let is_user = |at: &usize| matches!(items[*at].message, Message::User(_));
     let first = (0..=at).rev().find(is_user).unwrap_or(0);
     first..(at + 1..items.len()).find(is_user).unwrap_or(items.len())
 }
 
-/// An answer goes with what its calls came to; anything else by itself.
+/// An answer with the results of its calls; any other item alone.
 fn group_of(items: &[Item], at: usize) -> std::ops::Range<usize> {
     let group = groups::of(items).into_iter().find(|group| group.answer == at);
     group.map_or(at..at + 1, |group| at..group.results.end)
 }
 
-/// What is left of a message that goes; a result stays where its call does, and a user's message in any case.
+/// The remains of a deleted message; a result stays as long as its call does, and a user's message always stays.
 fn deleted(message: &Message, is_with_others: bool) -> Option<Message> {
     let content = vec![Content::Text(DELETED.to_owned())];
     match message {
@@ -118,7 +119,7 @@ fn deleted(message: &Message, is_with_others: bool) -> Option<Message> {
     }
 }
 
-/// The same message with other texts.
+/// The same message with changed texts.
 fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> Result<Message, String> {
     let mut changed = message.clone();
     let content = |content: &mut Vec<Content>| -> Result<(), String> {
@@ -140,7 +141,7 @@ fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> 
     Ok(changed)
 }
 
-/// A text that is left: providers refuse an empty one.
+/// A text that remains: providers refuse an empty one.
 fn kept(text: String) -> String {
     if text.trim().is_empty() { DELETED.to_owned() } else { text }
 }
@@ -159,7 +160,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
     if new.len() > EDIT_REPLACEMENT_BYTES {
         return Err(format!("the new text is longer than {EDIT_REPLACEMENT_BYTES} bytes"));
     }
-    // An edit is to save room.
+    // An edit has to save space.
     let most = text.len() + EDIT_REPLACEMENT_BYTES;
     let too_long = || "the message would become longer; an edit is meant to save room".to_owned();
     if !is_regex {
@@ -209,7 +210,7 @@ mod tests {
         of(1_000, &messages)
     }
 
-    /// What each edited item becomes.
+    /// The new version of each edited item.
     fn done(contains: &str, action: &Action<'_>) -> Result<Vec<(i64, Option<String>)>, String> {
         let text = |json: String| match history::from_json(&json).unwrap() {
             Message::User(content) => content[0].text().unwrap().to_owned(),

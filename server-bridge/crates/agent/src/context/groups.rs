@@ -1,4 +1,4 @@
-//! An answer that calls tools, with what they came to: it is kept, masked and cut as one.
+//! An answer that calls tools, with their results: it is kept, masked and cut as a unit.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use llm::{Assistant, Message, ToolCall, ToolResult};
 
 use super::conversation::Item;
 
-/// Where a group stands among the items.
+/// A group's position among the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     /// The answer.
@@ -38,7 +38,7 @@ impl Group {
         }
     }
 
-    /// The results, each with its call and where it stands.
+    /// The results, each with its call and its index.
     pub(super) fn results<'a>(
         &self,
         items: &'a [Item],
@@ -51,7 +51,7 @@ impl Group {
     }
 }
 
-/// The file that a call is about, where it is about one: its `path`.
+/// The file that a call is about, if any: its `path`.
 pub(super) fn path(call: &ToolCall) -> Option<String> {
     call.parse().ok()?.get("path")?.as_str().map(str::to_owned)
 }

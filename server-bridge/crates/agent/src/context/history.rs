@@ -1,4 +1,4 @@
-//! The conversation as the model sees it.
+//! The conversation as its model sees it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use records::{BegunCall, ItemId, Mask};
 
 use super::conversation::Item;
 
-/// What stands for a result that nobody kept: the server was killed, or the turn ended, amid the call.
+/// Stands for a result that was not recorded: the server was killed, or the turn ended, during the call.
 const NO_RESULT: &str =
     "Error: this was interrupted. It is not known whether it took effect: check before you do it again.";
 
-/// Stands for the result of a call that changes something and was never begun, or of one that only looks.
+/// Stands for the result of a call that changes something and never began, or of one that only reads.
 const NOT_BEGUN: &str =
     "Error: this was interrupted before it changed anything. Do it again if it is still wanted.";
 
-/// An item as it is kept.
+/// An item in its stored form.
 pub fn to_json(message: &Message) -> String {
     serde_json::to_string(message).expect("texts and lists are always JSON")
 }
 
-/// An item that was kept; `None` where it cannot be read.
+/// A stored item; `None` if it cannot be read.
 pub fn from_json(json: &str) -> Option<Message> {
     serde_json::from_str(json)
         .inspect_err(
@@ -29,8 +29,8 @@ pub fn from_json(json: &str) -> Option<Message> {
         .ok()
 }
 
-/// A conversation out of its items, with lines in the place of what is masked. Every call has one result behind its answer, in
-/// the order of the calls: providers refuse anything else.
+/// A conversation from its items, with lines in place of the masked ones. Every call has one result after its answer, in the
+/// order of the calls: providers refuse anything else.
 pub(super) fn shown(
     items: &[Item],
     masks: &HashMap<ItemId, Mask>,
@@ -41,7 +41,7 @@ pub(super) fn shown(
     for item in items {
         match &item.message {
             Message::Tool(result) => {
-                // One that belongs to no call is left out.
+                // A result that belongs to no call is left out.
                 if let Some(open) = &mut open {
                     open.add(result, masks.get(&item.id));
                 }
@@ -64,14 +64,14 @@ pub(super) fn shown(
     messages
 }
 
-/// An answer whose results are collected.
+/// An answer that still collects results.
 struct Open {
-    /// The id of each call, and whether it may have taken effect where it has no result.
+    /// The id of each call, and true if it may have taken effect without a result.
     calls: Vec<(String, bool)>,
     results: HashMap<String, ToolResult>,
-    /// The lines that stand for results.
+    /// The lines that replace results.
     lines: Vec<String>,
-    /// Whether the answer is nothing but calls, so that nothing is lost with all of them but one.
+    /// True if the answer consists of calls only, so that dropping all but one of them loses nothing.
     is_pure: bool,
 }
 
@@ -104,7 +104,7 @@ fn close(open: Option<Open>, messages: &mut Vec<Message>) {
     let Some(Open { calls, mut results, lines, is_pure }) = open else { return };
     let is_masked = calls.len() > 1 && lines.len() == calls.len() && results.len() == calls.len();
     if let (true, true, Some(Message::Assistant(said))) = (is_masked, is_pure, messages.last_mut()) {
-        // One pair of messages stands for all of them.
+        // One pair of messages replaces all of them.
         said.tool_calls.truncate(1);
         let (call_id, content) = (calls[0].0.clone(), vec![Content::Text(lines.join("\n"))]);
         messages.push(Message::Tool(ToolResult { call_id, content, is_error: false }));
@@ -133,7 +133,7 @@ mod tests {
         messages_of(&of(1_000, messages))
     }
 
-    /// With lines in the place of the items of these numbers.
+    /// With lines in place of the items of these ids.
     fn masked(messages: &[Message], items: &[i64]) -> Vec<Message> {
         let mask = |item: &i64| Mask {
             id: format!("mk_{item}"),
@@ -198,13 +198,13 @@ mod tests {
         let whole = masked(&group, &[3, 4]);
         let expected = [group[0].clone(), reads(&["1"]), result("1", "line 3\nline 4"), group[4].clone()];
         assert_eq!(whole, expected);
-        // What it thought, and said, belongs to all of its calls.
+        // Its reasoning and its text belong to all of its calls.
         let mut thinking = group.clone();
         if let Message::Assistant(said) = &mut thinking[1] {
             said.reasoning.push(Reasoning::default());
         }
         assert_eq!(masked(&thinking, &[3, 4]).len(), 5);
-        // A result that is missing is told, not lost.
+        // A missing result is reported, not lost.
         assert_eq!(masked(&group[..3], &[3]).len(), 4);
     }
 

@@ -1,4 +1,4 @@
-//! Which old results give way to a line, and to which line.
+//! Masking old results: which ones are replaced by a line, and by which line.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use crate::limits::{
     MASKED_GROUPS_KEPT,
 };
 
-/// Which results give way now, with the lines that take their place; none while there is room, or where it would save too little
-/// to be worth what the provider's cache loses.
+/// The results that are masked now, with their lines; none while there is room, or if it would save too little to be worth what
+/// the provider's cache loses.
 pub fn due(conversation: &Conversation) -> Vec<Mask> {
     let (tokens, window) = (conversation.tokens(), conversation.window_tokens());
     if tokens * 100 < window * MASK_AT_PERCENT {
@@ -51,14 +51,14 @@ fn groups_kept(tokens: usize, window: usize) -> usize {
     fits.map_or(fullest, |(_, groups)| *groups)
 }
 
-/// A result's text and its length in characters, where it is text alone and long enough.
+/// A result's text and its length in characters, if it is only text and long enough.
 fn long_text(result: &ToolResult) -> Option<(&str, i64)> {
     let [Content::Text(text)] = result.content.as_slice() else { return None };
     let chars = text.chars().count();
     (chars >= MASK_MIN_CHARS).then(|| (text.as_str(), i64::try_from(chars).unwrap_or(i64::MAX)))
 }
 
-/// What takes the place of a result. What was put aside before keeps its own name, so that it is found in one step.
+/// The line that replaces a result. A result that was put aside keeps its id, so that it is found in one step.
 fn placeholder(id: &str, call: &ToolCall, text: &str) -> String {
     let arguments: String = call.arguments.chars().take(MASK_ARGUMENTS_CHARS).collect();
     let cut = if arguments.len() < call.arguments.len() { "…" } else { "" };
@@ -67,7 +67,7 @@ fn placeholder(id: &str, call: &ToolCall, text: &str) -> String {
     format!("📂 [masked:{id}]{aside} {}({arguments}{cut}): {line}; see it with recall_masked", call.name)
 }
 
-/// The text of a result that was masked.
+/// The text of a masked result.
 pub fn recalled(message: &Message) -> Option<String> {
     let Message::Tool(ToolResult { content, .. }) = message else { return None };
     Some(content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n"))
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::context::conversation::tests::{of, reads, result};
 
-    /// A question, and so many groups, each with a result of so many tokens.
+    /// A question, and `groups` groups, each with a result of this many tokens.
     fn conversation(window: u32, groups: usize, result_tokens: usize) -> Conversation {
         let mut messages = vec![Message::user("a")];
         for number in 0..groups {
@@ -116,7 +116,7 @@ mod tests {
             };
             messages.extend([reads(&[path]), result(path, text)]);
         }
-        // Of the groups that are kept, the last three say what is worked on.
+        // The last three of the kept groups show what is being worked on.
         for path in ["old", "1", "worked_on", "3"] {
             messages.extend([reads(&[path]), result(path, &text)]);
         }
@@ -143,7 +143,7 @@ mod tests {
         let window = saved * 100 / MASK_SAVES_PERCENT;
         let at = |window: usize| {
             let mut conversation = conversation(u32::try_from(window).unwrap(), 20, text_tokens);
-            // As full as it must be, whatever its size.
+            // At the threshold, whatever its size.
             let count = conversation.count_of((window * 65 / 100) as u64);
             conversation.counted(count);
             due(&conversation).len()

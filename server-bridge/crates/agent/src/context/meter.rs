@@ -1,4 +1,4 @@
-//! What fills the window, for people.
+//! A summary for people of what fills the window.
 
 use llm::{Content, Message};
 
@@ -6,7 +6,7 @@ use super::{ContextMode, Conversation, offload, tokens};
 use crate::grouped::grouped;
 use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
 
-/// A bar, about how many tokens each kind takes, and what the server does about it.
+/// A bar, the approximate tokens of each kind, and how the server reacts.
 pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     let (used, window) = (conversation.tokens(), conversation.window_tokens());
     let percent = used * 100 / window;
@@ -26,7 +26,7 @@ pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     lines.join("\n")
 }
 
-/// What there is, by our estimate.
+/// The kinds of content, by our estimate.
 fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
     let (system, tools) = conversation.base();
     let summary = conversation.summary().map(tokens::of_text).unwrap_or(0);

@@ -1,25 +1,25 @@
-//! What a model is shown of its conversation, and how that stays within its window.
+//! The part of a conversation that its model sees, kept within the model's window.
 //!
-//! What was said is kept as it was said. What is shown lies over it in the store, so that a prompt is the same bytes after the
-//! server was started again, and grows at its end alone:
+//! Items are stored unchanged. Edits, masks and summaries are stored as layers over them, so that a prompt has the same bytes
+//! after a restart of the server and grows only at its end:
 //!
-//! | from | what is done | module |
+//! | trigger | action | module |
 //! |---|---|---|
 //! | one long result | it is put aside; a summary and an id stay | `offload`, `summary` |
-//! | 60 % of the window | lines take the place of old results | `mask` |
-//! | 75 % of the window, or when the provider says that it is full | a summary takes the place of all but the end | `compress` |
-//! | when the model wants it | messages are deleted, cut, changed | `edit` |
+//! | 60 % of the window | lines replace old results | `mask` |
+//! | 75 % of the window, or when the provider says that it is full | a summary replaces all but the end | `compress` |
+//! | a request of the model | messages are deleted, cut, changed | `edit` |
 //!
 //! | module | holds |
 //! |---|---|
-//! | `mode` | [`ContextMode`]: which of these layers work |
+//! | `mode` | [`ContextMode`]: which of these layers are on |
 //! | `conversation` | [`Conversation`]: the request that grows, and how much of the window it takes |
 //! | `history` | items as they are kept; every call with one result |
-//! | `groups` | an answer that calls tools, and what they came to: what is never cut apart |
-//! | `tokens` | about how many tokens something is |
-//! | `meter` | what fills the window, for people |
+//! | `groups` | an answer that calls tools, with their results: never split |
+//! | `tokens` | token estimates |
+//! | `meter` | a summary for people of what fills the window |
 //!
-//! Nothing here asks a model or knows of turns: `engine` does.
+//! Nothing here asks a model or depends on turns: `engine` does.
 
 pub mod compress;
 pub mod conversation;

@@ -1,10 +1,10 @@
-//! Which of the layers work.
+//! The layers that are on.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which layers change by themselves what a model is shown. What lies over a conversation already stays there in every mode, and
-/// a user's own `/compress` always works.
+/// The layers that change a conversation automatically. Existing edits, masks and summaries stay in every mode, and a user's own
+/// `/compress` always works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContextMode {
     /// All of them.
@@ -12,7 +12,7 @@ pub enum ContextMode {
     Full,
     /// All but summaries: long results are put aside, old ones masked, and the model may edit.
     NoCompression,
-    /// None: the model is shown all that was said, as long as that fits its window.
+    /// None: the model sees all that was said, as long as that fits its window.
     None,
 }
 
@@ -20,7 +20,7 @@ impl ContextMode {
     /// All of them, the one with most layers first.
     pub const ALL: [Self; 3] = [Self::Full, Self::NoCompression, Self::None];
 
-    /// The word that stands for it.
+    /// The mode's word in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -29,27 +29,27 @@ impl ContextMode {
         }
     }
 
-    /// Whether a long result is put aside.
+    /// True if a long result is put aside.
     pub fn offloads(self) -> bool {
         self != Self::None
     }
 
-    /// Whether lines take the place of old results.
+    /// True if lines replace old results.
     pub fn masks(self) -> bool {
         self != Self::None
     }
 
-    /// Whether the model may edit its conversation.
+    /// True if the model may edit its conversation.
     pub fn edits(self) -> bool {
         self != Self::None
     }
 
-    /// Whether a summary takes the place of the beginning without the user's asking for it.
+    /// True if a summary replaces the beginning without a request of the user.
     pub fn compresses(self) -> bool {
         self == Self::Full
     }
 
-    /// What it means, for people.
+    /// A description for people.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Full => {
@@ -71,7 +71,7 @@ impl fmt::Display for ContextMode {
     }
 }
 
-/// A word that stands for no mode.
+/// A word that names no mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be full, no-compression or none")]
 pub struct UnknownContextMode;

@@ -1,23 +1,23 @@
-//! Long results of tools, put aside: the conversation keeps what they say in a few lines, and a name to ask for the rest by.
+//! Long results of tools, put aside: the conversation keeps a summary of a few lines and an id to ask for the rest by.
 
 use super::{summary, tokens};
 use crate::limits::{OFFLOAD_BYTES, OFFLOAD_TOKENS};
 
-/// How what is kept of such a result begins.
+/// The beginning of the summary of such a result.
 const MARK: &str = "📂 [offload:";
 
-/// Whether a result is too long to stay in the conversation.
+/// True if a result is too long to stay in the conversation.
 pub fn is_long(text: &str) -> bool {
     text.len() > OFFLOAD_BYTES || tokens::of_text(text) > OFFLOAD_TOKENS
 }
 
-/// The id that a result was put aside by, out of what was kept of it.
+/// The id under which a result was put aside, from its summary.
 pub fn id(kept: &str) -> Option<&str> {
     let (id, _) = kept.strip_prefix(MARK)?.split_once(']')?;
     id.starts_with("ol_").then_some(id)
 }
 
-/// What the conversation keeps of a result that is put aside under `id`.
+/// The summary that the conversation keeps of a result put aside under `id`.
 pub fn shown(id: &str, tool: &str, text: &str) -> String {
     let (count, characters) = (text.lines().count(), text.chars().count());
     format!(

@@ -1,4 +1,4 @@
-//! What a result says in a line, and in a few lines: rules for each tool.
+//! A result in one line, and in a few lines: rules for each tool.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ pub(super) fn lines(tool: &str, text: &str) -> String {
     }
 }
 
-/// The first lines of a file, and those behind them that begin something.
+/// The first lines of a file, and later lines that begin something.
 fn read(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let (first, rest) = lines.split_at(lines.len().min(OFFLOAD_SHOWN_LINES));
@@ -45,7 +45,7 @@ fn read(text: &str) -> String {
     summary
 }
 
-/// Whether a numbered line looks like the head of a function, a type or a chapter.
+/// True if a numbered line looks like the head of a function, a type or a chapter.
 fn begins_something(line: &str) -> bool {
     const HEADS: [&str; 20] = [
         "fn ",
@@ -71,12 +71,12 @@ fn begins_something(line: &str) -> bool {
     ];
     let code = line.split_once('\t').map_or(line, |(_, code)| code);
     let indent = code.len() - code.trim_start().len();
-    /// A method stands no deeper than this.
+    /// A method is indented no deeper than this.
     const DEEPEST: usize = 4;
     indent <= DEEPEST && HEADS.iter().any(|head| code.trim_start().starts_with(head))
 }
 
-/// The files with how much was found in each, and the first lines.
+/// The number of matches in each file, and the first lines.
 fn grep(text: &str) -> String {
     let files = files(text);
     let rows: Vec<String> =
@@ -85,7 +85,7 @@ fn grep(text: &str) -> String {
     format!("{}{rows}\n… such as:\n{}", counted(files.len(), "files"), beginning(text))
 }
 
-/// The files of a search by content, with how many lines of each there are.
+/// The files of a search by content, with the number of lines of each.
 fn files(text: &str) -> BTreeMap<&str, usize> {
     let mut files = BTreeMap::new();
     for line in text.lines().filter(|line| *line != "--") {
@@ -96,7 +96,7 @@ fn files(text: &str) -> BTreeMap<&str, usize> {
     files
 }
 
-/// What stands before `:NUMBER:` or `-NUMBER-`.
+/// The part before `:NUMBER:` or `-NUMBER-`.
 fn file_of(line: &str) -> Option<&str> {
     line.char_indices().filter(|(_, c)| matches!(c, ':' | '-')).find_map(|(at, mark)| {
         let behind = &line[at + 1..];
@@ -105,7 +105,7 @@ fn file_of(line: &str) -> Option<&str> {
     })
 }
 
-/// How many paths are in which folders, and the first ones.
+/// The number of paths in each folder, and the first paths.
 fn glob(text: &str) -> String {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for path in text.lines() {
@@ -117,7 +117,7 @@ fn glob(text: &str) -> String {
     format!("{}{rows}\n… the first ones:\n{}", counted(folders.len(), "folders"), beginning(text))
 }
 
-/// Both ends of an output, and the lines between them that speak of errors.
+/// Both ends of an output, and the lines between them that mention errors.
 fn shell(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= 2 * OFFLOAD_SHOWN_LINES {
@@ -153,13 +153,13 @@ fn both_ends(text: &str) -> String {
     format!("{}\n… {between} lines …\n{}", joined(head), joined(tail))
 }
 
-/// Says how many there are where not all are shown.
+/// Adds the total where not all are shown.
 fn counted(count: usize, what: &str) -> String {
     if count > SUMMARY_ROWS { format!("{count} {what}, the first {SUMMARY_ROWS}:\n") } else { String::new() }
 }
 
 fn beginning(text: &str) -> String {
-    /// So many lines are enough of an example.
+    /// This many lines are enough for an example.
     const LINES: usize = 5;
     joined(&text.lines().take(LINES).collect::<Vec<_>>())
 }

@@ -1,12 +1,12 @@
-//! About how many tokens something is. No provider counts like another; this errs on the side of more.
+//! Token estimates. Every provider counts differently; these err on the high side.
 
 use llm::{Assistant, Content, Message, SystemPart, Tool};
 
 use crate::limits::{ASCII_PER_TOKEN, IMAGE_TOKENS, MESSAGE_TOKENS};
 
-/// Of a text: four letters of ASCII each, and one for every other character.
+/// Of a text: one token for four ASCII letters, and one for every other character.
 pub fn of_text(text: &str) -> usize {
-    /// The first byte of a character of several has a value of at least this.
+    /// The first byte of a multi-byte character has at least this value.
     const FIRST_OF_SEVERAL: u8 = 0xc0;
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.bytes().filter(|byte| *byte >= FIRST_OF_SEVERAL).count();
@@ -39,7 +39,7 @@ pub fn of_system(parts: &[SystemPart]) -> usize {
     parts.iter().map(|part| of_text(&part.text)).sum()
 }
 
-/// Of the descriptions of the tools.
+/// Of the declared tools.
 pub fn of_tools(tools: &[Tool]) -> usize {
     tools
         .iter()

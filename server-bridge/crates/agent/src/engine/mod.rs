@@ -1,18 +1,18 @@
-//! The turn: a model is asked, its calls are run, until it has said all. It asks ports for everything around it, and knows
-//! neither the database nor what clients read.
+//! The turn: a model is asked and its calls are run until it is done. It reaches everything around it through ports, and
+//! depends on neither the database nor the clients' documents.
 //!
 //! ```text
 //! turn: [ ask the model ─▶ keep and show the answer ─▶ run its tools ─▶ keep the results ]* ─▶ end
 //! ```
-//! Everything is kept before the next step begins, so that a killed server loses nothing and does nothing twice: after a crash
-//! the server reports what was in progress.
+//! Everything is recorded before the next step begins, so that a killed server loses nothing and repeats nothing: after a
+//! crash the server reports what was in progress.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `ports` | what a turn asks of the house around it |
-//! | `turn` | the loop; which model it asks, and when it may begin |
+//! | `ports` | the turn's interface to the server around it |
+//! | `turn` | the loop, the choice of the model, and the wait to begin |
 //! | `tools_of_reply` | which calls of one answer run side by side |
-//! | `pipeline/` | what the model is told before and beside the conversation |
+//! | `pipeline/` | the prompt before and beside the conversation |
 //! | `agents/` | sub-agents: turns below a turn |
 
 mod agents;

@@ -1,15 +1,15 @@
-//! What a turn asks of the house around it: six ports, each made for one turn of one chat.
+//! The turn's interface to the server around it: six ports, each made for one turn of one chat.
 //!
-//! | port | what is asked of it |
+//! | port | answers for |
 //! |---|---|
-//! | [`Journal`] | what was said, recorded before anything comes of it |
+//! | [`Journal`] | what was said, recorded before it takes effect |
 //! | [`Display`] | what people see |
 //! | [`Permissions`] | what the user lets the agent do |
 //! | [`ModelPool`] | which model answers, and when |
 //! | [`Workplace`] | the machine that the work is done on |
 //! | [`SubAgents`] | agents that an agent calls |
 //!
-//! `stored` has them over the database and the clients' events; the engine's own tests have them in memory.
+//! `stored` implements them over the database and the clients' events; the engine's own tests implement them in memory.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::ask::{Ask, Asking};
 use crate::models::{ModelChain, NoModel, Place, Tier};
 use crate::tool::{Failure, Looked, Outcome, SubAgentState, TurnCost};
 
-/// What comes of asking a port; it fails where the store does, or the chat is gone.
+/// The result of a port's method; it fails if the store does, or the chat is gone.
 pub type Asked<'a, T> = BoxFuture<'a, crate::PortResult<T>>;
 
 /// The ports of a turn. Cheap to clone.
@@ -49,150 +49,151 @@ pub struct Ports {
     pub sub_agents: Arc<dyn SubAgents>,
 }
 
-/// What was said in a turn: each answer, with the calls in it, and each result is on record before the next step begins.
+/// The record of a turn: each answer with its calls, and each result, is recorded before the next step begins.
 pub trait Journal: Send + Sync {
-    /// Notes that the turn begins with a model; `false` where it was ended elsewhere.
+    /// Records that the turn begins with a model; `false` if it was ended elsewhere.
     fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool>;
 
-    /// The conversation up to and with the turn.
+    /// The conversation up to and including the turn.
     fn load(&self) -> Asked<'_, StoredContext>;
 
-    /// Adds an entry to the conversation; the message that it became.
+    /// Adds an entry to the conversation; returns the message that it became.
     fn append<'a>(&'a self, entry: Entry<'a>) -> Asked<'a, (ItemId, Message)>;
 
-    /// Changes how the conversation is shown to its model.
+    /// Changes how the model sees the conversation.
     fn change<'a>(&'a self, change: Change<'a>) -> Asked<'a, ()>;
 
-    /// Notes what a request took that left no entry.
+    /// Records the cost of a request that left no entry.
     fn spend<'a>(&'a self, spent: Spent<'a>) -> Asked<'a, ()>;
 
-    /// Notes that a call which may change something is about to take effect: after a death, one that was not noted was not begun.
+    /// Records that a call that may change something is about to take effect: after a crash, a call without this record did
+    /// not begin.
     fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()>;
 
-    /// Notes how the turn ended.
+    /// Records how the turn ended.
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()>;
 }
 
-/// Something that is added to a conversation.
+/// An addition to a conversation.
 pub enum Entry<'a> {
-    /// Something that was said, at no cost.
+    /// A message that cost nothing.
     Said(Message),
-    /// An answer, what its request took, and how the provider counted that.
+    /// An answer, the cost of its request, and the provider's count of its tokens.
     Answer(Message, Spent<'a>, PromptCount),
-    /// What a call came to, and where it ran; what is long is put aside.
+    /// The result of a call, and where it ran; a long one is put aside.
     Result(&'a ToolCall, Outcome, Option<&'a str>),
 }
 
-/// A change of how a conversation is shown to its model.
+/// A change to how the model sees a conversation.
 pub enum Change<'a> {
-    /// An item becomes another one.
+    /// An item is replaced by another one.
     Amended(ItemId, &'a Message),
-    /// Lines take the place of results.
+    /// Lines replace results.
     Masked(&'a [Mask]),
-    /// A summary takes the place of all but the end.
+    /// A summary replaces all but the end.
     Compacted(&'a NewCompaction),
-    /// That was tried at this item, and came to nothing.
+    /// Compressing was tried at this item, and failed.
     NotCompacted(ItemId),
 }
 
 /// A turn as people see it: a message for each answer, and a card for each call of a tool.
 pub trait Display: Send + Sync {
-    /// Adds the message of an answer that begins; the turn's first one is there already.
+    /// Adds the message of an answer that begins; the turn's first one exists already.
     fn add_reply(&self) -> Asked<'_, MessageId>;
 
     /// Changes the message of an answer.
     fn reply<'a>(&'a self, message: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()>;
 
-    /// Shows more at the end of a message, until that is changed.
+    /// Streams more text to the end of a message, until the message is changed.
     fn stream(&self, message: MessageId, what: Stream, text: String);
 
-    /// Adds a word of the server itself.
+    /// Adds a notice of the server.
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()>;
 
-    /// Adds the card of a call, of which nobody is told before [`Display::tell`].
+    /// Adds the card of a call, without an event until [`Display::tell`].
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId>;
 
-    /// Tells of a card that was added.
+    /// Sends the event of a card that was added.
     fn tell(&self, message: MessageId);
 
-    /// Changes the card of a call, and tells of it unless nobody was told of the card yet.
+    /// Changes the card of a call, and sends an event unless the card has not been announced yet.
     fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()>;
 
-    /// Says of every card and answer after the turn's first message that still looks as if it went on that it does not.
+    /// Marks every card and answer after the turn's first message that still looks active as ended.
     fn settle(&self, first: MessageId) -> Asked<'_, ()>;
 }
 
-/// More of what a message shows.
+/// More of a message's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// What the model says.
+    /// The model's text.
     Text,
-    /// What it thinks.
+    /// The model's reasoning.
     Reasoning,
-    /// What a call writes.
+    /// The output of a call.
     Output,
 }
 
-/// How an answer stands.
+/// The state of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyState<'a> {
-    /// Of the turn where it is the first answer; of a later one `Running` or `Done`.
+    /// The turn's status for its first answer; `Running` or `Done` for a later one.
     pub status: TurnStatus,
-    /// What the model thought, where it tells.
+    /// The model's reasoning, if it reports any.
     pub reasoning: &'a str,
-    /// Why the turn did not end well, and what to do.
+    /// The reason why the turn did not end well, and what to do.
     pub error: Option<&'a str>,
-    /// What the turn took, once it is over.
+    /// The cost of the turn, once it is over.
     pub cost: Option<TurnCost>,
-    /// Whether it is queued and answers of others are before it.
+    /// True if it is queued with other users' answers ahead of it.
     pub waits: bool,
 }
 
 impl ReplyState<'_> {
-    /// One with nothing to say but its status.
+    /// A state that has nothing but its status.
     pub fn of(status: TurnStatus) -> Self {
         Self { status, reasoning: "", error: None, cost: None, waits: false }
     }
 }
 
-/// A call of a tool as people see it.
+/// A tool call as people see it.
 #[derive(Clone, Copy)]
 pub struct Card<'a> {
-    /// The tool's name, as far as it is shown.
+    /// The tool's name, as it is shown.
     pub tool: &'a str,
-    /// What the call is about.
+    /// The subject of the call.
     pub hint: &'a str,
-    /// Where it runs.
+    /// The place where it runs.
     pub place: Option<&'a str>,
-    /// The sub-agent that asks, where it is not the chat's own agent.
+    /// The sub-agent that asks, if it is not the chat's own agent.
     pub asked_by: Option<&'a str>,
-    /// How it stands.
+    /// The state of the call.
     pub state: CallState<'a>,
 }
 
-/// How a call stands.
+/// The state of a call.
 #[derive(Clone, Copy)]
 pub enum CallState<'a> {
-    /// It asks its user whether it may.
+    /// It asks its user for permission.
     Asks(&'a Looked, Access),
-    /// It asks its user something, with answers to choose from or none.
+    /// It asks its user a question, with or without answers to choose from.
     Questions(&'a str, &'a [String]),
-    /// It goes on.
+    /// It is running.
     Runs,
-    /// It goes on, and this is how its sub-agent stands.
+    /// It is running, and this is its sub-agent's state.
     Delegates(&'a SubAgentState),
-    /// It was asked for here, and went on elsewhere.
+    /// It was asked for here and ran elsewhere.
     Settled(CallStatus),
-    /// It is over. How long it took in milliseconds, where it ran.
+    /// It is over. The duration is in milliseconds, if it ran.
     Ended(CallStatus, &'a Outcome, Option<u64>),
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStatus {
-    /// It did what it was asked for.
+    /// It succeeded.
     Done,
-    /// It could not.
+    /// It failed.
     Failed,
     /// It was not allowed.
     Denied,
@@ -200,59 +201,60 @@ pub enum CallStatus {
     Cancelled,
 }
 
-/// What the user lets the agent do. What they said in their own chat holds for all sub-agents of it.
+/// The user's permissions for the agent. An answer given in the user's own chat holds for all of its sub-agents.
 pub trait Permissions: Send + Sync {
-    /// How much may be done without asking at the moment.
+    /// The mode that applies at the moment.
     fn mode(&self) -> Asked<'_, Mode>;
 
-    /// Whether the user allowed calls of a tool with this subject for good.
+    /// True if the user allowed calls of a tool with this subject for good.
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool>;
 
     /// Allows calls of a tool with this subject for good; `scope` says what that covers, in the words that the user agreed to.
     fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str, scope: &'a str) -> Asked<'a, ()>;
 
-    /// A file is about to be changed without anybody being asked: a command that was allowed for good may do something else
-    /// now, and is asked for again.
+    /// Called when a file is about to be changed without a question: a command that was allowed for good may do something
+    /// else now, and is asked about again.
     fn files_change(&self) -> Asked<'_, ()>;
 
-    /// Asks the user with a message, which shows the question afterwards: no answer comes too soon.
+    /// Asks the user with a message, which shows the question only once this waits for its answer: no answer comes too
+    /// early.
     fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking>;
 
-    /// Whether the user wants the conversation compressed; asked for once, it is not wanted any more.
+    /// True if the user asked for the conversation to be compressed. Asking resets the request.
     fn wants_room(&self) -> bool;
 }
 
-/// Which model answers, and when.
+/// The choice of the model that answers, and the wait for it.
 pub trait ModelPool: Send + Sync {
-    /// The model that the user's chat asks now, or of the same subscription that of a tier, and those that stand in for it.
+    /// The model that the user's chat uses now, or one of that tier from the same subscription, with its stand-ins.
     ///
-    /// Fails with what the user is told where there is none.
+    /// Fails with a text for the user if there is none.
     fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, Result<ModelChain, NoModel>>;
 
-    /// Where calls of a model wait for their turn.
+    /// The queue seat for calls of a model.
     fn seat(&self, kind: Kind) -> Seat;
 
-    /// How often and how patiently a model is asked.
+    /// The retries and timeouts of requests to a model.
     fn patience(&self) -> Patience;
 
-    /// A place among the answers under way, which is not taken yet.
+    /// A place among the answers in progress, not taken yet.
     fn place(&self, kind: Kind) -> Place;
 }
 
-/// The machine that the work is done on, chosen when the turn first asks for it.
+/// The machine on which the work is done, chosen when the turn first needs it.
 pub trait Workplace: Send + Sync {
     /// A fresh handle.
     ///
-    /// Fails with [`Failure::Away`] where no machine can be reached.
+    /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
 
-    /// The name of the place, where there is one.
+    /// The name of the place, if there is one.
     fn name(&self) -> Asked<'_, Option<String>>;
 
-    /// The directory that the chat is in, from the workspace; empty for the workspace.
+    /// The chat's directory, relative to the workspace; empty for the workspace.
     fn cwd(&self) -> Asked<'_, String>;
 
-    /// What the model is reminded of: which files changed since it saw them.
+    /// A reminder for the model: which files changed since it saw them.
     fn news(&self) -> Asked<'_, Option<String>>;
 }
 
@@ -264,20 +266,20 @@ pub trait SubAgents: Send + Sync {
     /// The sub-agent that the turn's agent calls by that name.
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named>;
 
-    /// Makes a new one with a conversation of its own.
+    /// Makes a new one with an empty conversation.
     fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent>;
 
     /// Gives it a task, and runs its turn to the end.
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> Asked<'a, TurnEnd>;
 }
 
-/// A sub-agent to be.
+/// The data of a new sub-agent.
 pub struct NewSubAgent<'a> {
-    /// What shows the call.
+    /// Shows the call.
     pub card: MessageId,
     /// The role that it takes.
     pub role: Option<&'a str>,
-    /// The name it is to be called by again.
+    /// The name by which it can be called again.
     pub instance: Option<&'a str>,
     /// The names of the tools that it may use, as [`crate::tool::Toolbox::to_json`] writes them.
     pub tools_json: &'a str,
@@ -287,25 +289,25 @@ pub struct NewSubAgent<'a> {
 pub struct SubAgentTask<'a> {
     /// Its chat.
     pub chat: &'a ChatId,
-    /// What shows the call in its parent's chat.
+    /// Shows the call in its parent's chat.
     pub card: MessageId,
-    /// All it is told.
+    /// The whole task text.
     pub text: &'a str,
-    /// The turns above it, and what they allow it.
+    /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
-    /// Its user wants it to stop.
+    /// Cancelled when its user stops it.
     pub cancelled: &'a CancellationToken,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnEnd {
-    /// The way it ended.
+    /// The status it ended with.
     pub status: TurnStatus,
-    /// Why it did not end well.
+    /// The reason why it did not end well.
     pub error: Option<String>,
-    /// What it took.
+    /// Its cost.
     pub cost: TurnCost,
-    /// What its model said last, where it said anything.
+    /// The last text of its model, if any.
     pub words: Option<String>,
 }

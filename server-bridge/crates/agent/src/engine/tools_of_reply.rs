@@ -1,5 +1,5 @@
-//! Which calls of one answer run side by side: those in a row that change nothing, and sub-agents in a row. Whatever changes
-//! something waits for all before it, and all behind it wait for it.
+//! The calls of one answer that run side by side: consecutive calls that change nothing, and consecutive sub-agents. A call
+//! that changes something waits for all before it, and all after it wait for it.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! One turn: a message of a user, and all that a model does about it.
+//! One turn: a message of a user, and everything a model does in response.
 //!
 //! ```text
 //!   begin ─▶ ask ──no calls──▶ done
@@ -31,49 +31,49 @@ use crate::models::{ModelChain, ModelSetup};
 use crate::tool::{Failure, TurnCost, gone};
 use ask::Shown;
 
-/// What a turn works with.
+/// The inputs of a turn.
 pub struct Turn<'a> {
-    /// Everything around it.
+    /// The interface to everything around it.
     pub ports: &'a Ports,
     /// The parts of its prompt.
     pub parts: &'a PromptParts,
-    /// The hooks that it comes by.
+    /// The hooks that it runs.
     pub hooks: &'a Hooks,
     /// The user whose agent answers.
     pub user: &'a User,
     /// The chat that it is a turn of.
     pub chat: &'a ChatId,
-    /// The turn itself, and what shows its answer.
+    /// The turn's id.
     pub turn: TurnId,
     /// The message that shows its first answer.
     pub message: MessageId,
-    /// Its user wants it to stop.
+    /// Cancelled when its user stops it.
     pub cancelled: &'a CancellationToken,
-    /// The server stops.
+    /// Cancelled when the server stops.
     pub stop: &'a CancellationToken,
-    /// The turns above it, and what they allow it.
+    /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
-    /// Which layers change its conversation by themselves.
+    /// The layers that change its conversation automatically.
     pub context: ContextMode,
 }
 
-/// What a turn begins with.
+/// A turn's surroundings at its beginning.
 struct Setting {
     conversation: Conversation,
-    /// What the model is to be told with the next message.
+    /// The note for the model, with the next message.
     note: String,
-    /// Why no machine can be reached, where none can.
+    /// The reason why no machine can be reached, if none can.
     away: Option<String>,
 }
 
-/// Why a turn ends before the model has said all.
+/// The reason why a turn ends before the model is done.
 enum End {
     Cancelled,
-    /// For the user to read.
+    /// An error for the user to read.
     Failed(String),
     /// The model did not answer; another one may.
     NotAnswered(llm::Error),
-    /// The provider says that the conversation is too long; in its words.
+    /// The provider reports that the conversation is too long; with its message.
     TooLong(String),
     /// The chat is gone, or the store fails.
     Port(PortError),
@@ -85,27 +85,27 @@ impl From<PortError> for End {
     }
 }
 
-/// What came of it so far.
+/// The turn's progress so far.
 #[derive(Default)]
 struct Progress {
-    /// What the message that stands for the turn shows.
+    /// The text of the message that stands for the turn.
     text: String,
     reasoning: String,
     has_first: bool,
-    /// What shows an answer that came to nothing; the next one is shown there.
+    /// The message of an answer that was discarded; the next answer is shown there.
     void: Option<MessageId>,
-    /// The answer under way, as it is shown.
+    /// The answer in progress, as it is shown.
     shown: Option<Shown>,
-    /// What the model said last.
+    /// The model's last text.
     words: Option<String>,
     usage: Usage,
     cost_micros: u64,
-    /// How often it compressed because the window was full.
+    /// The number of compressions because the window was full.
     forced: usize,
 }
 
 impl Progress {
-    /// Adds what a request took; the same for the store.
+    /// Adds the cost of a request; returns the same for the store.
     fn took(&mut self, setup: &ModelSetup, usage: Usage) -> TurnUsage {
         let cost_micros = setup.price.cost_micros(usage);
         self.usage = self.usage.plus(usage);
@@ -119,7 +119,7 @@ impl Progress {
         }
     }
 
-    /// Remembers what the model said.
+    /// Remembers the model's text.
     fn said(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
@@ -128,16 +128,16 @@ impl Progress {
     }
 }
 
-/// What the model is told that wants to change something where nothing is to be changed.
+/// The error for a model that wants to change something in plan mode.
 const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 
-/// What the user is told of a turn that the server's end cut off.
+/// The text for the user of a turn that was cut off by the end of the server.
 pub const INTERRUPTED: &str =
     "the server was stopped during this answer; what was done so far is kept. Send any message to go on.";
 
 impl Turn<'_> {
-    /// Runs it to its end, which is kept and shown. `None` where the server stops before the turn could begin: it is queued
-    /// on record still, for the server's next life.
+    /// Runs it to its end, which is stored and shown. `None` if the server stops before the turn could begin: it stays
+    /// queued on record for the server's next run.
     pub async fn run(self) -> Option<TurnEnd> {
         let mut progress = Progress::default();
         let mut chain = self.chain().await;
@@ -166,7 +166,7 @@ impl Turn<'_> {
         Some(TurnEnd { status, error, cost, words })
     }
 
-    /// How the turn ends, and why.
+    /// The turn's status, with the reason.
     fn status(&self, end: Result<(), End>) -> (TurnStatus, Option<String>) {
         match end {
             Ok(()) => (TurnStatus::Done, None),
@@ -192,7 +192,7 @@ impl Turn<'_> {
         if status != TurnStatus::Done {
             self.display().settle(self.message).await?;
         }
-        // Of one that was cut off it is not known.
+        // The cost of an answer that was cut off is unknown.
         let cost = (status != TurnStatus::Interrupted).then_some(cost);
         let state = ReplyState { reasoning: &progress.reasoning, error, cost, ..ReplyState::of(status) };
         self.display().reply(self.message, &progress.text, state).await
@@ -250,11 +250,11 @@ impl Turn<'_> {
         Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
     }
 
-    /// All that was said, after what the model is told of where it works and may do there; and what it is to be told of that
-    /// with the next message.
+    /// The conversation after the system prompt, and the note for the next message.
     async fn conversation(&self, setup: &ModelSetup) -> Result<Setting, End> {
         let (prompt, away) = self.surroundings().await?;
-        // Where there is no machine too: what is said calls them, and providers refuse calls of tools that they are not told of.
+        // Tools are declared even without a machine: the conversation calls them, and providers refuse calls of undeclared
+        // tools.
         let tools = self.ancestry.tools().catalogue();
         let stored = self.ports.journal.load().await?;
         let request = request(setup, prompt.system, tools);
@@ -265,7 +265,7 @@ impl Turn<'_> {
         Ok(Setting { conversation, note: prompt.note, away })
     }
 
-    /// What the model is told of where it works, and why there is no machine where there is none.
+    /// The prompt about the place of work, and the reason why there is no machine if there is none.
     async fn surroundings(&self) -> Result<(Prompt, Option<String>), End> {
         let mode = self.ports.permissions.mode().await?;
         let why = match self.ports.workplace.sandbox().await {
@@ -289,7 +289,7 @@ impl Turn<'_> {
         PromptContext { user, chat, ancestry, mode, sandbox, workplace: &*self.ports.workplace }
     }
 
-    /// Whether nothing is left to do after an answer.
+    /// True if nothing is left to do after an answer.
     fn ends_with(&self, reply: &Reply) -> Result<bool, End> {
         match &reply.stop {
             Stop::Refused => Err(End::Failed("the model refused to answer that".to_owned())),
@@ -302,7 +302,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Adds an item to the conversation, on record first.
+    /// Adds an item to the conversation, after recording it.
     async fn append(&self, conversation: &mut Conversation, entry: Entry<'_>) -> Result<(), End> {
         let (item, message) = self.ports.journal.append(entry).await?;
         conversation.push(item, self.turn, message);
@@ -310,7 +310,7 @@ impl Turn<'_> {
     }
 }
 
-/// What is asked, but for the messages.
+/// The request, without the messages.
 fn request(setup: &ModelSetup, system: Vec<SystemPart>, tools: Vec<llm::Tool>) -> Request {
     Request {
         model: setup.name.clone(),
@@ -323,7 +323,7 @@ fn request(setup: &ModelSetup, system: Vec<SystemPart>, tools: Vec<llm::Tool>) -
     }
 }
 
-/// Asks another model the same.
+/// Directs the same request to another model.
 fn aim(request: &mut Request, setup: &ModelSetup) {
     request.model.clone_from(&setup.name);
     request.max_tokens = reply_tokens(setup);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::limits::LIBRARY_DESCRIPTION_CHARS;
 
-/// A text's head, and what stands behind it.
+/// A text's head, and its body.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Text<'a> {
     fields: BTreeMap<String, String>,
@@ -29,7 +29,7 @@ impl<'a> Text<'a> {
             }
             at += line.len();
         }
-        // It never ends: the beginning of a file that was cut, perhaps.
+        // The head never ends: the text may be cut.
         Self { fields: fields(rest), body: "" }
     }
 
@@ -40,7 +40,7 @@ impl<'a> Text<'a> {
         line.chars().take(LIBRARY_DESCRIPTION_CHARS).collect()
     }
 
-    /// A list, as `a, b`, `[a, b]` or lines of `- a`; `None` where the key is not there.
+    /// A list, as `a, b`, `[a, b]` or lines of `- a`; `None` if the key is missing.
     pub(super) fn list(&self, key: &str) -> Option<Vec<String>> {
         let value = self.fields.get(key)?.trim().trim_start_matches('[').trim_end_matches(']');
         let items =
@@ -61,7 +61,7 @@ fn fields(head: &str) -> BTreeMap<String, String> {
                 value.push_str(line.trim());
             }
             (_, Some((key, value))) if !goes_on => {
-                // A sign that says how the lines below are joined says nothing itself.
+                // A block scalar indicator is not part of the value.
                 let value = unquoted(value.trim()).trim_start_matches(['>', '|']);
                 fields.insert(key.trim().to_owned(), value.to_owned());
                 last = Some(key.trim().to_owned());

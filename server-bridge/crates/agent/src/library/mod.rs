@@ -1,11 +1,11 @@
-//! What a workspace offers an agent beside its code: skills and roles, each a text with a head that says what it is for.
+//! The skills and roles of a workspace: each a text with a head that describes its purpose.
 //!
 //! ```text
 //!   .sandbridge/skills/NAME/SKILL.md    how to do something; read when it is needed
 //!   .sandbridge/agents/NAME.md          who a sub-agent can be
 //! ```
-//! The catalogues are read anew at each turn, their heads alone, side by side. What is too long, too many or no text is left
-//! out. Nothing here is trusted more than the rest of the workspace.
+//! The catalogues are read again at each turn, only the heads, side by side. Entries that are too long, too many or not text
+//! are left out. Nothing here is trusted more than the rest of the workspace.
 //!
 //! | module | holds |
 //! |---|---|
@@ -21,9 +21,9 @@ use sandbox::{FileKind, Range, Sandbox, SandboxError};
 
 use crate::limits::{LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
 
-/// The beginning of a file, where it is there and is text.
+/// The beginning of a file, if it exists and is text.
 ///
-/// Fails where the place is away.
+/// Fails if the place cannot be reached.
 pub async fn beginning(
     sandbox: &Sandbox,
     file: &str,
@@ -48,7 +48,7 @@ pub async fn beginning(
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// Nobody has to have any of it.
+/// These files are optional.
 fn absent<T>(error: SandboxError) -> Result<Option<T>, SandboxError> {
     match error {
         SandboxError::Offline { .. } | SandboxError::Lost { .. } => Err(error),
@@ -56,7 +56,7 @@ fn absent<T>(error: SandboxError) -> Result<Option<T>, SandboxError> {
     }
 }
 
-/// The names in a directory that are of this kind and could stand in a catalogue, sorted.
+/// The names in a directory that have this kind and could be listed in a catalogue, sorted.
 async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec<String>, SandboxError> {
     let mut reader = match sandbox.read_dir(directory.as_bytes()).await {
         Ok(reader) => reader,
@@ -68,10 +68,10 @@ async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec
             Ok(entries) => entries,
             Err(error) => return Ok(absent::<Vec<String>>(error)?.unwrap_or_default()),
         };
-        // Where a link leads is the runner's to see to.
+        // The runner decides where a link may lead.
         let found = entries.into_iter().filter(|entry| entry.kind == kind || entry.kind == FileKind::Symlink);
         names.extend(found.filter_map(|entry| String::from_utf8(entry.name).ok()));
-        // Dropped, the reader stops the runner: a directory may be made to be endless.
+        // Dropping the reader stops the runner: a directory may be made to be endless.
         if names.len() > LIBRARY_ENTRIES * LIBRARY_ENTRIES {
             break;
         }
@@ -82,7 +82,7 @@ async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec
     Ok(names)
 }
 
-/// Whether something may be called that: a file's name that needs no care in a path or in a line of text.
+/// True if something may have this name: a file name that needs no quoting in a path or in a line of text.
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty()
@@ -91,7 +91,7 @@ fn is_name(name: &str) -> bool {
         && name.chars().count() <= LIBRARY_NAME_CHARS
 }
 
-/// The beginnings of files, in their order; those that are not there are left out.
+/// The beginnings of files, in order; missing files are left out.
 async fn beginnings(
     sandbox: &Sandbox,
     files: Vec<(String, String)>,

@@ -11,19 +11,19 @@ const DIRECTORY: &str = ".sandbridge/agents";
 /// A role, whole.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Role {
-    /// What it is called.
+    /// The role's name.
     pub name: String,
     /// The tools it works with; `None` for all that a sub-agent may have.
     pub tools: Option<Vec<String>>,
-    /// The tier of the model it asks; empty for its user's chat's.
+    /// The tier of the model it asks; empty for that of its user's chat.
     pub model: String,
-    /// Who the sub-agent is told to be.
+    /// The text of the role.
     pub text: String,
 }
 
-/// The names of all roles, and what each is for; `None` where there are none.
+/// The names of all roles, each with its purpose; `None` if there are none.
 ///
-/// Fails where the place is away.
+/// Fails if the place cannot be reached.
 pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
     let files = names(sandbox, DIRECTORY, FileKind::File).await?.into_iter().filter_map(|file| {
         let name = file.strip_suffix(".md")?.to_owned();
@@ -37,9 +37,9 @@ pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// A role; `None` where there is none of that name.
+/// A role; `None` if there is none of that name.
 ///
-/// Fails where the place is away.
+/// Fails if the place cannot be reached.
 pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, SandboxError> {
     if !is_name(name) {
         return Ok(None);

@@ -10,15 +10,15 @@ const DIRECTORY: &str = ".sandbridge/skills";
 
 /// A skill, whole.
 pub struct Skill {
-    /// Where it stands, from the workspace.
+    /// Its directory, relative to the workspace.
     pub directory: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// The names of all skills, and what each is for; `None` where there are none.
+/// The names of all skills, each with its purpose; `None` if there are none.
 ///
-/// Fails where the place is away.
+/// Fails if the place cannot be reached.
 pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
     let names = names(sandbox, DIRECTORY, FileKind::Directory).await?;
     let files = names.into_iter().map(|name| {
@@ -32,9 +32,9 @@ pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// A skill; `None` where there is none of that name.
+/// A skill; `None` if there is none of that name.
 ///
-/// Fails where the place is away.
+/// Fails if the place cannot be reached.
 pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Skill>, SandboxError> {
     if !is_name(name) {
         return Ok(None);

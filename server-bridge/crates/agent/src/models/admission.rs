@@ -1,6 +1,6 @@
 //! How many answers may be under way: in the whole server, and of one user on the server's model or on their own.
 //!
-//! Whoever waits for a person holds nothing meanwhile.
+//! A turn that waits for a person holds no place meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,49 +11,50 @@ use records::UserId;
 use super::gate::{Gate, Permit};
 use crate::limits::{PERSONAL_TURNS, SHARED_TURNS};
 
-/// Who may begin.
+/// Admission of answers.
 #[derive(Debug)]
 pub struct Admission {
     all: Arc<Gate>,
-    /// Of each user, and whether on a model of their own.
+    /// By user, and by the use of a model of their own.
     users: Mutex<HashMap<(UserId, bool), Weak<Gate>>>,
 }
 
-/// A place among the answers under way, of a turn and all sub-agents beneath it; free again when this is dropped. By default none
-/// that anybody waits for.
+/// A place among the answers in progress, for a turn and all sub-agents below it; freed when this is dropped. By default it holds
+/// no gates.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// In the order in which they are waited for: a user who waits for themselves keeps nobody else waiting.
+    /// In the order in which they are waited for: a user who waits for their own limit does not block others.
     wanted: Vec<Arc<Gate>>,
     held: Mutex<Held>,
-    /// Whoever takes the place again, alone: two who each got a half of it would wait for each other.
+    /// Held by the task that takes the place again, so that only one does: two that each got a half of it would wait for
+    /// each other.
     taking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     permits: Vec<Permit>,
-    /// How often it was given back and is not taken again: a turn may wait for several answers at once.
+    /// How often it was given back and not taken again: a turn may wait for several answers at once.
     absences: usize,
 }
 
-/// A wait for a person, during which the place is another's. One that is dropped is over, and leaves the place to whoever goes
-/// on.
+/// A wait for a person, during which the place is free for others. Dropping it ends the wait, and leaves it to the turn to
+/// take the place again.
 #[derive(Debug)]
 pub struct Away<'a>(&'a Place);
 
 impl Admission {
-    /// Lets so many begin in all.
+    /// An admission for this many answers in all.
     pub fn new(turns_at_once: usize) -> Self {
         Self { all: Gate::new(turns_at_once), users: Mutex::default() }
     }
 
-    /// Lets so many begin in all from now on; those that are under way stay so.
+    /// Changes the total from now on; answers in progress stay.
     pub fn resize(&self, turns_at_once: usize) {
         self.all.resize(turns_at_once);
     }
 
-    /// A place that is not taken yet.
+    /// A place, not taken yet.
     pub fn place(&self, user: UserId, kind: Kind) -> Place {
         Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], ..Place::default() }
     }
@@ -88,13 +89,13 @@ impl Place {
             taken.push(wanted.enter().await);
         }
         let mut held = self.held();
-        // Somebody may have begun to wait for a person meanwhile.
+        // Another wait for a person may have begun meanwhile.
         if held.absences == 0 {
             held.permits = taken;
         }
     }
 
-    /// Gives the place back while somebody waits for a person.
+    /// Gives the place back while a person is waited for.
     pub fn leave(&self) -> Away<'_> {
         let mut held = self.held();
         held.absences += 1;
@@ -102,7 +103,7 @@ impl Place {
         Away(self)
     }
 
-    /// Waits for the place where it was given back and nobody waits for a person any more.
+    /// Takes the place again if it was given back and no person is waited for any more.
     pub async fn resume(&self) {
         let _alone = self.taking.lock().await;
         let is_due = {
@@ -121,7 +122,7 @@ impl Place {
 }
 
 impl Away<'_> {
-    /// Waits for the place again, with the last of those who were away.
+    /// Takes the place again, when the last wait for a person ends.
     pub async fn end(self) {
         let place = self.0;
         drop(self);

@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So many at once. Growing lets those in that wait; shrinking takes nothing from those that are in: the next ones wait until
-/// enough of them have left.
+/// A limit on concurrent entries. Growing admits waiting ones; shrinking takes nothing away: the next ones wait until enough
+/// have left.
 #[derive(Debug)]
 pub(super) struct Gate {
     semaphore: Arc<Semaphore>,
     size: Mutex<Size>,
 }
 
-/// A place within; free again when this is dropped.
+/// A permit to be inside; freed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     gate: Arc<Gate>,
@@ -22,21 +22,21 @@ pub(super) struct Permit {
 
 #[derive(Debug)]
 struct Size {
-    /// How many permits there shall be.
+    /// The intended number of permits.
     wanted: usize,
-    /// How many there are, held or free; more than wanted until enough held ones came back.
+    /// The existing permits, held or free; more than wanted until enough held ones came back.
     existing: usize,
 }
 
 impl Gate {
-    /// A gate for so many, at least one.
+    /// A gate with this many permits, at least one.
     pub(super) fn new(count: usize) -> Arc<Self> {
         let wanted = possible(count);
         let semaphore = Arc::new(Semaphore::new(wanted));
         Arc::new(Self { semaphore, size: Mutex::new(Size { wanted, existing: wanted }) })
     }
 
-    /// Lets so many in from now on, at least one.
+    /// Changes the number of permits from now on, to at least one.
     pub(super) fn resize(&self, count: usize) {
         let mut size = self.size();
         size.wanted = possible(count);
@@ -54,7 +54,7 @@ impl Gate {
         Some(Permit { gate: Arc::clone(self), permit: Some(permit) })
     }
 
-    /// Waits for a permit; the first to wait is the first to have one.
+    /// Waits for a permit, first come, first served.
     pub(super) async fn enter(self: &Arc<Self>) -> Permit {
         let permit =
             Arc::clone(&self.semaphore).acquire_owned().await.expect("the semaphore is never closed");
@@ -80,7 +80,7 @@ impl Drop for Permit {
     }
 }
 
-/// A number of permits that a semaphore can have.
+/// The count, limited to what a semaphore supports.
 fn possible(count: usize) -> usize {
     count.clamp(1, Semaphore::MAX_PERMITS)
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     proptest! {
-        /// However it is resized while permits come and go: never more enter than may, and none is lost.
+        /// However it is resized while permits come and go, never more than allowed enter, and no permit is lost.
         #[test]
         fn permits_are_neither_lost_nor_too_many(steps in prop::collection::vec((0_u8..3, 1_usize..6), 1..60)) {
             let gate = Gate::new(3);

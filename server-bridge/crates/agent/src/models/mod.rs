@@ -1,10 +1,10 @@
-//! The models that a turn asks: one that answers, and those that stand in for it.
+//! The models of a turn: one that answers, and its stand-ins.
 //!
-//! Which model a chat asks, and whose key it is asked with, is decided behind the port [`crate::engine::ModelPool`].
+//! The choice of a chat's model, and of the key to use, is made behind the port [`crate::engine::ModelPool`].
 //!
 //! | module | holds |
 //! |---|---|
-//! | `admission` | how many answers may be under way |
+//! | `admission` | the limit on answers in progress |
 //! | `gate` | a semaphore that grows and shrinks |
 //! | `setup` | [`ModelSetup`], [`ModelChain`]: a model ready to be asked, and its stand-ins |
 //! | `tier` | [`Tier`]: how much a model can do, and costs |

@@ -1,4 +1,4 @@
-//! A model that is ready to be asked, and those that stand in for it.
+//! A model that is ready to be asked, and its stand-ins.
 
 use llm::price::Price;
 use llm::slots::Kind;
@@ -9,52 +9,52 @@ use crate::PortError;
 /// A model that answers.
 #[derive(Clone, Debug)]
 pub struct ModelSetup {
-    /// How it is asked.
+    /// The client that asks it.
     pub model: Model,
-    /// Its name, as its provider knows it.
+    /// The provider's name for it.
     pub name: String,
-    /// Whose it is: `server`, or what its user calls the subscription.
+    /// Its owner: `server`, or the user's name for the subscription.
     pub subscription: String,
-    /// The same for the slots.
+    /// The owner's kind, for the slots.
     pub kind: Kind,
-    /// How many tokens its window holds, conversation and answer together.
+    /// The size of its window in tokens, conversation and answer together.
     pub window_tokens: u32,
-    /// How many tokens it may answer with at once.
+    /// The most tokens of one answer.
     pub reply_tokens: u32,
-    /// How much it may think, in tokens.
+    /// The tokens it may use for reasoning.
     pub thinking_tokens: Option<u32>,
-    /// What its tokens cost.
+    /// The price of its tokens.
     pub price: Price,
 }
 
 impl ModelSetup {
-    /// What it is called among all models of its user.
+    /// Its unique name among all models of its user.
     pub fn origin(&self) -> String {
         format!("{}/{}", self.subscription, self.name)
     }
 }
 
-/// What a chat asks: a model, and those that stand in for it one after the other.
+/// A chat's model, and its stand-ins in order.
 #[derive(Clone, Debug)]
 pub struct ModelChain {
     /// The model that is asked.
     pub setup: ModelSetup,
-    /// The models that stand in for it, in this order.
+    /// The stand-ins, in order.
     pub others: Vec<ModelSetup>,
 }
 
-/// Why no model can be asked.
+/// The reason why no model can be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum NoModel {
-    /// It cannot be known.
+    /// It could not be looked up.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// There is none, in words for the user.
+    /// There is none; with a text for the user.
     #[error("{0}")]
     Told(String),
 }
 
-/// Takes out what other models than `origin` thought: only the provider it came from can read it, and others refuse it.
+/// Removes the reasoning of models other than `origin`: only the provider it came from can read it, and others refuse it.
 pub fn forget_foreign_thoughts(messages: &mut [Message], origin: &str) {
     for message in messages {
         if let Message::Assistant(said) = message {

@@ -1,10 +1,10 @@
-//! How much a model can do, and costs.
+//! The capability and cost of a model.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a model can do, and costs.
+/// The capability and cost of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
@@ -17,10 +17,10 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// All, the ablest first.
+    /// All, the most capable first.
     pub const ALL: [Self; 3] = [Self::Vanguard, Self::Balance, Self::Swift];
 
-    /// The word that stands for it.
+    /// The tier's word in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Vanguard => "vanguard",
@@ -29,7 +29,8 @@ impl Tier {
         }
     }
 
-    /// Where a subscription has no model of a tier, the one of the nearest tier answers, the cheaper one first.
+    /// The order in which tiers substitute for this one if a subscription has no model of it: the nearest first, the cheaper
+    /// one of two.
     pub fn nearest(self) -> [Self; 3] {
         match self {
             Self::Vanguard => [Self::Vanguard, Self::Balance, Self::Swift],

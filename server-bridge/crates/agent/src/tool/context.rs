@@ -1,4 +1,4 @@
-//! What a call of a tool works with.
+//! The context of a tool call.
 
 use futures_util::future::BoxFuture;
 use records::{ChatId, TurnId, User};
@@ -8,17 +8,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Bound, Failure, Outcome};
 
-/// What the engine does for a call under way.
+/// The engine's services for a running call.
 pub trait Host: Send + Sync {
     /// A fresh handle of the machine that the turn works on.
     ///
-    /// Fails with [`Failure::Away`] where none can be reached.
+    /// Fails with [`Failure::Away`] if none can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
 
-    /// Asks the user something, with answers to choose from or none, and waits for the answer; `None` where nobody gives one.
-    /// Dropped, it withdraws the question.
+    /// Asks the user a question, with or without answers to choose from, and waits for the answer; `None` if nobody gives
+    /// one. Dropping the future withdraws the question.
     ///
-    /// Fails where the question cannot be shown.
+    /// Fails if the question cannot be shown.
     fn ask<'a>(
         &'a self,
         question: &'a str,
@@ -27,34 +27,34 @@ pub trait Host: Send + Sync {
 
     /// Runs a sub-agent to the end of its turn.
     ///
-    /// Fails with [`Failure::Told`] where it cannot be called so, and where the turn that calls it cannot go on either.
+    /// Fails with [`Failure::Told`] if it cannot be called this way, and if the turn that calls it cannot go on either.
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>>;
 }
 
-/// Where a call works, and for whom.
+/// The place and the user of a call.
 pub struct ToolContext<'a> {
-    /// What the engine does for it.
+    /// The engine's services.
     pub host: &'a dyn Host,
-    /// The user whom it is for.
+    /// The user on whose behalf it runs.
     pub user: &'a User,
-    /// Who calls it in their name.
+    /// The caller, acting for that user.
     pub caller: ToolCaller<'a>,
-    /// Its user wants it to stop.
+    /// Cancelled when its user stops it.
     pub cancelled: &'a CancellationToken,
-    /// Whether nothing may be changed.
+    /// True if nothing may be changed.
     pub is_plan: bool,
-    /// The user's word that this very call may run as the privileged user, where they gave it.
+    /// The user's permission for this call to run as the privileged user, if they gave it.
     pub approval: Option<Approval>,
-    /// What was looked at before its user was asked.
+    /// The state that was looked at before the user was asked.
     pub bound: Bound,
 }
 
-/// Who calls a tool.
+/// The caller of a tool.
 #[derive(Clone, Copy, Debug)]
 pub enum ToolCaller<'a> {
     /// An agent, in a turn of a chat.
     Agent(AgentTurn<'a>),
-    /// A program of the user's own, which has no chat.
+    /// A program of the user, which has no chat.
     Program(Program<'a>),
 }
 
@@ -63,36 +63,36 @@ pub enum ToolCaller<'a> {
 pub struct AgentTurn<'a> {
     /// The agent's own chat.
     pub chat: &'a ChatId,
-    /// The chat that the user talks in: the same one, unless a sub-agent calls.
+    /// The chat that the user talks in: differs from `chat` only if a sub-agent calls.
     pub root: &'a ChatId,
-    /// The turn of that chat: what is changed in it is taken back with it.
+    /// The turn of that chat: an undo of it takes back the call's changes.
     pub turn: TurnId,
 }
 
 /// A program that calls a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
-    /// The place that it names instead of the user's active one.
+    /// The place that it names, in place of the user's active one.
     pub on: Option<&'a str>,
-    /// Whether it may do all that its user may: take part in their terminals, too.
+    /// True if it may do all that its user may, including joining their terminals.
     pub is_trusted: bool,
 }
 
-/// What a model wants of a sub-agent.
+/// A model's request for a sub-agent.
 pub struct DelegationRequest<'a> {
-    /// The tool's own name, and what the call is about, for people.
+    /// The tool's own name, for people.
     pub tool: &'static str,
-    /// The words that say what the call is about, for people.
+    /// The subject of the call, for people.
     pub hint: String,
-    /// What it is to do: all it is told.
+    /// The whole text of its task.
     pub task: &'a str,
     /// The role that it takes.
     pub role: Option<&'a str>,
-    /// What it may use; no more than its parent and its role.
+    /// The tools it may use; limited to those of its parent and its role.
     pub tools: Option<&'a [String]>,
-    /// How able a model it asks.
+    /// The tier of the model it asks.
     pub model: Option<&'a str>,
-    /// The name it is called by again.
+    /// The name by which it can be called again.
     pub instance: Option<&'a str>,
 }
 
@@ -106,7 +106,7 @@ impl ToolContext<'_> {
 
     /// The turn that an agent calls it in.
     ///
-    /// Fails with words for a program, which has none.
+    /// Fails with a text for a program, which has none.
     pub fn agent(&self) -> Result<AgentTurn<'_>, Failure> {
         match self.caller {
             ToolCaller::Agent(turn) => Ok(turn),
@@ -114,7 +114,7 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The program that calls it, unless an agent does.
+    /// The program that calls it; `None` if an agent does.
     pub fn program(&self) -> Option<Program<'_>> {
         match self.caller {
             ToolCaller::Agent(_) => None,
@@ -122,7 +122,7 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The SHA-256 that the file had when its change was allowed.
+    /// The file's SHA-256 at the time its change was allowed.
     pub fn bound_content(&self) -> Option<[u8; 32]> {
         match self.bound.file.as_ref()?.present {
             sandbox::Present::Content(sha256) => Some(sha256),

@@ -1,5 +1,5 @@
-//! Tools that a conversation calls and that are not there any more. They stay declared: some providers refuse a conversation
-//! with calls of tools that they are not told of.
+//! Removed tools that a conversation calls. They stay declared: some providers refuse a conversation with calls of
+//! undeclared tools.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,11 +8,11 @@ use llm::Message;
 use super::Toolbox;
 use crate::limits::{GONE_TOOLS, TOOL_NAME_CHARS};
 
-/// What a model is told of each of them.
+/// The description of each of them for the model.
 const GONE: &str = "This tool is no longer available; calls of it fail.";
 
-/// Declares the tools that were called in a conversation, that did something, and that are not among a turn's: 32 at most, by name.
-/// A name that no call ever worked under was the model's own mistake, and is no tool.
+/// Declares the tools that were called in a conversation, that had a result, and that are not among a turn's: 32 at most, by name.
+/// A name that never worked in any call was the model's mistake, and is no tool.
 pub fn gone<'a>(messages: impl Iterator<Item = &'a Message>, tools: &Toolbox) -> Vec<llm::Tool> {
     let (mut calls, mut names) = (HashMap::new(), BTreeSet::new());
     for message in messages {
@@ -35,7 +35,7 @@ pub fn gone<'a>(messages: impl Iterator<Item = &'a Message>, tools: &Toolbox) ->
     names.into_iter().take(GONE_TOOLS).map(declare).collect()
 }
 
-/// Whether providers take it as a tool's name.
+/// True if providers accept it as a tool's name.
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     !name.is_empty() && name.len() <= TOOL_NAME_CHARS && name.chars().all(is_plain)

@@ -1,4 +1,5 @@
-//! Looking at what a call would do before its user is asked: where its path leads, what is there, what is remembered.
+//! Looking at what a call would do before its user is asked: where its path leads, the current content, and what is
+//! remembered.
 
 use std::path::Path;
 
@@ -6,49 +7,49 @@ use sandbox::{ErrorKind, FileKind, Present, Resolved, Sandbox, SandboxError};
 
 use super::{CardData, Failure, Proposal, ProposalPart, ProposalPlace, path, visible};
 
-/// Said where a runner is too old to resolve paths.
+/// The error if a runner is too old to resolve paths.
 const UNRESOLVED: &str = "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it";
 
-/// Where a call works, as it was looked at.
+/// A call's place, as it was looked at.
 pub struct Ground {
     sandbox: Sandbox,
-    /// The chat's directory as the model named it, and from the workspace as the machine resolves it.
+    /// The chat's directory as the model named it, and, relative to the workspace, as the machine resolves it.
     cwd: String,
     resolved_cwd: String,
     is_resolved: bool,
     user: Option<String>,
 }
 
-/// What a call would do.
+/// The effect that a call would have.
 #[derive(Debug, Default)]
 pub struct Looked {
-    /// What its user is asked with.
+    /// The proposal that its user is asked about.
     pub proposal: Proposal,
-    /// The change that is shown beside it.
+    /// The change that is shown with it.
     pub edit: Option<CardData>,
-    /// What is kept where it is allowed for good.
+    /// The subject that is stored if it is allowed for good.
     pub subject: String,
-    /// What has to be so still when it is done.
+    /// The state that still has to hold when it is carried out.
     pub bound: Bound,
 }
 
-/// What was looked at, and has to be so when a call that was allowed begins.
+/// The state that was looked at, which still has to hold when an allowed call begins.
 #[derive(Clone, Debug, Default)]
 pub struct Bound {
-    /// The directory that commands begin in, from the workspace.
+    /// The directory that commands begin in, relative to the workspace.
     pub directory: Option<String>,
     /// The file that is changed.
     pub file: Option<BoundFile>,
 }
 
-/// A file that somebody allowed to change.
+/// A file whose change was allowed.
 #[derive(Clone, Debug)]
 pub struct BoundFile {
-    /// Where it is, from the workspace.
+    /// Its path, relative to the workspace.
     pub path: String,
-    /// What is there.
+    /// Its content.
     pub present: Present,
-    /// Whether the machine holds the change to that place; else the server looks again before.
+    /// True if the machine itself pins the change to that place; otherwise the server looks again before the change.
     pub is_resolved: bool,
 }
 
@@ -56,16 +57,16 @@ pub struct BoundFile {
 pub struct Target {
     /// The file.
     pub file: BoundFile,
-    /// Whether there is one.
+    /// True if the file exists.
     pub exists: bool,
-    /// Its size in bytes; 0 where there is none.
+    /// Its size in bytes; 0 if it does not exist.
     pub size_bytes: u64,
 }
 
 impl Ground {
     /// Looks at a chat's directory.
     ///
-    /// Fails where the machine is away, or the directory is none.
+    /// Fails if the machine cannot be reached, or the directory does not exist.
     pub async fn of(sandbox: Sandbox, cwd: String, named: Option<&str>) -> Result<Self, Failure> {
         let default = sandbox.facts().run_as.as_ref().map(|names| names.default.clone());
         let user = named.map(str::to_owned).or(default);
@@ -97,17 +98,17 @@ impl Ground {
         self.sandbox.place()
     }
 
-    /// The machine's user that the call runs as, where that is known.
+    /// The machine's user that the call runs as, if that is known.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// Where a command begins, absolute.
+    /// The absolute path of the directory where a command begins.
     pub fn directory(&self) -> String {
         self.absolute(&self.resolved_cwd)
     }
 
-    /// A proposal that says where.
+    /// A proposal that names the place.
     pub fn proposal(&self, effect: String) -> Proposal {
         let place = ProposalPlace {
             machine: visible::line(self.machine()),
@@ -118,14 +119,14 @@ impl Ground {
         Proposal { effect, place: Some(place), note, ..Proposal::default() }
     }
 
-    /// What has to be so when a command begins.
+    /// The state that has to hold when a command begins.
     pub fn bound(&self) -> Bound {
         Bound { directory: Some(self.resolved_cwd.clone()), file: None }
     }
 
-    /// Looks at the file that a path of the model's leads to.
+    /// Looks at the file that the model's path leads to.
     ///
-    /// Fails with what is wrong with the path.
+    /// Fails with the error in the path.
     pub async fn target(&self, given: &str) -> Result<Target, Failure> {
         path::readable(given)?;
         let lexical = path::join(&self.cwd, given);
@@ -152,7 +153,7 @@ impl Ground {
         Ok(Target { file: BoundFile { path, present, is_resolved }, exists, size_bytes })
     }
 
-    /// Where a file is, absolute.
+    /// A file's absolute path.
     pub fn absolute(&self, path: &str) -> String {
         let workspace = self.sandbox.facts().workspace.trim_end_matches('/');
         match path {
@@ -163,7 +164,7 @@ impl Ground {
         }
     }
 
-    /// What is said and kept of the change of a file.
+    /// The proposal for a file's change, and what is stored of it.
     pub fn file_change(&self, target: Target, effect: String, parts: Vec<ProposalPart>) -> Looked {
         let machine = self.machine();
         let proposal = Proposal {
@@ -181,13 +182,13 @@ impl Ground {
 }
 
 impl Looked {
-    /// Of something that is done nowhere in particular.
+    /// For an action that has no place.
     pub fn words(effect: impl Into<String>, parts: Vec<ProposalPart>) -> Self {
         let proposal = Proposal { effect: effect.into(), parts, ..Proposal::default() };
         Self { proposal, ..Self::default() }
     }
 
-    /// The same, where it is done.
+    /// The same, with its place.
     pub fn at(mut self, ground: Option<&Ground>) -> Self {
         if let Some(ground) = ground {
             let Proposal { place, note, .. } = ground.proposal(String::new());
@@ -196,13 +197,13 @@ impl Looked {
         self
     }
 
-    /// The same of a call that its user is asked for each time, and why.
+    /// The same for a call that needs its user's permission each time, with the reason.
     pub fn only_once(mut self, why: &str) -> Self {
         (self.proposal.always, self.proposal.only_once) = (None, Some(why.to_owned()));
         self
     }
 
-    /// The same of a call that somebody wants its user to be asked about, and why; it is asked about each time.
+    /// The same for a call that a hook wants the user asked about, with the reason; it is asked about each time.
     pub fn asked_for(mut self, why: &str) -> Self {
         let why = visible::line(why);
         self.proposal.note = Some(match self.proposal.note {
@@ -212,29 +213,29 @@ impl Looked {
         self.only_once(&why)
     }
 
-    /// How much of it its user is shown, in bytes.
+    /// How much of it the user is shown, in bytes.
     pub fn shown_bytes(&self) -> usize {
         self.proposal.to_text().len()
     }
 
-    /// The same, and what is kept of it where it is allowed for good.
+    /// The same, with the subject that is stored if it is allowed for good.
     pub fn always(mut self, subject: &[&str], words: String) -> Self {
         (self.subject, self.proposal.always) = (key(subject), Some(words));
         self
     }
 }
 
-/// What a model wrote, as a part of a proposal.
+/// A text of the model, as a part of a proposal.
 pub fn part(label: &str, text: &str) -> ProposalPart {
     ProposalPart { label: label.to_owned(), text: visible::whole(text), is_in_edit: false }
 }
 
-/// The same of a change that is shown beside it.
+/// The same for a change that is shown beside it.
 pub fn edited(label: &str, text: &str) -> ProposalPart {
     ProposalPart { is_in_edit: true, ..part(label, text) }
 }
 
-/// A size as people read it.
+/// A size, formatted for people.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
@@ -243,7 +244,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Several words as one that no other words give.
+/// Several words combined into one key that no other words give.
 fn key(words: &[&str]) -> String {
     serde_json::to_string(words).expect("texts are always JSON")
 }

@@ -1,26 +1,25 @@
-//! What a tool is to the engine: a name, a description and a schema for models, rules for the loop, and calls that are understood,
+//! Tools as the engine sees them: a name, a description and a schema for models, rules for the loop, and calls that are parsed,
 //! looked at and run.
 //!
 //! ```text
 //!   Registry ──snapshot──▶ Toolbox (of one turn) ──understand──▶ Understood ──look, run──▶ Outcome
-//!                                                                     └── ToolContext: who calls, and what the engine does for it
+//!                                                                     └── ToolContext: the caller, and the engine's services
 //! ```
-//! Tools are added, replaced and removed while the server runs; a turn keeps the snapshot that it began with. A tool that the
-//! conversation names and that is gone stays declared (`gone`), since some providers refuse calls of tools that they are not
-//! told of.
+//! Tools are added, replaced and removed while the server runs; a turn keeps the snapshot that it began with. A removed tool
+//! that the conversation names stays declared (`gone`), since some providers refuse calls of undeclared tools.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `rules` | what holds for every call of a tool |
+//! | `rules` | rules for every call of a tool |
 //! | `typed` | tools whose arguments are a type: its doc comments are what the model reads |
 //! | `registry` | all tools of the server |
 //! | `toolbox` | those of a turn |
 //! | `gone` | those that a conversation still names |
-//! | `context` | what a call works with |
-//! | `outcome` | what it came to, and why it did not |
-//! | `proposal` | what its user is asked to allow, and what its card shows |
+//! | `context` | the context of a call |
+//! | `outcome` | a call's result, or its failure |
+//! | `proposal` | the user's question, and the content of its card |
 //! | [`look`] | looking at a call before its user is asked |
-//! | [`path`], [`visible`] | paths as a model writes them; text as people are shown it |
+//! | [`path`], [`visible`] | paths as a model writes them; text made safe to show to people |
 
 mod context;
 mod gone;
@@ -50,7 +49,7 @@ pub use toolbox::{Toolbox, kept};
 pub use typed::schema_of;
 pub use typed::{Typed, TypedTool};
 
-/// Told what a tool writes, as it does.
+/// Called with a tool's output while it is written.
 pub type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
 
 /// A tool that models may call.
@@ -67,20 +66,20 @@ pub trait Tool: Send + Sync + 'static {
     /// The rules that hold for every call of it.
     fn rules(&self) -> Rules;
 
-    /// The JSON schema of the data that programs get of it, an object; none where they get words alone.
+    /// The JSON schema of the data that programs get from it, an object; `None` if they only get text.
     fn output_schema(&self) -> Option<Value> {
         None
     }
 
-    /// Understands the arguments of a call.
+    /// Parses the arguments of a call.
     ///
-    /// Fails with what is wrong with them, in words for the model.
+    /// Fails with a text for the model that names the error.
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String>;
 }
 
-/// One call of a tool, with arguments that were understood.
+/// One call of a tool, with parsed arguments.
 pub trait Call: Send + Sync {
-    /// What this very call does to the place; no more than its tool's rules say.
+    /// This call's access to the place; no more than its tool's rules say.
     fn access(&self) -> Access;
 
     /// The user of the machine that it names to run as.
@@ -88,18 +87,18 @@ pub trait Call: Send + Sync {
         None
     }
 
-    /// What it is about, for people.
+    /// Its subject, for people.
     fn hint(&self) -> &str;
 
-    /// Looks at what it would do, and does nothing of it: what its user is asked with. There is no ground where no machine can
-    /// be reached.
+    /// Looks at what it would do, without doing it: the basis of the question to its user. The ground is `None` if no machine
+    /// can be reached.
     ///
-    /// Fails as [`Call::run`] does, where it would fail anyway.
+    /// Fails as [`Call::run`] does, if the call would fail anyway.
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>>;
 
-    /// Does it; `live` is told what it writes, as it does.
+    /// Does it; `live` is called with its output while it is written.
     ///
-    /// Fails with [`Failure::Told`] or [`Failure::Refused`] where the model is to be told what was wrong, else where the turn cannot go on.
+    /// Fails with [`Failure::Told`] or [`Failure::Refused`] for errors that the model gets, otherwise if the turn cannot go on.
     fn run<'a>(
         &'a self,
         context: &'a ToolContext<'_>,
@@ -107,7 +106,7 @@ pub trait Call: Send + Sync {
     ) -> BoxFuture<'a, Result<Outcome, Failure>>;
 }
 
-/// A call of a tool that was understood, and the tool's rules.
+/// A parsed call of a tool, and the tool's rules.
 pub struct Understood {
     rules: Rules,
     call: Box<dyn Call>,
@@ -119,12 +118,12 @@ impl Understood {
         self.rules
     }
 
-    /// Whether it calls a sub-agent.
+    /// True if it calls a sub-agent.
     pub fn is_sub_agent(&self) -> bool {
         self.rules.beside == Beside::SubAgents
     }
 
-    /// What it does to the place it works in.
+    /// Its access to the place it works in.
     pub fn access(&self) -> Access {
         self.call.access()
     }
@@ -136,19 +135,19 @@ impl Understood {
 
     /// Looks at what it would do; see [`Call::look`].
     ///
-    /// Fails with words for the model where it would fail anyway.
+    /// Fails with a text for the model if it would fail anyway.
     pub async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
         self.call.look(ground).await
     }
 
-    /// What it is about, in a few words for people.
+    /// Its subject, in a few words for people.
     pub fn hint(&self) -> String {
         shortened(self.call.hint())
     }
 
-    /// Does it; `live` is told what a command writes, as it does.
+    /// Does it; `live` is called with a command's output while it is written.
     ///
-    /// Fails only where the turn cannot go on.
+    /// Fails only if the turn cannot go on.
     pub async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
         match self.call.run(context, live).await {
             Err(Failure::Told(text) | Failure::Refused { text, .. }) => Ok(Outcome::failed(&text)),
@@ -157,7 +156,7 @@ impl Understood {
     }
 }
 
-/// As much of a hint as people are shown.
+/// A hint, cut to the length that people are shown.
 pub fn shortened(hint: &str) -> String {
     visible::whole(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
 }

@@ -1,4 +1,4 @@
-//! What a call came to, and why it did not do what it was asked for.
+//! The result of a tool call, and its failures.
 
 use llm::{Content, Usage};
 use records::ChatId;
@@ -8,44 +8,44 @@ use serde_json::Value;
 use super::CardData;
 use crate::PortError;
 
-/// What a tool came to.
+/// The result of a tool call.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     /// The text that the model reads.
     pub text: String,
-    /// Whether it failed.
+    /// True if it failed.
     pub is_error: bool,
-    /// Whether it was not allowed.
+    /// True if it was denied.
     pub is_denied: bool,
-    /// Whether the text may be put aside when it is long: not what was asked for in parts.
+    /// True if a long text may be put aside; false for what was asked for in parts.
     pub may_be_offloaded: bool,
-    /// What the model is shown beside the text.
+    /// Images for the model beside the text.
     pub images: Vec<Content>,
-    /// What the card holds beside the text.
+    /// The card's data beside the text.
     pub data: Option<CardData>,
     /// The sub-agent that was called.
     pub sub_agent: Option<SubAgentState>,
-    /// The file that it is the content of.
+    /// The file whose content it is.
     pub file: Option<FileSeen>,
-    /// What programs get beside the text.
+    /// Data for programs beside the text.
     pub for_programs: Option<Box<ForPrograms>>,
 }
 
-/// What programs get of an outcome beside its text. Models are not shown it.
+/// The part of an outcome that only programs get, beside its text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForPrograms {
-    /// Bytes that stand in the place of the text, which is empty then: they are not UTF-8.
+    /// Bytes that are not UTF-8, in place of the text, which is empty then.
     pub bytes: Option<FileBytes>,
-    /// A text about the first one, apart from it.
+    /// A second text about the first one.
     pub note: Option<String>,
-    /// The outcome as data, by the tool's output schema where it has one.
+    /// The outcome as data, in the tool's output schema if it has one.
     pub structured: Option<Value>,
 }
 
 /// Bytes of a file that are not text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileBytes {
-    /// Where they are from.
+    /// The path they were read from.
     pub path: String,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -54,62 +54,62 @@ pub struct FileBytes {
 /// A sub-agent that was called, as people see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubAgentState {
-    /// Its own chat, whose messages show all it said and did.
+    /// Its own chat, whose messages show its whole work.
     pub chat: ChatId,
-    /// Who it was told to be.
+    /// Its role.
     pub role: Option<String>,
-    /// The name it is called by again.
+    /// The name by which it can be called again.
     pub instance: Option<String>,
-    /// How many tools it called in this call.
+    /// The number of tool calls so far in this call.
     pub steps: u32,
-    /// The last of those, and what it was about.
+    /// The latest of those, with its subject.
     pub doing: String,
-    /// What this call took, once it is over.
+    /// The cost of this call, once it is over.
     pub cost: Option<TurnCost>,
 }
 
-/// What a turn took.
+/// The cost of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnCost {
     /// Tokens, of all its requests.
     pub usage: Usage,
-    /// Millionths of a US dollar, where a price is known.
+    /// Millionths of a US dollar, if a price is known.
     pub cost_micros: u64,
 }
 
-/// A file as it was when it was read; without a hash, one that could not be.
+/// A file at the time it was read; without a hash if none could be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSeen {
-    /// Where it is, from the workspace.
+    /// Its path, relative to the workspace.
     pub path: String,
-    /// Of its content: SHA-256, in hex.
+    /// The SHA-256 of its content, in hex.
     pub hash: String,
     /// Its size in bytes.
     pub size_bytes: u64,
-    /// When it was changed last, in Unix milliseconds by its machine's clock.
+    /// Its last modification, in Unix milliseconds by its machine's clock.
     pub modified_ms: i64,
 }
 
-/// Why a tool did not do what it was asked for.
+/// The reason why a tool failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The model can do something about it.
+    /// An error that the model can react to.
     #[error("{0}")]
     Told(String),
-    /// The same where there is a name for it, which programs match on.
+    /// The same with a name for the error, which programs match on.
     #[error("{text}")]
     Refused {
         /// The name of the error.
         kind: &'static str,
-        /// The words for the model.
+        /// The text for the model.
         text: String,
     },
-    /// The place is away: nothing more can be done in this turn.
+    /// The place cannot be reached: nothing more can be done in this turn.
     #[error("{text}")]
     Away {
         /// The name of the error.
         kind: &'static str,
-        /// The words for the model.
+        /// The text for the model.
         text: String,
     },
     /// The server cannot go on.
@@ -118,12 +118,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// No machine can be reached to look at.
+    /// No machine can be reached for a look.
     pub fn unreachable() -> Self {
         Self::Away { kind: "unavailable", text: "no machine can be reached".to_owned() }
     }
 
-    /// The name of the error, for programs; `internal` for what only the log may say more of.
+    /// The name of the error, for programs; `internal` if details go only to the log.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Told(_) => "invalid",
@@ -134,7 +134,7 @@ impl Failure {
         }
     }
 
-    /// The words for the model, where it can do something about it.
+    /// The text for the model, if it can react to the error.
     pub fn told(&self) -> Option<&str> {
         match self {
             Self::Told(text) | Self::Refused { text, .. } => Some(text),
@@ -160,7 +160,7 @@ impl From<RouteError> for Failure {
 }
 
 impl Outcome {
-    /// A tool that did its work.
+    /// A successful call.
     pub fn done(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -175,17 +175,17 @@ impl Outcome {
         }
     }
 
-    /// One that is a part of something longer already.
+    /// A successful call whose text is already a part of something longer.
     pub fn part(text: impl Into<String>) -> Self {
         Self { may_be_offloaded: false, ..Self::done(text) }
     }
 
-    /// The same with what programs get beside the text.
+    /// The same with data for programs.
     pub fn with(self, for_programs: ForPrograms) -> Self {
         Self { for_programs: Some(Box::new(for_programs)), ..self }
     }
 
-    /// A tool that was not allowed to do it.
+    /// A denied call.
     pub fn denied(why: &str) -> Self {
         let text = format!(
             "{why}. Do not try to reach the same result in another way; say what you would do, or ask what the user wants."
@@ -193,7 +193,7 @@ impl Outcome {
         Self { is_error: true, is_denied: true, ..Self::done(text) }
     }
 
-    /// A tool that could not do its work.
+    /// A failed call.
     pub fn failed(text: &str) -> Self {
         let text = format!("Error: {text}\nPlease fix the issue and try again.");
         Self { is_error: true, ..Self::done(text) }

@@ -1,9 +1,9 @@
-//! Paths as a model writes them. Nothing is guarded here: the runner resolves every path beneath its workspace.
+//! Paths as a model writes them. There is no guard here: the runner resolves every path within its workspace.
 
 use super::Failure;
 
-/// Where `path` leads from `cwd`; both are relative to the workspace, unless they are absolute. `..` is taken out by name, since
-/// the runner refuses what leads out of the workspace anyway.
+/// Resolves `path` against `cwd`; both are relative to the workspace, unless they are absolute. `..` is removed lexically, since
+/// the runner refuses paths that lead out of the workspace anyway.
 pub fn join(cwd: &str, path: &str) -> String {
     let is_absolute = path.starts_with('/');
     let joined = if is_absolute { path.to_owned() } else { format!("{cwd}/{path}") };
@@ -11,7 +11,7 @@ pub fn join(cwd: &str, path: &str) -> String {
     for part in joined.split('/').filter(|part| !part.is_empty() && *part != ".") {
         match (part, parts.last()) {
             ("..", Some(last)) if *last != ".." => drop(parts.pop()),
-            // Beyond the workspace: let the runner say so.
+            // Out of the workspace: left for the runner to refuse.
             _ => parts.push(part),
         }
     }
@@ -23,9 +23,10 @@ pub fn join(cwd: &str, path: &str) -> String {
     }
 }
 
-/// Refuses a path that can be read as another one: looked at as the model wrote it, before `..` takes a part of it away.
+/// Refuses a path that can be mistaken for another one. It is checked as the model wrote it, before `..` removes a part of
+/// it.
 ///
-/// Fails with the character that does it.
+/// Fails with the offending character.
 pub fn readable(path: &str) -> Result<(), Failure> {
     let Some(found) = sandbox::control_character(path.as_bytes()) else { return Ok(()) };
     Err(Failure::Told(format!(

@@ -1,78 +1,79 @@
-//! What a person is asked to allow, the whole of it; and what a card shows beside words.
+//! The whole question that a person is asked to allow, and the data that a card shows beside its text.
 
-/// What stands before each line of a part: nothing of the document's own begins so.
+/// Precedes each line of a part: no line of the document's own begins like this.
 const QUOTE: &str = "  | ";
 
-/// What a tool wants to do. All texts are shown as they are: what cannot be seen in them is written out already.
+/// A tool's intended effect. All texts are shown as they are: invisible characters in them are already written out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
-    /// What it does, in words.
+    /// The effect, in words.
     pub effect: String,
-    /// The file that it changes, absolute and whole, as the machine resolved it.
+    /// The file that it changes: the full absolute path, as the machine resolved it.
     pub target: Option<String>,
-    /// Where it does it.
+    /// The place where it happens.
     pub place: Option<ProposalPlace>,
-    /// What the model wrote.
+    /// The model's own texts.
     pub parts: Vec<ProposalPart>,
-    /// What is not asked for any more where it is allowed for good.
+    /// The description of what is no longer asked about if it is allowed for good.
     pub always: Option<String>,
-    /// Why it cannot be allowed for good, where it cannot.
+    /// The reason why it cannot be allowed for good, if there is one.
     pub only_once: Option<String>,
-    /// What could not be found out.
+    /// A note on what could not be found out.
     pub note: Option<String>,
 }
 
-/// A place that something is done in.
+/// The place of an effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProposalPlace {
     /// The machine's name, `__docker__`, or `none` for the server itself.
     pub machine: String,
     /// The directory that it begins in, absolute and resolved.
     pub directory: String,
-    /// The user of the machine, where that is known.
+    /// The user of the machine, if that is known.
     pub user: Option<String>,
 }
 
-/// Something that the model wrote.
+/// A text of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProposalPart {
-    /// What it is.
+    /// The name of the part.
     pub label: String,
-    /// It, with runs of blank lines counted.
+    /// The text, with runs of blank lines replaced by their number.
     pub text: String,
-    /// Whether the change beside it, where there is one, shows it too.
+    /// True if the change shown beside it, if any, shows this text too.
     pub is_in_edit: bool,
 }
 
-/// What the card of a call shows beside its text.
+/// The data that the card of a call shows beside its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CardData {
-    /// What the model wants to do, in its order.
+    /// The model's list of tasks, in its order.
     Todos(Vec<TodoItem>),
     /// A file that it changes.
     Edit {
-        /// The text before; none of a new file.
+        /// The text before; `None` for a new file.
         old: Option<String>,
         /// The text after.
         new: String,
-        /// The line of the file that both begin with; the first one is 1.
+        /// The first line of both texts in the file, counted from 1.
         first_line: usize,
-        /// Whether there is more of it.
+        /// True if there is more than this.
         is_cut: bool,
     },
 }
 
-/// Something that the model wants to do.
+/// An item of the model's task list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TodoItem {
     /// The words for it.
     pub content: String,
-    /// The word for how it stands: `pending`, `in_progress` or `completed`.
+    /// The item's status: `pending`, `in_progress` or `completed`.
     pub status: &'static str,
 }
 
 impl Proposal {
-    /// The same as text: a label a line, and what the model wrote quoted, so that no line of it can be taken for a label.
+    /// The same as text: one label per line, with the model's text quoted, so that no line of it can be mistaken for a
+    /// label.
     pub fn to_text(&self) -> String {
         let mut lines = vec![self.effect.clone()];
         lines.extend(self.target.iter().map(|target| format!("file: {target}")));

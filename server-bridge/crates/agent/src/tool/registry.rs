@@ -4,13 +4,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Tool, Toolbox};
 
-/// The tools, in the order that models are told of them in.
+/// The tools, in the order in which models see them.
 #[derive(Default)]
 pub struct Registry(RwLock<Toolbox>);
 
 impl Registry {
-    /// Adds a tool, in the place of the one that has its name where there is one, else at the end. Turns under way keep what
-    /// they began with.
+    /// Adds a tool: in place of one with the same name, otherwise at the end. Turns in progress keep the tools they began
+    /// with.
     pub fn put(&self, tool: impl Tool) {
         self.change(|tools| {
             let tool: Arc<dyn Tool> = Arc::new(tool);
@@ -30,7 +30,7 @@ impl Registry {
         });
     }
 
-    /// Takes a tool away; whether it was there.
+    /// Removes a tool; returns true if it was there.
     pub fn remove(&self, name: &str) -> bool {
         let mut was_there = false;
         self.change(|tools| {
@@ -41,7 +41,7 @@ impl Registry {
         was_there
     }
 
-    /// The tools as they are now. Costs nothing, and never changes.
+    /// The current tools. Cheap, and the snapshot never changes.
     pub fn snapshot(&self) -> Toolbox {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -63,7 +63,7 @@ mod tests {
     use crate::approval::Access;
     use crate::tool::{Call, Rules};
 
-    /// A tool that is there and can do nothing.
+    /// A tool with a name and no function.
     struct Named(&'static str, &'static str);
 
     impl Tool for Named {

@@ -1,4 +1,4 @@
-//! Which tools a turn may use: all of them, or those that a sub-agent was given.
+//! The tools that a turn may use: all of them, or those that a sub-agent was given.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use llm::{Assistant, ToolCall};
 use super::{ForSubAgents, Offered, Tool, Understood};
 use crate::limits::ARGUMENTS_BYTES;
 
-/// The tools of a turn, in the order that a model is told of them in. Cheap to clone.
+/// The tools of a turn, in the order in which its model sees them. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Toolbox(Arc<[Arc<dyn Tool>]>);
 
@@ -28,7 +28,7 @@ impl From<Vec<Arc<dyn Tool>>> for Toolbox {
 }
 
 impl Toolbox {
-    /// Whether it holds a tool.
+    /// True if it holds a tool.
     pub fn holds(&self, name: &str) -> bool {
         self.iter().any(|tool| tool.name() == name)
     }
@@ -38,7 +38,7 @@ impl Toolbox {
         self.those(|tool| tool.rules().offered != Offered::ToPrograms)
     }
 
-    /// The tools that programs are offered, each with the name that they know it by.
+    /// The tools offered to programs, each with the name that programs use.
     pub fn for_programs(&self) -> impl Iterator<Item = (&str, &Arc<dyn Tool>)> {
         self.iter().filter_map(|tool| match tool.rules().offered {
             Offered::ToModels => None,
@@ -57,19 +57,19 @@ impl Toolbox {
         self.those(|tool| !tool.rules().edits_conversation)
     }
 
-    /// What it has of the tools whose names [`Toolbox::to_json`] gave; nothing where that cannot be read.
+    /// Those of its tools whose names are in a list of [`Toolbox::to_json`]; none if the list cannot be read.
     pub fn of_json(&self, json: &str) -> Self {
         let names: BTreeSet<String> = serde_json::from_str(json).unwrap_or_default();
         self.those(|tool| names.contains(tool.name()))
     }
 
-    /// What a sub-agent gets of it: of what its role works with and its parent names, or else what it gets unasked.
+    /// The tools that a sub-agent gets: those of its role that its parent names, or else the default ones.
     ///
-    /// Fails with what the model is told where a named tool is not to be had, or nothing is left.
+    /// Fails with a text for the model if a named tool is not available, or none is left.
     pub fn for_sub_agent(&self, role: Option<&[String]>, named: Option<&[String]>) -> Result<Self, String> {
         let given = |least: &[ForSubAgents]| self.those(|tool| least.contains(&tool.rules().for_sub_agents));
         let mut own = match role {
-            // A role is written for many parents; what this one has not is left out.
+            // A role is written for many parents; tools that this one lacks are left out.
             Some(role) => given(&[ForSubAgents::Unasked, ForSubAgents::Named])
                 .those(|tool| role.iter().any(|name| name == tool.name())),
             None if named.is_some() => given(&[ForSubAgents::Unasked, ForSubAgents::Named]),
@@ -90,7 +90,7 @@ impl Toolbox {
         Ok(own)
     }
 
-    /// All its tools, as a model is told of them. Always the same bytes.
+    /// The declarations of all its tools for a model. Always the same bytes.
     pub fn catalogue(&self) -> Vec<llm::Tool> {
         let describe = |tool: &Arc<dyn Tool>| llm::Tool {
             name: tool.name().to_owned(),
@@ -100,9 +100,9 @@ impl Toolbox {
         self.iter().map(describe).collect()
     }
 
-    /// Understands a call of one of its tools.
+    /// Parses a call of one of its tools.
     ///
-    /// Fails with what the model did wrong, in words for the model.
+    /// Fails with a text for the model that names its error.
     pub fn understand(&self, call: &ToolCall) -> Result<Understood, String> {
         let bytes = call.arguments.len();
         if bytes > ARGUMENTS_BYTES {
@@ -117,12 +117,12 @@ impl Toolbox {
         Ok(Understood { rules: tool.rules(), call: tool.understand(arguments)? })
     }
 
-    /// Their names, in the order that a model is told of them in.
+    /// Their names, in the order in which the model sees them.
     pub fn names(&self) -> String {
         self.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Their names as they are kept: in the order of the alphabet.
+    /// Their names as they are stored: in alphabetical order.
     pub fn to_json(&self) -> String {
         let names: BTreeSet<&str> = self.iter().map(|tool| tool.name()).collect();
         serde_json::to_string(&names).expect("names are always JSON")
@@ -133,7 +133,7 @@ impl Toolbox {
     }
 }
 
-/// An answer as the conversation keeps it: without arguments that no tool takes, which would fill it for good.
+/// An answer as the conversation stores it: without arguments that no tool accepts, which would take up space for good.
 pub fn kept(mut answer: Assistant) -> Assistant {
     for call in answer.tool_calls.iter_mut().filter(|call| call.arguments.len() > ARGUMENTS_BYTES) {
         let left_out = format!("{} bytes, too long", call.arguments.len());

@@ -1,4 +1,4 @@
-//! Tools whose arguments are a type: the schema is made of it, and its doc comments are what the model reads.
+//! Tools whose arguments are a type: the schema is derived from it, with its doc comments as the descriptions for the model.
 
 use std::fmt::Debug;
 
@@ -11,9 +11,9 @@ use super::look::{Ground, Looked, part};
 use super::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext};
 use crate::approval::Access;
 
-/// The arguments of a tool as a model writes them, which know what to do.
+/// The arguments of a tool as a model writes them, with the tool's implementation.
 pub trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'static {
-    /// What it works with beside its context: given when it is registered.
+    /// The services it works with, given at registration, in addition to its context.
     type Services: Clone + Send + Sync + 'static;
 
     /// See [`Tool::name`].
@@ -61,7 +61,7 @@ pub trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'stat
 pub struct Typed<T: TypedTool>(T::Services);
 
 impl<T: TypedTool> Typed<T> {
-    /// The tool, with what it works with.
+    /// The tool, with its services.
     pub fn new(services: T::Services) -> Self {
         Self(services)
     }
@@ -126,16 +126,17 @@ impl<T: TypedTool> Call for TypedCall<T> {
     }
 }
 
-/// The JSON schema of a type, whole in itself, as models and clients are told of arguments and results. Always the same bytes.
+/// The self-contained JSON schema of a type, for the arguments and results that models and clients see. Always the same
+/// bytes.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     (settings.meta_schema, settings.inline_subschemas) = (None, true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(fields) = schema.as_object_mut() {
-        // The type's name and its own words are of no use to a model.
+        // The type's name and description are of no use to a model.
         fields.remove("title");
         fields.remove("description");
-        // Some providers refuse an object without it.
+        // Some providers refuse an object without properties.
         fields.entry("properties").or_insert_with(|| serde_json::json!({}));
     }
     schema

@@ -1,5 +1,5 @@
-//! Text of a model's or of a machine's, as it is shown: what cannot be seen, or turns other text around, is written out, and
-//! long runs of nothing are counted.
+//! Text of a model or a machine, made safe to show: invisible characters, and those that reorder text, are written out, and
+//! long runs of blanks are replaced by their number.
 
 use records::is_unseen;
 
@@ -32,7 +32,7 @@ pub fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Text of several lines that somebody is to allow: nothing in it is pushed out of sight.
+/// Text of several lines that a user is asked to allow: nothing in it is pushed out of sight.
 pub fn whole(text: &str) -> String {
     let text = without_gaps(&lines(text));
     let (mut shown, mut blank): (Vec<String>, Vec<&str>) = Default::default();
@@ -55,7 +55,7 @@ pub fn whole(text: &str) -> String {
     shown.join("\n")
 }
 
-/// The same text with long runs of blanks within its lines counted.
+/// The same text, with long runs of blanks within its lines replaced by their number.
 fn without_gaps(text: &str) -> String {
     let is_blank = |c: char| c.is_whitespace() && c != '\n';
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
@@ -78,7 +78,7 @@ fn gap(count: usize) -> String {
     format!(" … {count} blanks … ")
 }
 
-/// Whether a line, without the blanks around it, is nothing but counted blanks.
+/// True if a line, trimmed, is nothing but counted blanks.
 fn is_gap(line: &str) -> bool {
     let count = line.strip_prefix("… ").and_then(|rest| rest.strip_suffix(" blanks …"));
     count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))

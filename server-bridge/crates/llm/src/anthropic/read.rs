@@ -1,4 +1,4 @@
-//! An answer's events in the words of Anthropic's messages.
+//! An answer's events in Anthropic's messages format.
 
 use serde::Deserialize;
 
@@ -29,7 +29,7 @@ enum Event {
     },
     MessageStop,
     Error {},
-    /// `ping`, and what a newer provider says besides.
+    /// `ping`, and other events of newer versions.
     #[serde(other)]
     Other,
 }
@@ -97,7 +97,7 @@ struct Counted {
 
 #[derive(Default)]
 pub(super) struct Decoder {
-    /// The block of thinking that goes on, and its signature so far.
+    /// The open block of reasoning, and its signature so far.
     thinking: Option<(u64, Option<String>)>,
     has_stopped: bool,
 }
@@ -175,7 +175,7 @@ impl Decoder {
     }
 }
 
-/// Anthropic counts what comes from a cache or goes there beside the input, not in it.
+/// Anthropic counts cached tokens separately from the input, not in it.
 fn usage(counted: Counted) -> Delta {
     let count = |tokens: Option<u64>| tokens.unwrap_or(0);
     let (read, written) =

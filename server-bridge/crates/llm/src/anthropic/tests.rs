@@ -79,7 +79,7 @@ fn a_recorded_answer_with_thinking_text_and_a_tool_is_read() {
     assert_eq!(message.tool_calls[0].parse().unwrap()["path"], "a");
     assert_eq!((&reply.stop, reply.usage.input_tokens), (&Stop::ToolCalls, 1125));
     assert_eq!((reply.usage.cache_write_tokens, reply.usage.output_tokens), (100, 89));
-    // It goes back as it came.
+    // It is sent back unchanged.
     let mut request = request();
     request.messages.push(Message::Assistant(reply.message).into());
     let content = &written(&request)["messages"][1]["content"];

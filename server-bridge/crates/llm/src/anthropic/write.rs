@@ -1,7 +1,7 @@
-//! A request in the words of Anthropic's messages.
+//! A request in Anthropic's messages format.
 //!
-//! A provider's cache holds what stands before a mark. There may be four: one behind the tools, one behind the static part
-//! of the system prompt, and two that move along with the conversation, so that each call finds what the one before put there.
+//! A provider's cache holds everything before a mark. There may be four: one after the tools, one after the static part of the
+//! system prompt, and two that move along with the conversation, so that each call finds what the previous one stored.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::message::{Assistant, Content, Message, Request, ToolResult};
 /// Marks that move along with the conversation.
 const MOVING_MARKS: usize = 2;
 
-/// What is added at the end of the block that a mark stands behind.
+/// Appended at the end of the block that a mark follows.
 const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 
-/// All before the messages, in the order in which the provider's cache reads it.
+/// Everything before the messages, in the order in which the provider's cache reads it.
 #[derive(Serialize)]
 struct Head<'a> {
     model: &'a str,
@@ -125,7 +125,7 @@ pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
     let head = head(&Head {
         model: &request.model,
         stream: true,
-        // Thinking counts as answering here.
+        // Reasoning counts as answering here.
         max_tokens: request.max_tokens.saturating_add(request.thinking_tokens.unwrap_or(0)),
         thinking: request.thinking_tokens.map(|budget_tokens| Thinking { r#type: "enabled", budget_tokens }),
         tools,
@@ -141,7 +141,7 @@ pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
     written.between(head, b"]}")
 }
 
-/// The reminder stands behind the last mark.
+/// The reminder comes after the last mark.
 fn remind(text: &str, written: &mut crate::draft::Written<'_>) {
     let block = Block::Text { text };
     let last = written.last();
@@ -212,7 +212,7 @@ fn assistant(said: &Assistant) -> Vec<Block<'_>> {
             (None, None) => None,
         });
     let text = (!said.text.trim().is_empty()).then_some(Block::Text { text: &said.text });
-    // One that was cut off amid its thinking says nothing, and thinking must not stand last.
+    // One that was cut off during its reasoning has no text, and reasoning must not come last.
     if text.is_none() && said.tool_calls.is_empty() {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! An answer's events in the words of chat completions.
+//! An answer's events in the chat completions format.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::dialect::{Decode, Told};
 use crate::error::Error;
 use crate::reply::{Delta, Stop, Usage};
 
-/// What stands for the end.
+/// The marker of the end.
 const DONE: &str = "[DONE]";
 
 #[derive(Deserialize)]
@@ -66,7 +66,7 @@ struct Details {
 
 #[derive(Default)]
 pub(super) struct Decoder {
-    /// Each call's slot, and its id where it has one.
+    /// Each call's slot, and its id if it has one.
     calls: Vec<(u64, String)>,
     has_stopped: bool,
 }
@@ -74,7 +74,7 @@ pub(super) struct Decoder {
 impl Decode for Decoder {
     fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error> {
         if data.trim() == DONE {
-            // Some servers end without a word on why.
+            // Some servers end without a reason.
             if !self.has_stopped {
                 deltas.push(Delta::Stop(Stop::End));
             }
@@ -111,7 +111,7 @@ impl Decoder {
             function.map(|function| (function.name, function.arguments)).unwrap_or_default();
         let id = id.unwrap_or_default();
         let name = name.filter(|name| !name.is_empty());
-        // Gemini's endpoint counts every call as the 0th, or does not count: another id is another call.
+        // Gemini's endpoint numbers every call 0, or not at all: another id means another call.
         let known = self.calls.iter().rev().find(|(slot, known)| {
             let is_same_slot = index.is_none_or(|index| index == *slot);
             is_same_slot && (id.is_empty() || *known == id || name.is_none())

@@ -1,4 +1,4 @@
-//! A request in the words of chat completions.
+//! A request in the chat completions format.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::draft::{Draft, Ending, Wording, Writer, head, put};
 use crate::message::{Assistant, Content, Message, Request, Tool, ToolCall, ToolResult};
 
-/// All before the messages, which stand last: they change from call to call.
+/// Everything before the messages, which come last: they change from call to call.
 #[derive(Serialize)]
 struct Head<'a> {
     model: &'a str,
@@ -57,7 +57,7 @@ struct Line<'a> {
     reasoning_content: String,
 }
 
-/// What it says: text alone is a string, since not every server takes a list.
+/// The content: plain text is a string, since not every server accepts a list.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Said<'a> {
@@ -105,7 +105,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Up to so many thinking tokens are `low`, and up to the second number `medium`.
+/// Up to the first number of reasoning tokens is `low`, up to the second `medium`.
 const EFFORT_TOKENS: (u32, u32) = (4_096, 16_384);
 
 pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
@@ -123,7 +123,8 @@ pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
     }
     let mut written = draft.write::<ChatCompletions>(request);
     if let Some(reminder) = &request.reminder {
-        // To what the user or a tool said last: not every server takes two of the user's in a row, or one behind a tool's.
+        // Added to the last text of the user or a tool: not every server accepts two of the user's in a row, or one after a
+        // tool's.
         let last = written.last();
         let (end, ending) = last.map_or((0, Ending::Closed), |passage| (passage.end, passage.ending));
         let (at, added) = match ending {
@@ -171,7 +172,7 @@ impl Wording for ChatCompletions {
         matches!(next, Message::Tool(_))
     }
 
-    /// A tool's message holds text alone. Its images follow as the user's, behind all results of an answer: what stands between
+    /// A tool's message contains only text. Its images follow as the user's, after all results of an answer: anything between
     /// those is refused.
     fn write(messages: &[Arc<Message>], out: &mut Writer) -> Ending {
         let (mut images, mut ending) = (Vec::new(), Ending::Closed);
@@ -216,19 +217,19 @@ fn assistant(said: &Assistant) -> Line<'_> {
     let mut line = Line::said("assistant", Said::Text(said.text.as_str().into()));
     if !said.tool_calls.is_empty() {
         line.tool_calls = said.tool_calls.iter().map(call).collect();
-        // DeepSeek wants the thinking back that led to a call; others pass over what they do not know.
+        // DeepSeek requires the reasoning that led to a call; others ignore unknown fields.
         line.reasoning_content = said.reasoning.iter().map(|thought| thought.text.as_str()).collect();
     }
     line
 }
 
 fn call(call: &ToolCall) -> CallLine<'_> {
-    // Some servers parse them again, and refuse the whole conversation where that fails.
+    // Some servers parse them again, and refuse the whole conversation if that fails.
     let arguments = if is_object(&call.arguments) { call.arguments.as_str() } else { "{}" };
     CallLine { id: &call.id, r#type: "function", function: CalledFunction { name: &call.name, arguments } }
 }
 
-/// True if arguments are a JSON object, without making anything of it.
+/// True if arguments are a JSON object, without building it.
 fn is_object(arguments: &str) -> bool {
     arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
 }

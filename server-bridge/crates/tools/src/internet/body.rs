@@ -1,4 +1,4 @@
-//! What came from somewhere, as text.
+//! A downloaded body, as text.
 
 use reqwest::Url;
 use schemars::JsonSchema;
@@ -20,12 +20,12 @@ pub enum Format {
     Raw,
 }
 
-/// How much of a page is looked at to find out what it is, in bytes.
+/// How much of a page is examined to find its type, in bytes.
 const SNIFFED_BYTES: usize = 1024;
 
-/// What came as text; `base` is where it came from.
+/// A body as text; `base` is its address.
 ///
-/// Fails with what it is instead.
+/// Fails with the actual type.
 pub(super) fn text(content: &[u8], media_type: &str, base: &Url, format: Format) -> Result<String, String> {
     let (kind, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
     let kind = kind.trim().to_ascii_lowercase();
@@ -65,7 +65,7 @@ fn looks_like_html(head: &[u8]) -> bool {
     head.starts_with("<!doctype html") || head.starts_with("<html")
 }
 
-/// Bytes as characters: UTF-8, or one of the two old encodings that are still met.
+/// Bytes as characters: UTF-8, or one of the two old encodings that still occur.
 fn decoded(content: &[u8], parameters: &str) -> String {
     let parameters = parameters.to_ascii_lowercase();
     let is_old = ["iso-8859-1", "windows-1252", "us-ascii"].iter().any(|name| parameters.contains(name));

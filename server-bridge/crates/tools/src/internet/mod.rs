@@ -1,14 +1,14 @@
 //! Reading the internet for a model: fetching a page, searching.
 //!
-//! The server itself asks, so what it may reach is looked at here: [`fetch`] reaches public addresses alone, but for hosts that
-//! whoever runs the server names. Whether a chat's user wants it asked is the approvals' business.
+//! The server itself makes the requests, so their targets are checked here: [`fetch`] only reaches public addresses, except for
+//! hosts that the server's operator names. Asking the chat's user is left to the approvals.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`fetch`] | one page: where it may be, how large, how long, which redirects |
-//! | `body` | what came, as text |
+//! | [`fetch`] | one page: its address, size, time and redirects |
+//! | `body` | the body, as text |
 //! | `readable` | HTML as text that a model reads well |
-//! | [`search`] | the one trait that search providers differ by, and those there are |
+//! | [`search`] | the one trait that search providers differ in, and its implementations |
 
 mod body;
 pub mod fetch;
@@ -19,7 +19,7 @@ pub use body::Format;
 pub use fetch::{FetchError, Fetcher};
 pub use search::{SearchError, Searcher};
 
-/// How a model gets to the internet; each way is offered to it only where there is one.
+/// A model's ways to the internet; each is offered only if it is configured.
 #[derive(Clone, Debug, Default)]
 pub struct Internet {
     /// Fetches pages.

@@ -1,14 +1,14 @@
-//! HTML as text that a model reads well.
+//! HTML as readable text for a model.
 //!
-//! One pass over the tokens, without a tree: whatever the page holds, it takes time and room in step with its length.
+//! One pass over the tokens, without a tree: for any page, time and space grow linearly with its length.
 
 use html5gum::emitters::default::{DefaultEmitter, StartTag};
 use html5gum::{Token, Tokenizer};
 use reqwest::Url;
 
-/// What is never read.
+/// Elements whose content is skipped.
 const SKIPPED: [&str; 7] = ["script", "style", "template", "svg", "noscript", "iframe", "object"];
-/// What begins a paragraph, and ends one.
+/// Elements that begin and end a paragraph.
 const PARAGRAPHS: [&str; 16] = [
     "p",
     "article",
@@ -27,12 +27,12 @@ const PARAGRAPHS: [&str; 16] = [
     "dl",
     "details",
 ];
-/// What begins a line, and ends one.
+/// Elements that begin and end a line.
 const LINES: [&str; 9] = ["div", "tr", "dt", "dd", "summary", "option", "caption", "figcaption", "hr"];
-/// The deepest list that is still set in.
+/// The deepest list that is still indented.
 const DEEPEST_LIST: usize = 6;
 
-/// The text of a page, at most so many bytes of it.
+/// The text of a page, limited in bytes.
 pub(super) fn of(html: &str, base: &Url, with_marks: bool, max_bytes: usize) -> String {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
@@ -57,18 +57,18 @@ struct Writer<'a> {
     base: &'a Url,
     with_marks: bool,
     out: String,
-    /// How many line ends stand between what is there and what comes.
+    /// How many line ends are due before the next text.
     breaks: usize,
-    /// Whether white space does.
+    /// True if white space separates the two.
     is_apart: bool,
-    /// What is passed over, and how many of its kind are open.
+    /// The skipped element, and how many of its kind are open.
     skipped: Option<(String, usize)>,
     /// The open lists; the number of the next item of those that have numbers.
     lists: Vec<Option<u32>>,
     is_preformatted: bool,
-    /// Whether an item has begun of which nothing is there yet: what comes stands beside its mark.
+    /// True if an item has begun that is still empty: what comes next goes beside its mark.
     is_item_empty: bool,
-    /// Where an open link leads, and where its text begins.
+    /// The target of an open link, and where its text begins.
     link: Option<(String, usize)>,
 }
 
@@ -228,7 +228,7 @@ impl<'a> Writer<'a> {
     fn end_link(&mut self) {
         let Some((leads, begins)) = self.link.take() else { return };
         if self.out.len() == begins {
-            // There is nothing to read of it.
+            // It has no text.
             self.out.pop();
             return;
         }
@@ -237,7 +237,7 @@ impl<'a> Writer<'a> {
         self.is_apart = is_apart;
     }
 
-    /// Parts what is there from what comes by so many line ends.
+    /// Separates the text so far from the next by this many line ends.
     fn part(&mut self, breaks: usize) {
         self.end_link();
         self.breaks = self.breaks.max(breaks);

@@ -1,4 +1,4 @@
-//! Searching the internet with a provider of whoever runs the server.
+//! Searching the internet with a provider that the server's operator configured.
 //!
 //! A new provider: a file beside these with its `Provider`, and a row of `Searcher::PROVIDERS`.
 
@@ -19,13 +19,13 @@ use crate::limits::{SEARCH_ANSWER_BYTES, SEARCH_PATIENCE, SEARCH_SNIPPET_CHARS};
 
 /// A provider's words.
 trait Provider: Send + Sync {
-    /// Where it is, unless its settings say otherwise; none has to be said.
+    /// Its default address; `None` if one must be configured.
     fn address(&self) -> Option<&'static str>;
 
-    /// Whether it wants a key.
+    /// True if it needs a key.
     fn wants_key(&self) -> bool;
 
-    /// What it is asked.
+    /// The request to it.
     fn request(
         &self,
         client: &reqwest::Client,
@@ -35,26 +35,26 @@ trait Provider: Send + Sync {
         max_results: usize,
     ) -> RequestBuilder;
 
-    /// What it found.
+    /// Its results.
     ///
-    /// Fails where it is something else.
+    /// Fails if the answer has another form.
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error>;
 }
 
-/// Something that was found.
+/// A search result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Hit {
     /// Its title.
     pub title: String,
-    /// Where it is.
+    /// Its address.
     pub url: String,
-    /// What it says of what was looked for.
+    /// Its text about the query.
     #[serde(alias = "description")]
     pub content: String,
 }
 
-/// Why nothing was searched. Each text says what to do.
+/// Why the search failed. Each text has advice on what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// There is no such provider.
@@ -71,7 +71,7 @@ pub enum SearchError {
         "the search provider answered {0}; the server's administrator should check its key and its quota"
     )]
     Refused(reqwest::StatusCode),
-    /// What it answered is no answer.
+    /// Its answer is invalid.
     #[error("the search provider's answer is not understood: {0}")]
     Nonsense(String),
     /// It did not answer in time.
@@ -82,10 +82,10 @@ pub enum SearchError {
     Network(String),
 }
 
-/// A provider that is asked from here. Holds the key, and shows it to nobody else. Cheap to clone.
+/// A provider that the server asks directly. Holds the key, and sends it to no one else. Cheap to clone.
 #[derive(Clone)]
 pub struct Searcher {
-    /// Made at first use: it reads this machine's certificates.
+    /// Created at first use: it reads this machine's certificates.
     client: Arc<OnceLock<reqwest::Client>>,
     provider: Arc<dyn Provider>,
     base: Url,
@@ -98,7 +98,7 @@ impl std::fmt::Debug for Searcher {
     }
 }
 
-/// A provider's name, and how it is made.
+/// A provider's name, and its constructor.
 type Row = (&'static str, fn() -> Arc<dyn Provider>);
 
 impl Searcher {
@@ -108,10 +108,11 @@ impl Searcher {
         ("searxng", || Arc::new(searxng::Searxng)),
     ];
 
-    /// One that asks this provider; its address is its own unless another is given. A process needs one TLS provider installed.
+    /// A searcher with this provider, at its default address unless another is given. A process needs an installed TLS
+    /// provider.
     ///
     /// # Errors
-    /// [`SearchError::Provider`], [`SearchError::Key`] and [`SearchError::Address`] where something is missing.
+    /// [`SearchError::Provider`], [`SearchError::Key`] and [`SearchError::Address`] if something is missing.
     pub fn new(provider: &str, base_url: Option<&str>, key: Option<&str>) -> Result<Self, SearchError> {
         let row = Self::PROVIDERS.iter().find(|(name, _)| *name == provider);
         let (_, make) = row.ok_or_else(|| SearchError::Provider(provider.to_owned()))?;
@@ -131,7 +132,7 @@ impl Searcher {
         }
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_PATIENCE)
-            // A redirect would take the key elsewhere.
+            // A redirect would send the key elsewhere.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -139,7 +140,7 @@ impl Searcher {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// What is found, at most so much, the best first.
+    /// The results, at most `max_results`, the best first.
     ///
     /// # Errors
     /// [`SearchError`].
@@ -171,14 +172,14 @@ impl Searcher {
         Ok(answer)
     }
 
-    /// A path of the provider's, behind its address.
+    /// A path of the provider's, appended to its address.
     fn path(base: &Url, path: &str) -> String {
         format!("{}{path}", base.as_str().trim_end_matches('/'))
     }
 }
 
 impl Hit {
-    /// One line each, and no longer than it helps; some providers mark what they found with HTML.
+    /// Puts each text on one line and limits its length; some providers mark matches with HTML.
     fn tidy(&mut self) {
         for text in [&mut self.title, &mut self.url, &mut self.content] {
             let plain = text.replace("<strong>", "").replace("</strong>", "");

@@ -10,17 +10,17 @@ use crate::Work;
 use crate::output::{Output, Shown};
 use crate::services::exec_failure;
 
-/// What a program asks for.
+/// A program's request.
 pub(super) struct Asked<'a> {
     pub(super) line: Option<&'a str>,
     pub(super) argv: Option<&'a [String]>,
     pub(super) cwd: Option<&'a str>,
     pub(super) timeout_s: Option<f64>,
-    /// The longest time it may ask for, in seconds.
+    /// The longest time limit it may request, in seconds.
     pub(super) timeout_max_s: f64,
-    /// Whether it has standard input.
+    /// True if it has standard input.
     pub(super) stdin: bool,
-    /// Whether it goes on beyond the call.
+    /// True if it outlives the call.
     pub(super) goes_on: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Command<'a> {
     sent: Instant,
 }
 
-/// How a command ended, with what is shown of its output.
+/// How a command ended, with the shown part of its output.
 pub(super) struct Finished {
     pub(super) outcome: ExecOutcome,
     pub(super) shown: Shown,
@@ -44,8 +44,8 @@ pub(super) struct Finished {
 impl<'a> Command<'a> {
     /// Puts a command on record and sends it.
     ///
-    /// Fails with what makes no sense, where there is no sandbox, and as the sandbox refuses; the audit trail has all of it but
-    /// the first.
+    /// Fails for an invalid request, if there is no sandbox, and as the sandbox refuses; all of these except the first are
+    /// audited.
     pub(super) async fn start(work: &'a Work<'a>, asked: Asked<'_>) -> Result<Self, Failure> {
         let user = work.user;
         let (request, shown) = asked.request()?;
@@ -77,7 +77,7 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// Where it runs.
+    /// The place where it runs.
     pub(super) fn place(&self) -> &str {
         self.sandbox.place()
     }
@@ -87,8 +87,8 @@ impl<'a> Command<'a> {
         self.id.to_string()
     }
 
-    /// Feeds it `input`, hands its output to `live` as it comes, and returns at its end, which is on record by then. It is ended
-    /// when the call is cancelled.
+    /// Feeds it `input`, passes its output to `live` as it comes, and returns at its end, which is on record by then. It is
+    /// ended when the call is cancelled.
     ///
     /// Fails as the sandbox does.
     pub(super) async fn finish(
@@ -101,7 +101,7 @@ impl<'a> Command<'a> {
         let (mut output, mut decoder) = (Output::new(side_bytes), Utf8Decoder::default());
         let control = self.exec.control();
         let feed = async {
-            // Errors say that the command reads no more, which is its own affair.
+            // An error means that the command reads no more, which is fine.
             let _ = control.write_stdin(input).await;
             control.close_stdin();
         };
@@ -135,7 +135,7 @@ impl<'a> Command<'a> {
         let ending = ended.as_ref().map_or_else(Ending::failed, Ending::of);
         let recorded = record(self.work, &self.id, self.sent, ending).await;
         let shown = output.finish();
-        // What is left out can be read until its runner forgets it.
+        // The omitted part can be read until its runner discards it.
         if let Some(recorded) = recorded
             && shown.left_out_bytes == 0
         {
@@ -144,7 +144,7 @@ impl<'a> Command<'a> {
         Ok(Finished { outcome: ended?, shown, id: self.id(), runner: self.place().to_owned() })
     }
 
-    /// Lets it go on by itself once it has started.
+    /// Leaves it in the background once it has started.
     ///
     /// Fails with the reason why it did not start.
     pub(super) async fn leave(mut self) -> Result<(), Failure> {
@@ -167,9 +167,9 @@ impl<'a> Command<'a> {
 }
 
 impl Asked<'_> {
-    /// The request, and the command as people are shown it.
+    /// The request, and the command in the form for people.
     ///
-    /// Fails with what makes no sense.
+    /// Fails for an invalid request.
     fn request(&self) -> Result<(ExecRequest, String), Failure> {
         let neither = || Failure::Told("give either `command` or `argv`, with a program".to_owned());
         let (argv, line) = (self.argv.map(<[String]>::to_vec), self.line.map(str::to_owned));
@@ -197,7 +197,7 @@ impl Asked<'_> {
 
 const LONGER: &str = "; use task_start for what takes longer";
 
-/// Puts a command's end on record; `None` where that could not be, which the log then says.
+/// Records a command's end; `None` if that failed, which is logged.
 async fn record(work: &Work<'_>, id: &ExecId, sent: Instant, mut ending: Ending) -> Option<Recorded> {
     let execs = &work.services.execs;
     let record = match execs::patiently(execs.known(work.user.id, id)).await {

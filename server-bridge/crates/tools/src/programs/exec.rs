@@ -1,4 +1,4 @@
-//! `exec`: a command to its end.
+//! `exec`: runs a command to its end.
 
 use agent::approval::Access;
 use agent::tool::{Failure, ForPrograms, Live, Outcome, Rules, ToolContext, TypedTool, schema_of};

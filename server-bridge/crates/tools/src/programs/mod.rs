@@ -1,8 +1,8 @@
-//! Tools for programs of the user's own, which have no chat: commands with a hard end, files by bytes.
+//! Tools for the user's programs, which have no chat: commands with a hard end, files by bytes.
 //!
-//! A program gets a command's end within its call, or starts one that goes on; no turn is there to be told later. It reads files
-//! by bytes and writes them by hash, and nothing of it is taken back with a turn. Each exec goes through the ledger like any
-//! other; each write leaves its audit row.
+//! A program gets a command's end within its call, or starts one in the background; there is no turn to inform later. It reads
+//! files by bytes and writes them by hash, and there is no turn to take its changes back with. Each exec goes through the ledger
+//! like any other; each write leaves its audit row.
 
 mod command;
 pub(crate) mod exec;

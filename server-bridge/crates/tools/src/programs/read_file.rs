@@ -65,11 +65,11 @@ impl TypedTool for Arguments {
     }
 }
 
-/// Content as it is shown, and how many bytes of it are left for the next part: a character that is cut in two. A part that begins
-/// inside a character is shown as bytes, as is all else that is not text.
+/// Content for display, and how many bytes of it are left for the next part: those of a character that is cut in two. A part that
+/// begins inside a character is shown as bytes, like everything that is not text.
 fn shown(path: &str, mut content: Vec<u8>, goes_on: bool) -> (String, Option<FileBytes>, u64) {
     let whole_bytes = match std::str::from_utf8(&content) {
-        // At least one character is shown, or nobody would ever get further.
+        // At least one character is shown, or the reader would never advance.
         Err(error) if goes_on && error.error_len().is_none() && error.valid_up_to() > 0 => {
             error.valid_up_to()
         }

@@ -1,4 +1,4 @@
-//! `task_start`: a command that goes on by itself.
+//! `task_start`: starts a background command.
 
 use agent::approval::Access;
 use agent::tool::{Failure, ForPrograms, Live, Outcome, Rules, ToolContext, TypedTool};

@@ -1,4 +1,4 @@
-//! `write_file`: a file's content, whole.
+//! `write_file`: writes a whole file.
 
 use agent::approval::Access;
 use agent::tool::{Failure, Live, Outcome, Rules, ToolContext, TypedTool};
@@ -102,7 +102,7 @@ impl Arguments {
             target: self.path.clone(),
             outcome: outcome.to_owned(),
         };
-        // What was done is done: only the log is told.
+        // The write is done: a failure here is only logged.
         if let Err(error) = work.services.store.append_audit(&entry).await {
             tracing::error!(%error, "cannot write the audit trail");
         }

@@ -1,4 +1,4 @@
-//! The turns above a turn, and what they allow it.
+//! The turns above a turn, and the permissions it inherits from them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,15 +12,15 @@ use crate::limits::{SUB_AGENT_DEPTH, SUB_AGENT_ITERATIONS, SUB_AGENTS_PER_TURN, 
 use crate::models::Place;
 use crate::tool::Toolbox;
 
-/// Where a turn stands: at the top, or below others.
+/// A turn's position: at the top, or below others.
 pub struct TurnAncestry {
     root: ChatId,
     turn: TurnId,
     depth: usize,
     tools: Toolbox,
-    /// Sub-agents that were called so far in the turn at the top, by whomever.
+    /// The number of sub-agents called so far in the top turn, at any depth.
     called: Arc<AtomicUsize>,
-    /// The place of the turn at the top among the answers under way: given back while anybody beneath it waits for the user.
+    /// The top turn's place among the answers in progress: given back while any turn below it waits for the user.
     place: Arc<OnceLock<Place>>,
     /// The user's own chat, as they see it.
     users_display: Arc<dyn Display>,
@@ -28,13 +28,13 @@ pub struct TurnAncestry {
 }
 
 impl TurnAncestry {
-    /// Of a turn of a user's own chat.
+    /// The ancestry of a turn of a user's own chat.
     pub fn top(chat: &ChatId, turn: TurnId, tools: Toolbox, users_display: Arc<dyn Display>) -> Self {
         let (called, place, delegation) = Default::default();
         Self { root: chat.clone(), turn, depth: 0, tools, called, place, users_display, delegation }
     }
 
-    /// Of a turn beneath this one, with these tools of its own.
+    /// The ancestry of a turn below this one, with these tools.
     pub(super) fn below(&self, tools: Toolbox, delegation: Delegation) -> Self {
         let depth = self.depth + 1;
         let tools = if depth < SUB_AGENT_DEPTH { tools } else { tools.without_sub_agents() };
@@ -52,7 +52,7 @@ impl TurnAncestry {
 
     /// Takes a place for one more sub-agent.
     ///
-    /// Fails with what the model is told where there is none.
+    /// Fails with a text for the model if there is none left.
     pub(super) fn take_place(&self) -> Result<(), String> {
         if self.depth >= SUB_AGENT_DEPTH {
             return Err(format!("sub-agents may be nested {SUB_AGENT_DEPTH} deep at most; do this yourself"));
@@ -65,37 +65,37 @@ impl TurnAncestry {
         Ok(())
     }
 
-    /// The turn's place among the answers under way.
+    /// The turn's place among the answers in progress.
     pub(in crate::engine) fn place(&self) -> &Place {
         self.place.get_or_init(Place::default)
     }
 
-    /// Says which place that is; for the turn at the top, once.
+    /// Sets that place; for the top turn, once.
     pub(in crate::engine) fn put_in(&self, place: Place) -> &Place {
         self.place.get_or_init(|| place)
     }
 
-    /// The chat that the user talks in: what is asked is asked there, and its mode holds for all beneath it.
+    /// The chat that the user talks in: questions are asked there, and its mode applies to all turns below.
     pub fn root(&self) -> &ChatId {
         &self.root
     }
 
-    /// The turn of that chat: what is changed by all beneath it is taken back with it.
+    /// The turn of that chat: an undo of it takes back the changes of all turns below.
     pub fn turn(&self) -> TurnId {
         self.turn
     }
 
-    /// What the turn may use.
+    /// The tools that the turn may use.
     pub fn tools(&self) -> &Toolbox {
         &self.tools
     }
 
-    /// The user's own chat, as they see it: what a sub-agent asks is asked there.
+    /// The user's own chat, as they see it: a sub-agent's questions are asked there.
     pub(in crate::engine) fn users_display(&self) -> &Arc<dyn Display> {
         &self.users_display
     }
 
-    /// What it was called for, where it is a sub-agent's.
+    /// The delegation that it serves, if it is a sub-agent's turn.
     pub fn delegation(&self) -> Option<&Delegation> {
         self.delegation.as_ref()
     }
@@ -105,7 +105,7 @@ impl TurnAncestry {
         if self.delegation.is_some() { SUB_AGENT_ITERATIONS } else { TURN_ITERATIONS }
     }
 
-    /// Whose slots its model's answers take.
+    /// The kind of slots that its model's answers take.
     pub(in crate::engine) fn slots(&self, own: Kind) -> Kind {
         if self.delegation.is_some() { Kind::SubAgent } else { own }
     }

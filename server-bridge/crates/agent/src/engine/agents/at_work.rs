@@ -1,4 +1,4 @@
-//! Which sub-agents are at work: each by its chat, to be stopped by itself, and by the name it is called by.
+//! The running sub-agents: each by its chat, so that it can be stopped alone, and by its name.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,34 +17,34 @@ struct State {
     names: HashSet<(ChatId, String)>,
 }
 
-/// A sub-agent at work; it is not any more when this is dropped.
+/// A running sub-agent; dropping this ends it.
 pub struct Work {
     at_work: AtWork,
     key: (UserId, ChatId),
 }
 
-/// A name that is called; it may be called again when this is dropped.
+/// A name in use; dropping this frees it.
 pub struct Name {
     at_work: AtWork,
     key: (ChatId, String),
 }
 
 impl AtWork {
-    /// Says that a sub-agent is at work; cancelling the token stops it.
+    /// Registers a running sub-agent; cancelling the token stops it.
     pub fn begin(&self, user: UserId, chat: &ChatId, cancelled: &CancellationToken) -> Work {
         let key = (user, chat.clone());
         self.lock().chats.insert(key.clone(), cancelled.clone());
         Work { at_work: self.clone(), key }
     }
 
-    /// Takes a name of a chat's sub-agents; `None` while another call has it.
+    /// Takes a sub-agent name of a chat; `None` while another call has it.
     pub fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
         let key = (parent.clone(), name.to_owned());
         let is_free = self.lock().names.insert(key.clone());
         is_free.then(|| Name { at_work: self.clone(), key })
     }
 
-    /// Stops the sub-agent whose chat this is; how many were not told before.
+    /// Stops the sub-agent of this chat; returns the number of runs that were not cancelled before.
     pub fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();
         let Some(cancelled) = state.chats.get(&(user, chat.clone())) else { return 0 };

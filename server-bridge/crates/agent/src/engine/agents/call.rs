@@ -22,13 +22,13 @@ struct Found {
     role: Option<Role>,
     instance: Option<String>,
     tools: Toolbox,
-    /// What its parent has to know of it.
+    /// A remark for its parent.
     remark: Option<String>,
 }
 
 /// Runs a sub-agent to the end of its turn; `card` shows the call.
 ///
-/// Fails with [`Failure::Told`] where it cannot be called so, and where the parent's turn cannot go on either.
+/// Fails with [`Failure::Told`] if it cannot be called this way, and if the parent's turn cannot go on either.
 pub(in crate::engine) async fn call(
     wanted: DelegationRequest<'_>,
     caller: &Turn<'_>,
@@ -67,7 +67,7 @@ pub(in crate::engine) async fn call(
         doing: String::new(),
         cost: None,
     };
-    // A role's word that is no tier is another product's model.
+    // If a role's word is not a tier, it is a model name of another product.
     let tier = tier.or_else(|| found.role.as_ref()?.model.parse().ok());
     let delegation = Delegation {
         role_text: found.role.map(|role| role.text).unwrap_or_default(),
@@ -119,7 +119,7 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
                         "the sub-agent of that name has the role {is}; leave the role out, or take another name"
                     )));
                 }
-                // One that knows already what was said before. It stays who it is, and gets no tools that it did not have.
+                // It has a conversation already. It keeps its role, and gets no tools that it did not have.
                 let role = role(caller, agent.role.as_deref()).await?;
                 let mut tools = own.of_json(&agent.tools_json);
                 if wanted.tools.is_some() {
@@ -145,7 +145,7 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
     Ok(Found { chat: agent.chat, role, instance: agent.instance, tools, remark })
 }
 
-/// The role of that name, which the workspace has.
+/// The workspace's role of that name.
 async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Failure> {
     let Some(name) = name else { return Ok(None) };
     let sandbox: Sandbox = caller.ports.workplace.sandbox().await?;

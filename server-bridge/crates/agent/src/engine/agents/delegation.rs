@@ -1,4 +1,4 @@
-//! What a sub-agent is called for, and the card in its parent's chat that shows what it does.
+//! A sub-agent's delegation, and the card in its parent's chat that shows its work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,34 +10,34 @@ use crate::limits::SUB_AGENT_DOING_CHARS;
 use crate::models::Tier;
 use crate::tool::{SubAgentState, TurnCost};
 
-/// What a sub-agent is called for.
+/// A task for a sub-agent.
 pub struct Delegation {
     pub(super) role_text: String,
-    /// How able a model it asks, where that was said.
+    /// The tier of the model it asks, if one was named.
     pub(super) tier: Option<Tier>,
-    /// What shows the call, in its parent's chat.
+    /// Shows the call, in its parent's chat.
     pub(super) display: Arc<dyn Display>,
     pub(super) card: MessageId,
     pub(super) tool: &'static str,
     pub(super) hint: String,
-    /// Where its parent works.
+    /// The place where its parent works.
     pub(super) place: Option<String>,
     pub(super) agent: SubAgentState,
     pub(super) steps: AtomicU32,
 }
 
 impl Delegation {
-    /// Who it is told to be; empty for nobody in particular.
+    /// The text of its role; empty if it has none.
     pub fn role_text(&self) -> &str {
         &self.role_text
     }
 
-    /// How able a model it asks; as able as its user's chat's where nothing was said.
+    /// The tier of the model it asks; `None` for that of its user's chat.
     pub(in crate::engine) fn tier(&self) -> Option<Tier> {
         self.tier
     }
 
-    /// What people call it.
+    /// Its name for people.
     pub(in crate::engine) fn name(&self) -> String {
         let SubAgentState { role, instance, .. } = &self.agent;
         match (role, instance) {
@@ -47,7 +47,7 @@ impl Delegation {
         }
     }
 
-    /// Shows in the parent's chat that it calls a tool.
+    /// Shows in the parent's chat that the sub-agent calls a tool.
     pub(in crate::engine) async fn does(&self, tool: &str, hint: &str) -> crate::PortResult<()> {
         let line = hint.split_whitespace().collect::<Vec<_>>().join(" ");
         let doing = format!("{tool} {line}").trim_end().chars().take(SUB_AGENT_DOING_CHARS).collect();
@@ -55,7 +55,7 @@ impl Delegation {
         self.show(&SubAgentState { steps, doing, ..self.agent.clone() }).await
     }
 
-    /// Shows in the parent's chat how it stands.
+    /// Shows the sub-agent's state in the parent's chat.
     pub(super) async fn show(&self, agent: &SubAgentState) -> crate::PortResult<()> {
         let card = Card {
             tool: self.tool,
@@ -67,7 +67,7 @@ impl Delegation {
         self.display.call(self.card, card).await
     }
 
-    /// What its card says of it when it is over.
+    /// The card's content when the sub-agent has ended.
     pub(super) fn done(&self, cost: TurnCost) -> SubAgentState {
         SubAgentState { steps: self.steps.load(Ordering::Relaxed), cost: Some(cost), ..self.agent.clone() }
     }

@@ -1,7 +1,7 @@
 //! Sub-agents: turns below a turn.
 //!
 //! ```text
-//!   turn of the chat ─ SubAgent ─▶ a chat of its own below it, a turn of the same loop ─▶ its last words are the result
+//!   turn of the chat ─ SubAgent ─▶ a chat below it, a turn of the same loop ─▶ its last words are the result
 //!        ▲    ▲                          │    │
 //!        │    └── what it does: its card ┘    └─ what it asks: a card of its own in the user's chat
 //!        └─ cancel, approval mode, place, tools: all of them the parent's, or less
@@ -11,11 +11,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `ancestry` | the turns above a turn, and what they allow it |
-//! | `delegation` | what a sub-agent is called for, and the card that shows it |
+//! | `ancestry` | the turns above a turn, and the permissions it inherits |
+//! | `delegation` | a sub-agent's task, and the card that shows its work |
 //! | `call` | one call, from its arguments to its result |
-//! | `result` | what its parent is told of it |
-//! | `at_work` | which sub-agents are at work |
+//! | `result` | the result that its parent gets |
+//! | `at_work` | the running sub-agents |
 
 mod ancestry;
 mod at_work;
@@ -30,13 +30,13 @@ pub(super) use delegation::Delegation;
 
 use records::SubAgent;
 
-/// The agent that has a name.
+/// The result of looking up an agent by name.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Named {
-    /// One that waits.
+    /// One that can be called.
     Open(SubAgent),
-    /// One that waited too long.
+    /// One that has been waiting too long.
     Closed,
-    /// There is none.
+    /// There is no such agent.
     Nobody,
 }

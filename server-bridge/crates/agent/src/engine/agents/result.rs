@@ -1,4 +1,4 @@
-//! What a sub-agent's turn came to, as its parent is told.
+//! The result of a sub-agent's turn for its parent.
 
 use records::TurnStatus;
 
@@ -6,7 +6,7 @@ use crate::engine::ports::TurnEnd;
 use crate::limits::SUB_AGENT_RESULT_BYTES;
 use crate::tool::Outcome;
 
-/// What its parent is told of a turn that has ended.
+/// The outcome that the parent gets when the turn has ended.
 pub(super) fn told(end: &TurnEnd) -> Outcome {
     let words = end.words.as_deref().map(bounded);
     let why = match (end.status, &end.error) {

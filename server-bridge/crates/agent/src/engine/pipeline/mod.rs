@@ -1,11 +1,11 @@
-//! What a model is told before and beside the conversation: parts with keys, put together in the order of these.
+//! The prompt before and beside the conversation: parts with keys, assembled in the order of their keys.
 //!
 //! ```text
 //!   parts that stay the same ─▶ the system prompt, in front of all: a provider's cache holds it, and what was said after it
 //!   parts that change        ─▶ a note in front of the user's next message, wherever it differs from the one before
 //! ```
-//! So nothing that was sent is ever sent differently, as long as the user's files and settings stay as they are. All parts are
-//! made at each turn, side by side. A new part: a [`PromptPart`] in crate `chats` (`prompt/`), and a line of its list.
+//! So nothing is ever sent again in a different form, as long as the user's files and settings stay as they are. All parts are
+//! made at each turn, side by side. A new part: a [`PromptPart`] in crate `chats` (`prompt/`), and a line in its list.
 
 mod note;
 
@@ -23,7 +23,7 @@ use crate::PortError;
 use crate::approval::Mode;
 pub(super) use note::put as put_note;
 
-/// What parts are made of.
+/// The input for the parts.
 pub struct PromptContext<'a> {
     /// The user whose agent it is.
     pub user: &'a User,
@@ -31,23 +31,23 @@ pub struct PromptContext<'a> {
     pub chat: &'a ChatId,
     /// The turn's ancestors.
     pub ancestry: &'a TurnAncestry,
-    /// How much may be done without asking.
+    /// The chat's mode: what may be done without asking.
     pub mode: Mode,
-    /// Where the work is done; why there is no place where there is none.
+    /// The place where the work is done, or the reason why there is none.
     pub sandbox: Result<&'a Sandbox, &'a str>,
-    /// The machine that the work is done on.
+    /// The machine on which the work is done.
     pub workplace: &'a dyn Workplace,
 }
 
-/// All parts, put together.
+/// All parts, assembled.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) system: Vec<SystemPart>,
-    /// What may be another one at the next turn.
+    /// The part that may differ at the next turn.
     pub(super) note: String,
 }
 
-/// Why a part could not be made.
+/// The reason why a part could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PartError {
     #[error(transparent)]
@@ -56,23 +56,23 @@ pub enum PartError {
     Port(#[from] PortError),
 }
 
-/// A part's text; nothing where it has nothing to say.
+/// A part's text; `None` if it has nothing to add.
 pub type Made = Result<Option<String>, PartError>;
 
-/// A part of what a model is told.
+/// A part of the prompt.
 pub trait PromptPart: Send + Sync {
-    /// Where it stands among the others: keys are in the order of the alphabet.
+    /// Its position among the others: keys are in alphabetical order.
     fn key(&self) -> &str;
 
-    /// Whether it stays the same from turn to turn, as a rule: then it is a part of the system prompt, else of the note in front
-    /// of the user's message.
+    /// True if it normally stays the same from turn to turn: then it belongs to the system prompt, otherwise to the note in
+    /// front of the user's message.
     fn is_static(&self) -> bool {
         true
     }
 
-    /// Makes it.
+    /// Makes the text.
     ///
-    /// Fails where the place is away, or the store fails.
+    /// Fails if the place cannot be reached, or the store fails.
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made>;
 }
 
@@ -87,9 +87,9 @@ impl From<Vec<Arc<dyn PromptPart>>> for PromptParts {
 }
 
 impl PromptParts {
-    /// Makes all parts and puts them together.
+    /// Makes all parts and assembles them.
     ///
-    /// Fails where the place is away, or the store fails.
+    /// Fails if the place cannot be reached, or the store fails.
     pub(super) async fn assemble(&self, context: &PromptContext<'_>) -> Result<Prompt, PartError> {
         let made = try_join_all(self.0.iter().map(|part| part.make(context))).await?;
         let told = self.0.iter().zip(made);
@@ -106,7 +106,7 @@ impl PromptParts {
         Ok(Prompt { system, note: news.join("\n") })
     }
 
-    /// The parts' keys, and whether each stays the same.
+    /// The parts' keys, each with true if it normally stays the same.
     pub fn keys(&self) -> Vec<(&str, bool)> {
         self.0.iter().map(|part| (part.key(), part.is_static())).collect()
     }

@@ -1,4 +1,4 @@
-//! The note in front of a user's message: what holds from there on. Only what differs from the note before is said again.
+//! The note in front of a user's message: what holds from there on. Only differences from the last note are repeated.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use llm::{Content, Message};
 const BEGIN: &str = "<context>\n";
 const END: &str = "\n</context>\n\n";
 
-/// Puts a note in front of the last message, unless the last note says the same; that message where it was changed.
+/// Puts a note in front of the last message, unless the last note has the same text; returns that message if it was changed.
 ///
-/// The last message is the user's: a turn's own.
+/// The last message is the user's, at the start of a turn.
 pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -> Option<&'a Message> {
     let (last, before) = messages.split_last_mut()?;
-    // A turn that is begun again has one already.
+    // A turn that is repeated has one already.
     if of(last).or_else(|| before.iter().rev().find_map(|message| of(message))) == Some(note) {
         return None;
     }
@@ -22,7 +22,7 @@ pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -
     let last = Arc::make_mut(last);
     let Message::User(content) = last else { return None };
     let words = match content.first_mut() {
-        // One text: not every server takes several.
+        // One text: not every server accepts several.
         Some(Content::Text(words)) => words,
         _ => {
             content.insert(0, Content::Text(String::new()));

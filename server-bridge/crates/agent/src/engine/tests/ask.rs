@@ -173,7 +173,7 @@ async fn after_what_a_provider_does_wrong_the_chat_goes_on_with_what_was_said() 
     let world = World::by(|request, _| match words(request.messages.last().unwrap()).as_str() {
         last if last.ends_with("first") => fails(Error::Key("no such key".to_owned())),
         last if last.ends_with("third") => says("whole"),
-        // The second one, and the summary that would make room.
+        // The second request, and the summary that would make room.
         _ => fails(Error::InputTooLong("too many tokens".to_owned())),
     });
     for (said, why) in [("first", "refused the key"), ("second", "too long")] {

@@ -9,7 +9,7 @@ use super::world::{World, words};
 use crate::approval::{Access, Mode};
 use crate::tool::Rules;
 
-/// The last of what is kept.
+/// The last stored entry.
 fn last(world: &World) -> String {
     world.chat.said().last().map(words).unwrap_or_default()
 }

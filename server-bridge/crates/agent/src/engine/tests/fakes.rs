@@ -1,4 +1,4 @@
-//! Tools that do what they are told.
+//! Tools with a scripted behaviour.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,16 +16,16 @@ use crate::tool::{
     ToolContext,
 };
 
-/// What a tool does.
+/// A tool's behaviour.
 #[derive(Clone)]
 pub(in crate::engine) enum Does {
-    /// It says what it was called with, after so many milliseconds.
+    /// It returns its arguments, after this many milliseconds.
     Echo(u64),
-    /// It fails, and the model is told so.
+    /// It fails, and the model gets the error.
     Fails,
-    /// Its machine goes away.
+    /// Its machine becomes unreachable.
     GoesAway,
-    /// The store fails under it.
+    /// The store fails during its call.
     LosesStore,
     /// It waits until it is cancelled.
     WaitsForCancel,
@@ -33,11 +33,11 @@ pub(in crate::engine) enum Does {
     Asks,
     /// It writes this many pieces, 20 ms apart.
     Writes(usize),
-    /// It says whether nothing may be changed, and who allowed it to run as another user.
+    /// It returns the plan flag, and who allowed it to run as another user.
     TellsContext,
     /// It calls a sub-agent.
     Delegates,
-    /// It gives this, a part of something longer.
+    /// It returns this, a part of something longer.
     Gives(String),
     /// It shows an image.
     Shows(llm::Content),
@@ -51,7 +51,7 @@ pub(in crate::engine) struct Fake {
     does: Does,
     log: Log,
     at_work: Arc<AtomicUsize>,
-    /// Whether looking at a call of it fails.
+    /// True if looking at its calls fails.
     looks_bad: bool,
     /// The user that calls of it name to run as.
     run_as: Option<&'static str>,
@@ -71,12 +71,12 @@ impl Fake {
         }
     }
 
-    /// One that only reads.
+    /// A tool that only reads.
     pub(in crate::engine) fn reads(log: &Log, name: &str, does: Does) -> Self {
         Self::new(log, name, Rules::of(Access::Read), does)
     }
 
-    /// One that calls sub-agents.
+    /// A tool that calls sub-agents.
     pub(in crate::engine) fn delegates(log: &Log) -> Self {
         let rules = Rules::of(Access::Read)
             .beside(Beside::SubAgents)
@@ -85,19 +85,19 @@ impl Fake {
         Self::new(log, "SubAgent", rules, Does::Delegates)
     }
 
-    /// The same on a machine.
+    /// The same tool on a machine.
     pub(in crate::engine) fn on_a_machine(mut self) -> Self {
         self.rules.needs_machine = true;
         self
     }
 
-    /// The same where looking at a call fails.
+    /// The same tool, with looking at a call failing.
     pub(in crate::engine) fn looks_bad(mut self) -> Self {
         self.looks_bad = true;
         self
     }
 
-    /// The same as another user of the machine.
+    /// The same tool as another user of the machine.
     pub(in crate::engine) fn run_as(mut self, user: &'static str) -> Self {
         self.run_as = Some(user);
         self
@@ -237,7 +237,7 @@ impl FakeCall {
     }
 }
 
-/// A call that is not at work any more when this is dropped.
+/// Counts a call as running until this is dropped.
 struct Ends<'a>(&'a AtomicUsize);
 
 impl Drop for Ends<'_> {

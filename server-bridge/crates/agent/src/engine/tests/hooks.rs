@@ -1,4 +1,4 @@
-//! What hooks deny, question and add.
+//! Denials, questions and notes of hooks.
 
 use futures_util::future::BoxFuture;
 use records::TurnStatus;
@@ -10,7 +10,7 @@ use crate::approval::{Access, Answer, Mode};
 use crate::hooks::{Hook, HookedTurn, Place, Word};
 use crate::tool::Rules;
 
-/// A hook that says one thing at one place, and logs all places.
+/// A hook that gives one word at one place, and logs all places.
 struct Says {
     log: Log,
     at: &'static str,
@@ -32,7 +32,7 @@ impl Hook for Says {
     }
 }
 
-/// A chat in full mode whose agent calls a tool that reads the web, and is done; with a hook for each of these words.
+/// A chat in full mode whose agent calls a web-reading tool and ends; with a hook for each of these words.
 fn world(words: &[(&'static str, Word)]) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),

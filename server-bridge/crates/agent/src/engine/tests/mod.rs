@@ -1,15 +1,16 @@
-//! The turn in process, on a paused clock: its ports are in memory and its model is played. No process, no database, no file.
+//! The turn in process, on a paused clock: its ports are in memory and its model is scripted. No process, no database, no
+//! file.
 //!
 //! | module | tries |
 //! |---|---|
-//! | `world` | the ports in memory, and what a test says of them |
-//! | `model` | a model that plays what it is told |
-//! | `fakes` | tools that do what they are told |
+//! | `world` | the ports in memory, and a test's settings for them |
+//! | `model` | a scripted model |
+//! | `fakes` | scripted tools |
 //! | `ask` | asking and answering |
 //! | `ends` | cancels, stops and failures at each point |
 //! | `tools` | calls: their order, their failures, sub-agents |
-//! | `permissions` | what is asked for, and what comes of the answer |
-//! | `hooks` | what hooks deny, question and add |
+//! | `permissions` | questions, and the effect of the answers |
+//! | `hooks` | denials, questions and notes of hooks |
 //! | `room` | room in the model's window |
 
 mod ask;

@@ -1,4 +1,4 @@
-//! A model that plays what it is told, with pauses on the test's clock.
+//! A scripted model, with pauses on the test's clock.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,18 +17,18 @@ use crate::models::ModelSetup;
 #[derive(Clone)]
 pub(super) enum Step {
     Delta(Delta),
-    /// Nothing comes for so long, in milliseconds.
+    /// A pause, in milliseconds.
     Pause(u64),
     /// The answer breaks off.
     Break(Error),
-    /// Nothing comes any more.
+    /// Nothing more comes.
     Hang,
 }
 
-/// How a request is answered: by itself and the number of requests before it.
+/// The answer to a request, from the request and the number of requests before it.
 type Script = Box<dyn FnMut(&Request, usize) -> Vec<Step> + Send>;
 
-/// A model, and what it was asked.
+/// A model, and the requests it got.
 #[derive(Clone)]
 pub(super) struct Played(Arc<Mutex<State>>);
 
@@ -38,22 +38,22 @@ struct State {
     deltas: Vec<Delta>,
 }
 
-/// An answer in words.
+/// An answer with a text.
 pub(super) fn says(text: &str) -> Vec<Step> {
     vec![Step::Delta(Delta::Text(text.to_owned())), ended(Stop::End)]
 }
 
-/// The end of an answer, and tokens: ten were read and five written.
+/// The end of an answer, with its tokens: ten read and five written.
 pub(super) fn ended(stop: Stop) -> Step {
     Step::Delta(Delta::Stop(stop))
 }
 
-/// Some words, with more to come.
+/// A text, with more to come.
 pub(super) fn text(text: &str) -> Step {
     Step::Delta(Delta::Text(text.to_owned()))
 }
 
-/// An answer that calls tools, each with an id of its own and its arguments.
+/// An answer that calls tools, each with an id and its arguments.
 pub(super) fn calls(calls: &[(&str, &str)]) -> Vec<Step> {
     let mut steps = written(calls);
     steps.push(ended(Stop::ToolCalls));
@@ -71,25 +71,25 @@ pub(super) fn written(calls: &[(&str, &str)]) -> Vec<Step> {
     steps
 }
 
-/// The same answer, and what it took.
+/// The same answer, with its tokens.
 pub(super) fn took(input_tokens: u64, output_tokens: u64, mut steps: Vec<Step>) -> Vec<Step> {
     let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
     steps.insert(0, Step::Delta(Delta::Usage(usage)));
     steps
 }
 
-/// No answer, and why.
+/// A failed answer.
 pub(super) fn fails(error: Error) -> Vec<Step> {
     vec![Step::Break(error)]
 }
 
 impl Played {
-    /// A model that answers by this.
+    /// A model that answers with this script.
     pub(super) fn by(script: impl FnMut(&Request, usize) -> Vec<Step> + Send + 'static) -> Self {
         Self(Arc::new(Mutex::new(State { script: Box::new(script), asked: Vec::new(), deltas: Vec::new() })))
     }
 
-    /// As the engine knows it: 10 microdollars a token read and 100 a token written.
+    /// The model's setup for the engine: 10 microdollars a token read and 100 a token written.
     pub(super) fn setup(&self, name: &str, window_tokens: u32) -> ModelSetup {
         ModelSetup {
             model: Model::new(self.clone(), self.clone()),
@@ -103,7 +103,7 @@ impl Played {
         }
     }
 
-    /// What it was asked, in order.
+    /// The requests it got, in order.
     pub(super) fn asked(&self) -> Vec<Request> {
         self.0.lock().unwrap().asked.clone()
     }

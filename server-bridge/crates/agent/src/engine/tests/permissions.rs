@@ -1,4 +1,4 @@
-//! What a call has to be allowed for, and what comes of the answer.
+//! Permissions of calls, and the effect of the user's answers.
 
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ async fn a_mode_that_became_stricter_while_the_user_was_asked_holds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_as_another_user_asks_in_every_mode_where_that_may_be_the_privileged_one() {
-    // No machine can be asked whether it is, so it counts as if it were: then nothing can be shown of it either.
+    // No machine can be asked if it is the privileged user, so it counts as that: then nothing can be shown of it either.
     let world = World::new(vec![calls(&[("Do", r#"{"x":"a"}"#)])]);
     let log = world.log.clone();
     let tool = Fake::new(&log, "Do", Rules::of(Access::Run), Does::TellsContext).run_as("root");

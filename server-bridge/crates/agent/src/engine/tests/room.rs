@@ -9,7 +9,7 @@ use super::world::World;
 use crate::context::ContextMode;
 use crate::limits::COMPRESS_FORCED_TIMES;
 
-/// Long turns of before.
+/// Long earlier turns.
 fn long(count: usize) -> Vec<Message> {
     let turn = |number: usize| {
         let said =
@@ -19,12 +19,12 @@ fn long(count: usize) -> Vec<Message> {
     (0..count).flat_map(turn).collect()
 }
 
-/// Whether a request asks for a summary.
+/// True if a request asks for a summary.
 fn is_for_summary(request: &llm::Request) -> bool {
     super::world::words(request.messages.last().unwrap()).contains("Write a summary that takes its place")
 }
 
-/// A model that writes this summary, and else answers so.
+/// A model that writes this summary, and gives this answer otherwise.
 fn world(summary: &'static str) -> World {
     World::by(
         move |request, _| if is_for_summary(request) { took(100, 10, says(summary)) } else { says("done") },

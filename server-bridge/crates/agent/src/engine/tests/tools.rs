@@ -1,4 +1,4 @@
-//! Calls of tools: their order, what is wrong with them, and what comes of them.
+//! Tool calls: their order, errors in them, and their results.
 
 use std::time::Duration;
 
@@ -162,7 +162,7 @@ async fn without_a_machine_tools_run_that_need_none_and_the_others_say_why_they_
     assert_eq!(results[0], "Local of a");
     assert!(results[1].contains("no machine can be reached (there is no machine), so this tool cannot run"));
     assert_eq!((world.log.count("Remote begins"), world.log.count("ask with")), (0, 0));
-    // What was said calls them, and a provider refuses calls of tools that it is not told of.
+    // The conversation calls them, and a provider refuses calls of tools that are not declared.
     for asked in world.asked() {
         let declared: Vec<&str> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(declared, ["Local", "Remote"]);

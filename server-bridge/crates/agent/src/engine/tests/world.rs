@@ -1,4 +1,4 @@
-//! The ports in memory, and what a test says of them. All that is asked of them is written down in its order.
+//! The ports in memory, and a test's settings for them. Every request to them is logged in order.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -32,7 +32,7 @@ use crate::hooks::{Hook, Hooks};
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
 use crate::tool::{Failure, Registry, Tool};
 
-/// What happened, in its order. Cheap to clone; every clone is the same.
+/// The log of events, in order. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -45,18 +45,18 @@ impl Log {
         self.0.lock().unwrap().clone()
     }
 
-    /// How many lines begin so.
+    /// The number of lines that begin with this.
     pub(super) fn count(&self, beginning: &str) -> usize {
         self.lines().iter().filter(|line| line.starts_with(beginning)).count()
     }
 
-    /// The number of the first line that begins so.
+    /// The number of the first line that begins with this.
     pub(super) fn first(&self, beginning: &str) -> usize {
         let found = self.lines().iter().position(|line| line.starts_with(beginning));
         found.unwrap_or_else(|| panic!("no line begins with {beginning:?}"))
     }
 
-    /// Whether lines that begin so came in this order.
+    /// Asserts that lines with these beginnings came in this order.
     pub(super) fn came(&self, beginnings: &[&str]) {
         let lines = self.lines();
         let mut wanted = VecDeque::from(beginnings.to_vec());
@@ -74,7 +74,7 @@ pub(super) fn gone(what: &'static str) -> PortError {
     PortError::Gone(format!("there is no {what} \"x\""))
 }
 
-/// What all chats of a test share.
+/// The state that all chats of a test share.
 #[derive(Clone)]
 struct House {
     log: Log,
@@ -85,39 +85,39 @@ struct House {
     slots: Arc<Slots>,
     admission: Arc<Admission>,
     settings: Arc<Mutex<Settings>>,
-    /// The last message of all chats.
+    /// The id of the last message in any chat.
     messages: Arc<Mutex<i64>>,
 }
 
-/// What a test sets.
+/// A test's settings.
 pub(super) struct Settings {
     pub(super) mode: Mode,
     pub(super) chain: Result<Vec<ModelSetup>, String>,
     pub(super) attempts: u32,
     pub(super) wants_room: bool,
-    /// Which layers change a conversation by themselves.
+    /// The layers that change a conversation automatically.
     pub(super) context: ContextMode,
     pub(super) news: Option<String>,
-    /// What fails: the names of methods of ports.
+    /// The port methods that fail, by name.
     pub(super) broken: HashSet<&'static str>,
-    /// What the user allowed for good.
+    /// The calls that the user allowed for good.
     pub(super) allowed: HashSet<(String, String)>,
-    /// Whether a named sub-agent waited too long.
+    /// True if a named sub-agent has been waiting too long.
     pub(super) is_closed: bool,
     pub(super) agents: HashMap<String, SubAgent>,
     pub(super) children: Vec<Arc<Chat>>,
 }
 
-/// A chat in memory, as its turns ask it.
+/// A chat in memory, as its turns see it.
 pub(crate) struct Chat {
     house: House,
     id: ChatId,
-    /// What stands before its lines in the log: nothing, or how deep it is.
+    /// The prefix of its lines in the log: empty, or its depth.
     mark: String,
     state: Mutex<Kept>,
 }
 
-/// What is kept of a chat.
+/// The stored state of a chat.
 #[derive(Default)]
 struct Kept {
     stored: StoredContext,
@@ -174,7 +174,7 @@ impl Chat {
         self.house.settings.lock().unwrap()
     }
 
-    /// Answers at once, unless the test broke it.
+    /// Answers at once, unless the test broke this method.
     fn asked<T: Send + 'static>(&self, what: &'static str, value: T) -> Asked<'_, T> {
         let is_broken = self.settings().broken.contains(what);
         Box::pin(async move { if is_broken { Err(gone(what)) } else { Ok(value) } })
@@ -199,24 +199,24 @@ impl Chat {
         id
     }
 
-    /// What a message shows.
+    /// The text that a message shows.
     pub(super) fn shown(&self, message: i64) -> String {
         self.kept().shown.get(&MessageId(message)).cloned().unwrap_or_default()
     }
 
-    /// Puts something else in an item's place.
+    /// Replaces an item.
     pub(super) fn edit(&self, item: i64, message: &Message) {
         let stored = &mut self.kept().stored;
         let found = stored.items.iter_mut().find(|known| known.id == ItemId(item)).unwrap();
         found.item_json = history::to_json(message);
     }
 
-    /// What was said, in order.
+    /// The messages, in order.
     pub(super) fn said(&self) -> Vec<Message> {
         self.kept().stored.items.iter().filter_map(|item| history::from_json(&item.item_json)).collect()
     }
 
-    /// What calls came to, in order.
+    /// The results of calls, in order.
     pub(super) fn results(&self) -> Vec<String> {
         let text = |result: &ToolResult| {
             result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n")
@@ -240,7 +240,7 @@ impl Chat {
         }
     }
 
-    /// Begins a turn with something that was said.
+    /// Begins a turn with this text.
     fn begin_turn(&self, text: &str) -> (TurnId, MessageId) {
         self.kept().turn += 1;
         self.add(&Message::user(text));
@@ -568,13 +568,13 @@ pub(super) struct World {
 }
 
 impl World {
-    /// One whose model answers so, and says "done" when it has no more to say.
+    /// A chat whose model gives these answers, then "done".
     pub(super) fn new(answers: Vec<Vec<Step>>) -> Self {
         let mut answers = VecDeque::from(answers);
         Self::by(move |_, _| answers.pop_front().unwrap_or_else(|| super::model::says("done")))
     }
 
-    /// One whose model answers by this.
+    /// A chat whose model answers with this script.
     pub(super) fn by(script: impl FnMut(&Request, usize) -> Vec<Step> + Send + 'static) -> Self {
         let played = Played::by(script);
         let mut chat = Chat::default();
@@ -591,35 +591,35 @@ impl World {
         }
     }
 
-    /// The same with a tool.
+    /// The same chat with a tool.
     pub(super) fn with(self, tool: impl Tool) -> Self {
         self.tools.put(tool);
         self
     }
 
-    /// The same with a hook.
+    /// The same chat with a hook.
     pub(super) fn hooked(self, hook: impl Hook) -> Self {
         self.chat.house.hooks.put(hook);
         self
     }
 
-    /// The same in another mode.
+    /// The same chat in another mode.
     pub(super) fn mode(self, mode: Mode) -> Self {
         self.set(|settings| settings.mode = mode);
         self
     }
 
-    /// The same with something else set.
+    /// The same chat with a changed setting.
     pub(super) fn set(&self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.chat.settings());
     }
 
-    /// Says that its turns were ended elsewhere.
+    /// Marks its turns as ended elsewhere.
     pub(super) fn end_elsewhere(&self) {
         self.chat.kept().ended_elsewhere = true;
     }
 
-    /// Lets a method of a port fail from now on.
+    /// Makes a port's method fail from now on.
     pub(super) fn breaks(&self, method: &'static str) {
         self.chat.settings().broken.insert(method);
     }
@@ -638,7 +638,7 @@ impl World {
         kept.stored.begun.push(BegunCall { turn, call_id: call_id.to_owned() });
     }
 
-    /// Begins a turn with something that was said.
+    /// Begins a turn with this text.
     pub(super) fn begin(&self, text: &str) -> JoinHandle<Option<TurnEnd>> {
         let (turn, message) = self.chat.begin_turn(text);
         let (chat, tools) = (Arc::clone(&self.chat), self.tools.snapshot());
@@ -660,7 +660,7 @@ impl World {
         self.begin(text).await.unwrap().expect("the server does not stop")
     }
 
-    /// Compresses the chat while nothing is under way in it; what the user is told.
+    /// Compresses the chat while nothing is in progress in it; returns the text for the user.
     pub(super) async fn compress(&self) -> Option<String> {
         let (ports, parts, user, chat) = (&self.chat.ports(), &parts(), &ada(), &self.chat.id);
         let turn = TurnId(self.chat.kept().turn);
@@ -673,7 +673,7 @@ impl World {
             .await
     }
 
-    /// Answers the next question, as soon as somebody is asked; the number of the message that asked it.
+    /// Answers the next question as soon as it is asked; returns the message that asked it.
     pub(super) async fn answer(&self, said: Reply) -> i64 {
         for _ in 0..100_000 {
             for line in self.log.lines() {
@@ -688,12 +688,12 @@ impl World {
         panic!("nobody was asked\n{}", self.log.lines().join("\n"));
     }
 
-    /// The same about what a tool may do.
+    /// The same for a tool's permission.
     pub(super) async fn allow(&self, answer: Answer) -> i64 {
         self.answer(Reply::Approval(answer)).await
     }
 
-    /// Takes the only place of the server for an answer of somebody else.
+    /// Takes the server's only place for another user's answer.
     pub(super) fn take_place(&self) -> Place {
         let place = self.chat.house.admission.place(UserId(2), Kind::Shared);
         assert!(place.try_take());
@@ -705,7 +705,7 @@ impl World {
         sleep(Duration::from_millis(ms)).await;
     }
 
-    /// What the model was asked, in order.
+    /// The requests to the model, in order.
     pub(super) fn asked(&self) -> Vec<Request> {
         self.played.asked()
     }

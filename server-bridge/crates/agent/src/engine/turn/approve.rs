@@ -15,24 +15,24 @@ use crate::tool::{Failure, Ground, Looked, Outcome, Understood};
 /// A question to the user that waits for its answer.
 pub(super) struct Question {
     asking: Asking,
-    /// Where it is a sub-agent's: what asks it in the user's own chat.
+    /// For a sub-agent's question: the message in the user's own chat that asks it.
     elsewhere: Option<(MessageId, Arc<dyn Display>)>,
 }
 
 impl Turn<'_> {
-    /// What a call does there: one that names another user may be the privileged user's.
+    /// A call's access there: one that names another user may run as the privileged user.
     pub(super) async fn access(&self, call: &Understood) -> Access {
         let Some(named) = call.run_as() else { return call.access() };
         match self.ports.workplace.sandbox().await {
             Ok(sandbox) if !sandbox.needs_approval(named) => call.access(),
-            // Rather ask once too often.
+            // Asking too often is safer than too seldom.
             Ok(_) | Err(_) => Access::Privileged,
         }
     }
 
-    /// Looks at what a call would do, where it works.
+    /// Looks at what a call would do in its place.
     ///
-    /// Fails with what the model is told where it would fail anyway.
+    /// Fails with a text for the model if the call would fail anyway.
     pub(super) async fn look(
         &self,
         call: &Understood,
@@ -59,7 +59,7 @@ impl Turn<'_> {
         })
     }
 
-    /// Whether its user allowed a call for good.
+    /// True if its user allowed a call for good.
     pub(super) async fn is_allowed_for_good(
         &self,
         tool: &str,
@@ -69,8 +69,8 @@ impl Turn<'_> {
         Ok(access.may_be_remembered() && self.ports.permissions.is_allowed(tool, subject).await?)
     }
 
-    /// Asks the user with the card of the call, which shows the question afterwards; a sub-agent asks in the user's own chat,
-    /// with a card that says who asks.
+    /// Asks the user with the card of the call, which then shows the question; a sub-agent asks in the user's own chat, with
+    /// a card that names it.
     pub(super) async fn ask_user(&self, begun: &Begun, message: MessageId) -> Result<Question, End> {
         let permissions = &self.ports.permissions;
         let ask = Ask { kind: Kind::Approval, patience: APPROVAL_PATIENCE };
@@ -88,7 +88,7 @@ impl Turn<'_> {
         Ok(Question { asking, elsewhere: Some((shown, display)) })
     }
 
-    /// Waits for the user's answer; what the model is told where it is not allowed.
+    /// Waits for the user's answer; returns a text for the model if it is not allowed.
     pub(super) async fn answered(
         &self,
         begun: &Begun,

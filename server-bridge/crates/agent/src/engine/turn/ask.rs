@@ -13,15 +13,15 @@ use crate::limits::REASONING_SHOWN_BYTES;
 use crate::models::ModelSetup;
 use crate::tool;
 
-/// Something to show of an answer under way.
+/// A piece of an answer in progress to show.
 enum Piece {
     Text(String),
     Reasoning(String),
-    /// What came so far is void; why.
+    /// The answer so far is void, with the reason.
     Again(String),
 }
 
-/// An answer under way, as it is shown.
+/// An answer in progress, as it is shown.
 #[derive(Default)]
 pub(super) struct Shown {
     message: Option<MessageId>,
@@ -30,7 +30,7 @@ pub(super) struct Shown {
 }
 
 impl Turn<'_> {
-    /// Asks until there is an answer, which is kept and shown.
+    /// Asks until there is an answer, which is stored and shown.
     pub(super) async fn ask(
         &self,
         setup: &ModelSetup,
@@ -50,7 +50,7 @@ impl Turn<'_> {
                 for thought in &mut reply.message.reasoning {
                     thought.origin = setup.origin();
                 }
-                // What is shown is given up once it is kept: a server's end in between keeps it.
+                // The shown text is released only once it is stored: if the server ends in between, it is stored then.
                 self.keep(setup, &reply, conversation, progress).await?;
                 let shown = progress.shown.take().unwrap_or_default();
                 self.settle(shown, reply.message.text.clone(), progress).await?;
@@ -73,7 +73,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Asks until there is an answer, showing it as it comes; `None` where its user stops it.
+    /// Asks until there is an answer, streaming it as it comes; `None` if its user stops it.
     async fn answered_aloud(
         &self,
         setup: &ModelSetup,
@@ -82,7 +82,7 @@ impl Turn<'_> {
     ) -> Result<Option<Result<Reply, llm::Error>>, End> {
         let models = &self.ports.models;
         let seat = models.seat(self.ancestry.slots(setup.kind));
-        // Bounded by what an answer may be.
+        // Bounded by the maximum size of an answer.
         let (sender, mut pieces) = mpsc::unbounded_channel();
         let mut asking = pin!(llm::call(&setup.model, request, draft, models.patience(), &seat, |news| {
             let piece = match news {
@@ -130,7 +130,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Keeps an answer, and what its request took.
+    /// Stores an answer and the cost of its request.
     async fn keep(
         &self,
         setup: &ModelSetup,
@@ -148,7 +148,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Keeps what was said of an answer that its user stopped; calls that are not whole are not.
+    /// Stores the text of an answer that its user stopped; incomplete calls are dropped.
     async fn keep_half(&self, progress: &mut Progress) -> crate::PortResult<()> {
         let Some(shown) = progress.shown.take() else { return Ok(()) };
         let text = shown.text.clone();
@@ -159,7 +159,7 @@ impl Turn<'_> {
         self.settle(shown, text, progress).await
     }
 
-    /// The same of one that the server's end cuts off.
+    /// The same for an answer that is cut off by the end of the server.
     pub(super) async fn keep_cut_off(&self, progress: &mut Progress) -> crate::PortResult<()> {
         if progress.shown.as_ref().is_some_and(|shown| !shown.text.is_empty()) {
             self.keep_half(progress).await?;
@@ -167,15 +167,15 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Shows an answer as it is kept.
+    /// Shows an answer as it was stored.
     async fn settle(&self, shown: Shown, text: String, progress: &mut Progress) -> crate::PortResult<()> {
         let Shown { message, mut reasoning, .. } = shown;
         reasoning.truncate(reasoning.floor_char_boundary(REASONING_SHOWN_BYTES));
         progress.said(&text);
         if !std::mem::replace(&mut progress.has_first, true) {
-            // The turn goes on; its end rewrites the message.
+            // The turn continues; its end rewrites the message.
             let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Running) };
-            // Before it is shown: the turn's end, whenever it comes, shows the same.
+            // Set before it is shown: the end of the turn, whenever it comes, shows the same text.
             (progress.text, progress.reasoning) = (text.clone(), reasoning.clone());
             self.display().reply(self.message, &text, state).await?;
         } else if let Some(message) = message {

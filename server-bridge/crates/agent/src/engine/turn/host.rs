@@ -1,4 +1,4 @@
-//! What a turn does for a call of a tool under way.
+//! The turn's services for a running tool call.
 
 use futures_util::future::BoxFuture;
 use records::MessageId;
@@ -12,11 +12,11 @@ use crate::engine::ports::CallState;
 use crate::limits::QUESTION_PATIENCE;
 use crate::tool::{DelegationRequest, Failure, Host, Outcome};
 
-/// A call's own way to its turn.
+/// A call's connection to its turn.
 pub(super) struct CallHost<'a> {
     pub(super) turn: &'a Turn<'a>,
     pub(super) begun: &'a Begun,
-    /// What shows the call.
+    /// The message that shows the call.
     pub(super) message: MessageId,
 }
 
@@ -32,7 +32,7 @@ impl Host for CallHost<'_> {
     ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async move {
             let Self { turn, begun, message } = *self;
-            // Before anybody is told, so that no answer comes too soon.
+            // Registered before the question is shown, so that no answer comes too early.
             let ask = Ask { kind: Kind::Words, patience: QUESTION_PATIENCE };
             let mut asking = turn.ports.permissions.ask(message, ask).await?;
             let card = begun.card(CallState::Questions(question, options));

@@ -1,4 +1,4 @@
-//! Which model a turn asks, when it may begin, and what stands in for a model that is not there.
+//! The choice of a turn's model, the wait to begin, and the stand-ins for a model that is unavailable.
 
 use llm::Reply;
 use records::TurnStatus;
@@ -10,7 +10,7 @@ use crate::engine::ports::ReplyState;
 use crate::models::{ModelChain, NoModel};
 
 impl Turn<'_> {
-    /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
+    /// The model that its chat uses now; for a sub-agent that of the user's chat, or the tier it was called with.
     pub(super) async fn chain(&self) -> Result<ModelChain, End> {
         let tier = self.ancestry.delegation().and_then(Delegation::tier);
         let found = self.ports.models.chain(tier).await;
@@ -20,18 +20,18 @@ impl Turn<'_> {
         })
     }
 
-    /// Waits until it may begin, and says so where it takes a while. `false`: the server stops, and the turn is still queued
-    /// on record for the server's next life.
+    /// Waits until the turn may begin, and shows that if it takes a while. `false`: the server stops, and the turn stays
+    /// queued on record for the server's next run.
     pub(super) async fn is_admitted(&self, chain: &ModelChain) -> Result<bool, End> {
         if self.ancestry.delegation().is_some() {
-            // It works in the place of the turn that it is a part of.
+            // A sub-agent's turn uses the place of its top turn.
             return Ok(true);
         }
         let place = self.ancestry.put_in(self.ports.models.place(chain.setup.kind));
         if place.try_take() {
             return Ok(true);
         }
-        // Told first: what is said from here on is of this answer.
+        // Shown first: everything streamed from here on belongs to this answer.
         let waiting = ReplyState { waits: true, ..ReplyState::of(TurnStatus::Queued) };
         self.display().reply(self.message, "", waiting).await?;
         self.display()
@@ -44,7 +44,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Asks, and where the model is not there the next one that stands in for it, for the rest of the turn.
+    /// Asks the model, and if it is unavailable its next stand-in, for the rest of the turn.
     pub(super) async fn ask_any(
         &self,
         chain: &mut ModelChain,
@@ -65,7 +65,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Lets the next model stand in for one that is not there, for the rest of the turn, and says so; `false` where there is none.
+    /// Switches to the next stand-in for an unavailable model, for the rest of the turn, and shows a notice; `false` if
+    /// there is none.
     pub(super) async fn stand_in(
         &self,
         error: &llm::Error,

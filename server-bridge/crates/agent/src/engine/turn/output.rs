@@ -1,4 +1,4 @@
-//! What a call writes, shown at the end of its card at a readable pace.
+//! The output of a call, shown at the end of its card at a readable pace.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::engine::ports::{Display, Stream};
 use crate::live::Live;
 
-/// What a call writes, shown until its card is changed.
+/// The output of a call, shown until its card is changed.
 pub(super) struct Output<'a> {
     display: &'a dyn Display,
     message: MessageId,
@@ -23,7 +23,7 @@ impl<'a> Output<'a> {
         Self { display, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
     }
 
-    /// Adds what came next.
+    /// Adds the next piece.
     pub(super) fn push(&self, text: &str) {
         if self.gathered().push(Instant::now(), (), text) {
             self.take();
@@ -31,7 +31,7 @@ impl<'a> Output<'a> {
         self.news.notify_one();
     }
 
-    /// Shows what was gathered whenever it is due, for ever.
+    /// Shows the gathered output whenever it is due, forever.
     pub(super) async fn tell(&self) -> Infallible {
         loop {
             let due = self.gathered().due();

@@ -1,4 +1,4 @@
-//! Room for the next answer: what `context` says is due, done with the store, the model and the machine.
+//! Room for the next answer: carries out what `context` decides, with the store, the model and the machine.
 
 use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
 use records::Spent;
@@ -12,13 +12,13 @@ use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_S
 use crate::models::{ModelChain, ModelSetup};
 use crate::tool::Beside;
 
-/// What the model is told whose answer was cut off because the window was full.
+/// The message to a model whose answer was cut off because the window was full.
 const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is now a summary. Go on where \
     you stopped.)";
 
 impl Turn<'_> {
-    /// Compresses a chat in which nothing is under way: there is no answer of the turn to be shown. What the user is told of it,
-    /// where that was not told yet.
+    /// Compresses a chat in which nothing is in progress: there is no answer of the turn to show. Returns the text for the user,
+    /// unless it was shown already.
     pub async fn compress_alone(self) -> Option<String> {
         let work = async {
             let chain = &mut self.chain().await?;
@@ -63,7 +63,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Asks, and where the provider says that it is too long, makes room and asks again.
+    /// Asks, and if the provider reports that the request is too long, makes room and asks again.
     pub(super) async fn ask_within(
         &self,
         chain: &mut ModelChain,
@@ -80,7 +80,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Lets the model go on whose window was full amid its answer.
+    /// Lets the model continue after its window filled up during an answer.
     pub(super) async fn go_on_with_less(
         &self,
         reply: &Reply,
@@ -118,7 +118,7 @@ impl Turn<'_> {
         )))
     }
 
-    /// Lets a summary take the place of all but the end, and says so; whether it did. Where it did not, all is as it was.
+    /// Replaces all but the end by a summary and shows a notice; returns true if it did. If not, everything stays as it was.
     async fn compress(
         &self,
         chain: &mut ModelChain,
@@ -163,8 +163,8 @@ impl Turn<'_> {
         Ok(false)
     }
 
-    /// A summary of all before `cut`, or why there is none. Where the model is not there the next one that stands in for it
-    /// writes it.
+    /// A summary of all before `cut`, or the reason why there is none. If the model is unavailable, its next stand-in writes
+    /// it.
     async fn summary(
         &self,
         chain: &mut ModelChain,
@@ -204,7 +204,7 @@ impl Turn<'_> {
         Ok(Err(why))
     }
 
-    /// Asks for what nobody is shown.
+    /// Asks for an answer that is not shown to the user.
     async fn ask_silently(
         &self,
         setup: &ModelSetup,
@@ -219,7 +219,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Takes in what the calls of an answer may have changed beside the conversation's end.
+    /// Picks up changes that an answer's calls may have made elsewhere than at the conversation's end.
     pub(super) async fn look_around(
         &self,
         calls: &[ToolCall],
@@ -238,7 +238,7 @@ impl Turn<'_> {
         self.look_for_news(conversation).await
     }
 
-    /// Sets what the model is reminded of: which files changed since it saw them.
+    /// Sets the reminder for the model: which files changed since it saw them.
     pub(super) async fn look_for_news(&self, conversation: &mut Conversation) -> Result<(), End> {
         conversation.remind(self.ports.workplace.news().await?);
         Ok(())

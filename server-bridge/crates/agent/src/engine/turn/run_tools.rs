@@ -18,33 +18,33 @@ use crate::hooks::{Place, Words};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
 use crate::tool::{AgentTurn, Beside, Failure, Live, Looked, Outcome, ToolCaller, ToolContext, Understood};
 
-/// A call that is shown, and about to begin.
+/// A call that is shown and about to begin.
 pub(super) struct Begun {
     call: ToolCall,
-    /// The tool's name and what the call is about, as people are shown them.
+    /// The tool's name and the call's subject, as people see them.
     name: String,
     hint: String,
     understood: Result<Understood, String>,
     place: Option<String>,
-    /// What it does there.
+    /// The call's access there.
     access: Access,
-    /// How much could be done without asking when it was looked at; of what only looks nobody asks.
+    /// The mode when it was looked at; `None` for a call that only reads, which needs no question.
     mode: Option<Mode>,
-    /// What it would do, where its user was to be asked.
+    /// The effect it would have, if its user was to be asked.
     looked: Looked,
     verdict: Verdict,
-    /// Why a hook denies it.
+    /// The reason why a hook denies it.
     denied: Option<String>,
 }
 
 impl Begun {
-    /// As people see it.
+    /// The call's card as people see it.
     pub(super) fn card<'a>(&'a self, state: CallState<'a>) -> Card<'a> {
         let Self { name, hint, place, .. } = self;
         Card { tool: name, hint, place: place.as_deref(), asked_by: None, state }
     }
 
-    /// The tool's name, whole.
+    /// The tool's full name.
     pub(super) fn tool(&self) -> &str {
         &self.call.name
     }
@@ -58,16 +58,16 @@ impl Begun {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 struct Ran {
     begun: Begun,
     outcome: Outcome,
-    /// Why the turn ends with it, if it does.
+    /// The reason why the turn ends with it, if it does.
     stops: Option<End>,
 }
 
 impl Turn<'_> {
-    /// Runs the calls of one answer, and adds what they came to; none that needs a machine where none could be reached when the
+    /// Runs the calls of one answer, and adds their results; calls that need a machine fail if none could be reached when the
     /// turn began.
     pub(super) async fn run_tools(
         &self,
@@ -79,14 +79,14 @@ impl Turn<'_> {
         let understood: Vec<_> = calls
             .iter()
             .enumerate()
-            // The last one was being written when the tokens ran out.
+            // The last call was still being written when the tokens ran out.
             .map(|(at, call)| self.understand(call, is_cut && at + 1 == calls.len(), away))
             .collect();
         let besides: Vec<Beside> = understood.iter().map(beside).collect();
         let mut understood = understood.into_iter();
         for group in groups(&besides) {
             let at_once = at_once(besides[group.start]);
-            // Shown in the order of the calls, however they end.
+            // Shown in the order of the calls, regardless of how they end.
             let mut begun = Vec::with_capacity(group.len());
             for call in group.map(|at| calls[at].clone()) {
                 let understood = understood.next().expect("there is one for each call");
@@ -94,7 +94,8 @@ impl Turn<'_> {
             }
             let running =
                 begun.into_iter().map(|(begun, message, question)| self.run_tool(begun, message, question));
-            // To the end before anything else is awaited: what is not polled may hold the store's only writer.
+            // Run to completion before anything else is awaited: a future that is not polled may hold the store's only
+            // writer.
             let results: Vec<_> = stream::iter(running).buffered(at_once).collect().await;
             let mut failure = None;
             for ran in results {
@@ -125,7 +126,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Shows a call that is about to begin, and asks for what it needs to be asked for.
+    /// Shows a call that is about to begin, and asks for the permission that it needs.
     async fn begin_tool(
         &self,
         call: ToolCall,
@@ -166,20 +167,20 @@ impl Turn<'_> {
                         None => found,
                     };
                 }
-                // It would come to nothing, so that nobody has to be asked.
+                // It would fail, so there is no need to ask.
                 Err(why) => (verdict, understood) = (Verdict::Allowed, Err(why)),
             }
         }
         let hint = if understood.is_ok() { hint } else { String::new() };
         let name = call.name.chars().take(TOOL_NAME_CHARS).collect();
         let begun = Begun { call, name, hint, understood, place, access, mode, looked, verdict, denied };
-        // What a sub-agent asks is asked elsewhere.
+        // A sub-agent's question is asked in the user's chat.
         let asks_here = verdict == Verdict::Asks && self.ancestry.delegation().is_none();
         let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
         if let Some(delegation) = self.ancestry.delegation() {
             delegation.does(&begun.name, &begun.hint).await?;
         }
-        // Before it can be seen, on record too, so that no answer comes too soon.
+        // Recorded before it can be seen, so that no answer comes too early.
         let question = match verdict {
             Verdict::Asks => Some(self.ask_user(&begun, message).await?),
             Verdict::Allowed | Verdict::Denied => None,
@@ -191,7 +192,7 @@ impl Turn<'_> {
         Ok((begun, message, question))
     }
 
-    /// Runs one call and shows it; what it came to, and why the turn ends with it if it does.
+    /// Runs one call and shows it; returns its result, and the reason why the turn ends with it if it does.
     async fn run_tool(
         &self,
         begun: Begun,
@@ -247,14 +248,14 @@ impl Turn<'_> {
         let Self { user, chat, cancelled, ancestry, ports, .. } = *self;
         let mut is_plan = begun.mode == Some(Mode::Plan);
         if begun.verdict == Verdict::Asks {
-            // The mode may be another one since it was asked.
+            // The mode may have changed since it was asked.
             let now = ports.permissions.mode().await?;
             if verdict(now, begun.access) == Verdict::Denied {
                 return Ok((Outcome::denied(PLAN_MODE), None));
             }
             is_plan |= now == Mode::Plan;
         }
-        // It asks in every mode, so that whoever comes here was told that it may.
+        // It asks in every mode, so a call that gets here was permitted.
         let approval = (begun.access == Access::Privileged && begun.verdict == Verdict::Asks)
             .then(|| Approval::given_by(user.name.as_str()));
         if begun.access != Access::Read {
@@ -267,7 +268,7 @@ impl Turn<'_> {
         let context = ToolContext {
             host: &host,
             user,
-            // What a sub-agent changes is taken back with the turn that it is a part of.
+            // An undo of the top turn takes back a sub-agent's changes.
             caller: ToolCaller::Agent(AgentTurn { chat, root: ancestry.root(), turn: ancestry.turn() }),
             cancelled,
             is_plan,
@@ -279,7 +280,7 @@ impl Turn<'_> {
             let done = call.run(&context, live).await;
             match away {
                 Some(away) => away.end().await,
-                // What it waited for may have been broken off.
+                // The sub-agent that it waited for may have been cut off.
                 None if call.is_sub_agent() => ancestry.place().resume().await,
                 None => {}
             }
@@ -305,7 +306,7 @@ impl Turn<'_> {
     }
 }
 
-/// What a call may run beside.
+/// Which calls it may run beside.
 fn beside(call: &Result<Understood, String>) -> Beside {
     call.as_ref().map_or(Beside::Nothing, |call| call.rules().beside)
 }

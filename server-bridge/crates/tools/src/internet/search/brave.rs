@@ -8,7 +8,7 @@ use super::{Hit, Provider, Searcher};
 
 pub(super) struct Brave;
 
-/// Nothing of the web is found where it is left out.
+/// A field for web results that is absent means no results.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Answer {

@@ -1,4 +1,4 @@
-//! SearXNG, which one runs oneself: `GET /search?format=json`. Source: docs.searxng.org, "Search API"; its settings must allow
+//! SearXNG, which is self-hosted: `GET /search?format=json`. Source: docs.searxng.org, "Search API"; its settings must allow
 //! the format `json`.
 
 use reqwest::{RequestBuilder, Url};
@@ -34,7 +34,7 @@ impl Provider for Searxng {
         let address =
             Url::parse_with_params(&Searcher::path(base, "/search"), [("q", query), ("format", "json")]);
         let request = client.get(address.map_or_else(|_| String::new(), String::from));
-        // Where it stands behind a proxy that wants one.
+        // For an instance behind a proxy that requires a key.
         if key.is_empty() { request } else { request.bearer_auth(key) }
     }
 

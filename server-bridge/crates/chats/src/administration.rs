@@ -1,4 +1,4 @@
-//! What administrators change of the whole server while it runs.
+//! Server-wide settings that administrators change while the server runs.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::limits::TURNS_AT_ONCE_MAX;
 use crate::server_settings::{BASE_PROMPT, CONTEXT_MODE, TURNS_AT_ONCE, Values};
 use crate::{ChatEvent, Error, Result};
 
-/// What the audit trail calls a change.
+/// The name of a change in the audit trail.
 const AUDITED: &str = "server.settings";
-/// What the audit trail says of a setting that was taken back.
+/// The audit trail's value for a setting that was reset.
 const TAKEN_BACK: &str = "default";
 
 impl ChatService {
-    /// Says where the server's home directory is: `AGENTS.md` in it is what every agent of every user is told, and a file in it may
-    /// stand in for the base prompt. Both are read again at each turn. Said once, at a server's start.
+    /// Sets the server's home directory: its `AGENTS.md` goes into the prompt of every agent of every user, and a file in it may
+    /// replace the base prompt. Both are read again at each turn. Called once, when the server starts.
     #[must_use]
     pub fn with_home(self, home: PathBuf) -> Self {
         self.0.settings.set_home(home);
@@ -30,10 +30,11 @@ impl ChatService {
         self.0.server_settings().await
     }
 
-    /// Changes settings of the whole server, from the next answers on: stored, audited, and told to all administrators.
+    /// Changes settings of the whole server, from the next answers on: stores and audits them, and sends an event to all
+    /// administrators.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a value that a setting cannot have, and nothing is changed; [`Error::Store`].
+    /// [`Error::Refused`] for an invalid value; nothing is changed then; [`Error::Store`].
     pub async fn change_server_settings(
         &self,
         by: &User,
@@ -72,7 +73,7 @@ impl ChatService {
 }
 
 impl House {
-    /// Lets the settings on record hold. For a server's start, before anything is answered.
+    /// Applies the stored settings. Called when the server starts, before anything is answered.
     pub(crate) async fn load_settings(&self) -> store::Result<()> {
         let values = Values::of_rows(&self.store.server_settings().await?);
         self.apply(values);

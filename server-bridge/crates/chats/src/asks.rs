@@ -1,4 +1,4 @@
-//! Answers to what was asked with a message: taken here, whatever surface they come from.
+//! Answers to questions in messages: taken here, from any surface.
 
 use agent::ask::{Kind, Reply};
 use store::{AskAnswered, AuditEntry, ChatId, GivenAnswer, MessageId, User};
@@ -7,17 +7,17 @@ use crate::house::ChatService;
 use crate::limits::ANSWER_BYTES;
 use crate::{Error, Result};
 
-/// Where an answer comes from, as the record and the audit trail name it: `page`, `cli`, a key's or a channel's name.
+/// The origin of an answer, as the record and the audit trail name it: `page`, `cli`, a key's or a channel's name.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a>(pub &'a str);
 
 impl ChatService {
-    /// Takes a user's answer to what was asked with a message of a chat of theirs: it is recorded with its audit entry, and then
-    /// acted on. Of several answers the first counts.
+    /// Takes a user's answer to a question in one of their chats: records it with its audit entry, then acts on it. The first of
+    /// several answers counts.
     ///
     /// # Errors
     /// [`Error::Invalid`] for one that is too long; [`Error::Store`] for a chat that is gone or another user's;
-    /// [`Error::Refused`] where it no longer waits for an answer (`not_found`) and where another one was first (`conflict`).
+    /// [`Error::Refused`] if nothing waits for it (`not_found`) and if another one came first (`conflict`).
     pub async fn answer(
         &self,
         user: &User,
@@ -32,7 +32,7 @@ impl ChatService {
             return Err(Error::Refused { kind: "invalid", text });
         }
         let kind = reply.kind();
-        // One that nobody waits for changes nothing, so it is not recorded as one that did.
+        // An answer that is no longer awaited has no effect, so it is not recorded as one that had.
         let is_waited_for = self.0.asks.is_waited_for(user.id, message, kind);
         let answer_json = serde_json::to_string(&reply).expect("words and flags are always JSON");
         let given = GivenAnswer { answer_json, surface: surface.0.to_owned() };
@@ -48,7 +48,7 @@ impl ChatService {
         };
         match answered {
             AskAnswered::Now => {
-                // Who asked may have been stopped since; then the answer stands on record alone.
+                // The asker may have been stopped since; then the answer is only recorded.
                 self.0.asks.deliver(user.id, message, reply);
                 Ok(())
             }
@@ -75,7 +75,7 @@ fn entry(user: &User, message: MessageId, reply: &Reply, surface: Surface<'_>) -
     }
 }
 
-/// The words for somebody whose answer came second.
+/// The message for a user whose answer came second.
 fn already(before: &GivenAnswer) -> String {
     let outcome = serde_json::from_str::<Reply>(&before.answer_json).map(|reply| reply.outcome());
     let outcome = outcome.unwrap_or("answered");

@@ -1,4 +1,4 @@
-//! Files that come with a message: they are put where the chat's work goes, and its agent opens them there.
+//! Files attached to a message: they are stored where the chat's work goes, and its agent opens them there.
 
 use std::fmt::Display;
 
@@ -13,33 +13,33 @@ use crate::limits::{
 };
 use crate::{ChatService, Error, Result};
 
-/// Where they are, beneath the workspace: a directory of its own for each, so that it keeps its name.
+/// Their folder in the workspace: each file gets its own directory there, so that it keeps its name.
 const DIRECTORY: &str = ".sandbridge/attachments";
-/// How much of a file says whether it is an image, in bytes.
+/// The length of a file's beginning that identifies an image, in bytes.
 const IMAGE_MARK_BYTES: usize = 12;
 
-/// A file that was attached.
+/// An attached file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// Relative to the workspace: what the message names.
+    /// Relative to the workspace; this path goes into the message.
     pub path: String,
-    /// Its name, as it is kept.
+    /// Its name, as it is stored.
     pub name: String,
-    /// Where it is: a runner's name, `__docker__` or `none`.
+    /// Its place: a runner's name, `__docker__` or `none`.
     pub place: String,
     /// Its size.
     pub size_bytes: u64,
-    /// Whether the agent can look at it.
+    /// True if the agent can look at it.
     pub is_image: bool,
 }
 
 impl ChatService {
-    /// Puts a file where the chat's work goes, for a message that names its path among its attachments; audited. `size_bytes`
-    /// is what its sender says of it.
+    /// Stores a file where the chat's work goes, for a message that will name its path among its attachments; audited.
+    /// `size_bytes` is the size that the sender declares.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] where there is no place for it, for
-    /// more than [`ATTACHMENT_BYTES`], for an upload that broke off, and with what the sandbox says.
+    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] if there is no place for it, for more
+    /// than [`ATTACHMENT_BYTES`], for an upload that broke off, and with the sandbox's error.
     pub async fn attach<E: Display>(
         &self,
         user: &User,
@@ -63,11 +63,10 @@ impl ChatService {
     }
 }
 
-/// The text of a message with the paths that came with it.
+/// The text of a message with the paths attached to it.
 ///
 /// # Errors
-/// [`Error::Refused`] for too many, for paths that are none of an attachment, and with a command, which would take them for its
-/// own words.
+/// [`Error::Refused`] for too many, for paths that are not attachments, and for a command, which would take them as arguments.
 pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     if paths.len() > ATTACHMENTS {
         return Err(invalid(format!("a message has at most {ATTACHMENTS} attachments")));
@@ -78,7 +77,7 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
         ));
     }
     let begun = text.trim_start();
-    // Two slashes stand for one that is meant as it is.
+    // Two slashes escape a literal one.
     let is_command = begun.starts_with('!') || begun.starts_with('/') && !begun.starts_with("//");
     if is_command && !paths.is_empty() {
         return Err(invalid(
@@ -93,7 +92,7 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     })
 }
 
-/// The attachments that a message names at its end, each with its path and, where it says so, its place.
+/// The attachments that a message names at its end, each with its path and, if given, its place.
 pub(crate) fn attached(text: &str) -> Vec<(&str, Option<&str>)> {
     let mut found: Vec<_> = text.lines().rev().map_while(named).take(ATTACHMENTS).collect();
     found.reverse();
@@ -111,7 +110,7 @@ fn named(line: &str) -> Option<&str> {
     line.strip_prefix("[attached: ")?.strip_suffix(']').filter(|reference| is_reference(reference))
 }
 
-/// Whether it names an attachment: the path that an upload answered with, and where it says so the place.
+/// True if it names an attachment: the path that an upload answered with, and the place where the mention gives one.
 fn is_reference(reference: &str) -> bool {
     // A name holds no space.
     let (path, place) = match reference.split_once(" on ") {
@@ -125,7 +124,7 @@ fn is_reference(reference: &str) -> bool {
     is_path(path) && place.is_none_or(is_place)
 }
 
-/// Whether an upload can have answered with it: the directory, eight hexadecimal digits and a name.
+/// True if an upload could have answered with it: the directory, eight hexadecimal digits and a name.
 fn is_path(path: &str) -> bool {
     let inner = path.strip_prefix(DIRECTORY).and_then(|rest| rest.strip_prefix('/'));
     inner.and_then(|inner| inner.split_once('/')).is_some_and(|(own, name)| {
@@ -134,7 +133,7 @@ fn is_path(path: &str) -> bool {
     })
 }
 
-/// Passes the content on to where it belongs; the size, and whether it begins like an image.
+/// Passes the content on to its destination; returns the size, and true if it begins like an image.
 async fn receive<E: Display>(
     sandbox: &Sandbox,
     path: &str,
@@ -149,7 +148,7 @@ async fn receive<E: Display>(
         let chunk = chunk
             .map_err(|error| invalid(format!("the upload broke off ({error}); attach the file again")))?;
         written_bytes += chunk.len() as u64;
-        // The writer, dropped, leaves nothing behind.
+        // Dropping the writer leaves no file.
         if written_bytes > ATTACHMENT_BYTES {
             return Err(too_large());
         }
@@ -161,7 +160,7 @@ async fn receive<E: Display>(
     Ok((writer.finish().await.map_err(refused)?, is_image(&beginning)))
 }
 
-/// As the output of commands is kept out of it.
+/// As for the output of commands.
 async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
         return Ok(());
@@ -190,7 +189,8 @@ fn is_image(beginning: &[u8]) -> bool {
         || begins(b"RIFF") && beginning.get(8..12) == Some(b"WEBP")
 }
 
-/// A name that is one part of a path and shows as what it is; what is too long loses its middle, not its ending.
+/// A name that is a single path component and displays as it is; a name that is too long is cut in the middle, so that it
+/// keeps its extension.
 fn safe_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain =

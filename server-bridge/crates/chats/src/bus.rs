@@ -1,4 +1,4 @@
-//! What happens in chats, sent to every subscriber in one order, and kept for clients that come later.
+//! Sends the chats' events to every subscriber in one order, and keeps them for clients that connect later.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -9,10 +9,10 @@ use tools::Clients;
 use crate::ChatEvent;
 use crate::told::{Board, Told};
 
-/// Takes what happens in users' chats. It must not block: each subscriber keeps a cursor and a buffer of its own.
+/// Receives the events of users' chats. It must not block: each subscriber keeps its own cursor and buffer.
 pub type Subscriber = Arc<dyn Fn(UserId, &ChatEvent) + Send + Sync>;
 
-/// Sends what happens in chats to every subscriber. Cheap to clone; every clone is the same.
+/// Sends the chats' events to every subscriber. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
 pub struct Bus(Arc<Shared>);
 
@@ -29,7 +29,7 @@ pub struct Subscription {
 }
 
 impl Bus {
-    /// Sends each event from now on to `subscriber` as well, until the subscription is dropped.
+    /// Sends each event from now on to `subscriber` as well, until the returned subscription is dropped.
     #[must_use = "a subscription ends when it is dropped"]
     pub fn subscribe(&self, subscriber: Subscriber) -> Subscription {
         self.0.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&subscriber));
@@ -38,7 +38,7 @@ impl Bus {
 
     /// Sends an event to all subscribers.
     pub(crate) fn send(&self, user: UserId, mut event: ChatEvent) {
-        // Held until it is sent, so that no two are sent in another order than they are counted in.
+        // Held until the event is sent, so that events are sent in the order in which they are counted.
         let mut board = self.0.board.write();
         match &mut event {
             ChatEvent::Output { message, channel, text, at, .. } => {
@@ -58,12 +58,12 @@ impl Bus {
         }
     }
 
-    /// Whether anything was sent live of a message under way.
+    /// True if anything was sent live for a message in progress.
     pub(crate) fn knows(&self, message: MessageId) -> bool {
         self.0.board.knows(message)
     }
 
-    /// What was sent live of a message under way, the newest 256 KiB of it.
+    /// The live text of a message in progress, the newest 256 KiB of it.
     pub(crate) fn told(&self, message: MessageId) -> Vec<Told> {
         self.0.board.of(message)
     }

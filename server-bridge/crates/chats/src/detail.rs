@@ -1,4 +1,4 @@
-//! What a client is shown of a chat beside its messages.
+//! A chat's details for clients, beside its messages.
 
 use sandbox::Sandbox;
 use store::{Chat, ChatId, User};
@@ -7,40 +7,40 @@ use crate::{ChatService, Error, Result};
 use agent::context::Conversation;
 use execs::{chat_route_request, sandbox_user};
 
-/// How full a chat's model's window is.
+/// How full the window of a chat's model is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextUse {
     /// The model, as `SUBSCRIPTION/MODEL`.
     pub model: String,
-    /// About how many tokens the next call begins with.
+    /// The approximate tokens that the next call begins with.
     pub used_tokens: usize,
-    /// How many the window holds.
+    /// The size of the window, in tokens.
     pub window_tokens: usize,
 }
 
-/// A chat and how it stands.
+/// A chat and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// The chat.
     pub chat: Chat,
-    /// How much its model may do without asking, in the mode's word.
+    /// The model's mode of approval, by its name.
     pub approval: String,
-    /// The model that was chosen for it, or else for all; `None` where the first subscription answers.
+    /// The model that was chosen for it, or else for all chats; `None` if the first subscription answers.
     pub model: Option<String>,
-    /// Whether any model answers its user.
+    /// True if any model is available to this user.
     pub has_model: bool,
-    /// Where its agent is, relative to the workspace.
+    /// The agent's directory, relative to the workspace.
     pub cwd: String,
-    /// Whether an answer or a command is under way.
+    /// True if an answer or a command is in progress.
     pub is_busy: bool,
-    /// How full the window of its model is; `None` where no model answers.
+    /// How full the window of its model is; `None` if no model is available.
     pub context: Option<ContextUse>,
-    /// For a sub-agent's: the chat whose agent called it.
+    /// For a sub-agent's chat, the chat whose agent called it.
     pub parent: Option<ChatId>,
 }
 
 impl ChatService {
-    /// A chat with all that stands beside its messages.
+    /// A chat with its details.
     ///
     /// # Errors
     /// [`Error::Store`] for one that is gone or another user's.
@@ -58,7 +58,7 @@ impl ChatService {
         })
     }
 
-    /// How full the window of a chat's model is; `None` where no model answers there.
+    /// How full the window of a chat's model is; `None` if no model is available there.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that is gone or another user's.
@@ -81,12 +81,12 @@ impl ChatService {
         Ok(Some(ContextUse { model: setup.origin(), used_tokens, window_tokens }))
     }
 
-    /// Whether anything is under way in a chat: an answer, or a command.
+    /// True if anything is in progress in a chat: an answer, or a command.
     pub fn is_busy(&self, user: &User, chat: &ChatId) -> bool {
         self.0.running.is_running(user.id, chat) || self.0.is_answering(user.id, chat)
     }
 
-    /// Whether any model answers this user.
+    /// True if any model is available to this user.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -97,7 +97,7 @@ impl ChatService {
     /// The sandbox that a chat's work goes to.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] with what the routing rules say.
+    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] with the router's reason.
     pub async fn sandbox(&self, user: &User, chat: &ChatId) -> Result<Sandbox> {
         let route_request = chat_route_request(&self.0.store, user.id, Some(chat)).await?;
         let found = self.0.router.for_user(&sandbox_user(user), &route_request).await;

@@ -4,7 +4,7 @@ use api::document::{AgentDocument, ExecDocument};
 use api::words::{ExecStatus, ToolStatus, TurnStatus};
 use store::{Message, MessageRole};
 
-/// A message's document, read.
+/// A message's parsed document.
 pub(crate) enum Document {
     /// Of [`MessageRole::Exec`].
     Exec(Box<ExecDocument>),
@@ -13,7 +13,7 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    /// Reads the document of a message; `None` where it has none, or one that a later version wrote and this one cannot read.
+    /// Parses the document of a message; `None` if it has none, or one of a later version that this one cannot read.
     pub(crate) fn of(message: &Message) -> Option<Self> {
         let json = message.document_json.as_deref()?;
         match message.role {
@@ -23,7 +23,7 @@ impl Document {
         }
     }
 
-    /// True if what the document shows goes on, so that more may be said of it.
+    /// True if the document shows something in progress, so that it may still change.
     pub(crate) fn is_under_way(&self) -> bool {
         match self {
             Self::Exec(exec) => exec.status == ExecStatus::Running,
@@ -47,7 +47,7 @@ pub(crate) fn exec(message: &Message) -> Option<ExecDocument> {
     }
 }
 
-/// What a message shows of an agent.
+/// The agent's document of a message.
 pub(crate) fn agent(message: &Message) -> Option<AgentDocument> {
     match Document::of(message)? {
         Document::Agent(agent) => Some(*agent),

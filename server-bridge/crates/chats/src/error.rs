@@ -1,35 +1,35 @@
-//! What can go wrong, split by who is to blame.
+//! Errors, split by who is to blame.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error of the chat. What befalls a command is no error: its message tells it.
+/// Every error of the chat service. A command that fails is not an error here; its outcome is in its message.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's doing: the text breaks a rule.
+    /// The caller's fault: the text breaks a rule.
     #[error("the message {rule}")]
     Invalid {
         /// The rule it breaks, as the rest of a sentence.
         rule: &'static str,
     },
-    /// The caller's doing or the machine's; the store's error tells them apart.
+    /// The caller's or the machine's fault; the store's error tells them apart.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// As [`Error::Store`], where the engine asked.
+    /// Like [`Error::Store`], for a request of the engine.
     #[error(transparent)]
     Port(#[from] agent::PortError),
-    /// It cannot be done as things are.
+    /// It cannot be done in the current state.
     #[error("{text}")]
     Refused {
-        /// Why, for programs.
+        /// The reason, for programs.
         kind: &'static str,
-        /// The same for people, with what to do next.
+        /// The reason for people, with what to do next.
         text: String,
     },
     /// There is no such model.
     #[error("there is no model {name:?}; see `/models` or `sandbridge model list`")]
     UnknownModel {
-        /// What was named.
+        /// The name that was given.
         name: String,
     },
     /// Neither the server nor the user has a model.
@@ -50,7 +50,7 @@ impl Error {
         Self::Refused { kind, text: text.into() }
     }
 
-    /// The word that stands for it in the HTTP interface.
+    /// The error's name in the HTTP interface.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid",
@@ -68,7 +68,7 @@ impl Error {
         }
     }
 
-    /// What a user may read: nothing of the machine's inside.
+    /// The text for users: it reveals nothing internal to the machine.
     pub fn message(&self) -> String {
         match self {
             Self::Port(agent::PortError::Failed(_)) => {

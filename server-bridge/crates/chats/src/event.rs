@@ -1,9 +1,9 @@
-//! What a chat tells its user's clients.
+//! The events that a chat sends to its user's clients.
 
 use api::server_settings::ServerSettings;
 use store::{Chat, ChatId, Message, MessageId};
 
-/// Where a command wrote to.
+/// The stream that a command wrote to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// Its standard output.
@@ -13,7 +13,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The word that stands for it on the wire.
+    /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
@@ -22,17 +22,17 @@ impl Channel {
     }
 }
 
-/// What a model does.
+/// The part of a model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It says something.
+    /// Its text.
     Text,
     /// It thinks.
     Reasoning,
 }
 
 impl Part {
-    /// The word that stands for it on the wire, among those of [`Channel`].
+    /// The name on the wire, distinct from those of [`Channel`].
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -41,56 +41,56 @@ impl Part {
     }
 }
 
-/// Something happened in one of a user's chats.
+/// A change in one of a user's chats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatEvent {
-    /// A message is new, or changed: the last one told under its id is the valid one.
+    /// A message is new, or changed: the last event with its id is the valid one.
     Message(Message),
-    /// A running command wrote something: to be shown at the end of its message, until the message itself changes.
+    /// A running command wrote something, to be appended to its message until the message itself changes.
     Output {
         /// The conversation.
         chat: ChatId,
         /// The message that shows the command.
         message: MessageId,
-        /// Where it wrote to.
+        /// The stream it wrote to.
         channel: Channel,
-        /// What it wrote, decoded.
+        /// The output, decoded.
         text: String,
-        /// How much was told of the message before, in UTF-16 code units; counted when it is told.
+        /// The length of the message's earlier live text, in UTF-16 code units; counted when it is sent.
         at: u64,
     },
-    /// A model said something more: shown as [`ChatEvent::Output`] is.
+    /// A model wrote more text, shown like [`ChatEvent::Output`].
     Said {
         /// The conversation.
         chat: ChatId,
         /// The message that shows its answer.
         message: MessageId,
-        /// Whether it speaks or thinks.
+        /// True if the answer has text or reasoning.
         part: Part,
-        /// The next words.
+        /// The added text.
         text: String,
-        /// As that of [`ChatEvent::Output`].
+        /// Like that of [`ChatEvent::Output`].
         at: u64,
     },
-    /// A conversation is new, or changed: its title, its binding, its time.
+    /// A conversation is new, or its title, binding or time changed.
     Chat(Chat),
     /// A conversation was deleted.
     Removed(ChatId),
-    /// Where the user's work goes was changed: a runner's name, `__docker__` or `none`; without one the router chooses.
+    /// The user's active place was changed: a runner's name, `__docker__` or `none`; with `None` the router chooses.
     ActiveRunner(Option<String>),
-    /// Settings of the whole server were changed; told to administrators.
+    /// Settings of the whole server were changed; sent to administrators.
     ServerSettings(ServerSettings),
 }
 
-/// What is known at once after a message was posted. The rest comes as [`ChatEvent`]s.
+/// The immediate result of posting a message. The rest comes as [`ChatEvent`]s.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Posted {
-    /// The stored message of the user, and what answered it.
+    /// The user's stored message, and the answer to it.
     pub messages: Vec<Message>,
-    /// The conversation that the message made, to be switched to.
+    /// The conversation that the message created, for the client to switch to.
     pub chat: Option<Chat>,
-    /// Where nothing came of the message: why, for programs; its answer says it in words.
+    /// If the message had no effect: the reason, for programs; its answer has it in words.
     pub error: Option<&'static str>,
-    /// What a client may put back into its input: the message that was taken back.
+    /// The text that was taken back, for the client to put back into its input.
     pub input: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! The document of a message that shows a command, beside the output that is the message's text.
+//! The document of a message that shows a command; the output is the message's text.
 
 use api::document::ExecDocument;
 use store::ExecStatus;
 
 use crate::limits::DOCUMENT_COMMAND_MAX_BYTES;
 
-/// All ends that a command may have.
+/// All final states of a command.
 const ENDS: [ExecStatus; 6] = [
     ExecStatus::Exited,
     ExecStatus::Signaled,
@@ -15,7 +15,7 @@ const ENDS: [ExecStatus; 6] = [
     ExecStatus::Lost,
 ];
 
-/// The document of a command that begins.
+/// The document of a command at its start.
 pub(crate) fn running(exec_id: &store::ExecId, command: &str, runner: Option<String>) -> ExecDocument {
     ExecDocument {
         exec_id: exec_id.to_string(),
@@ -26,7 +26,7 @@ pub(crate) fn running(exec_id: &store::ExecId, command: &str, runner: Option<Str
     }
 }
 
-/// Notes how the command ended.
+/// Records how the command ended.
 pub(crate) fn apply(document: &mut ExecDocument, outcome: &store::ExecOutcome) {
     document.status = word(outcome.status);
     document.exit_code = outcome.exit_code;
@@ -39,7 +39,7 @@ pub(crate) fn apply(document: &mut ExecDocument, outcome: &store::ExecOutcome) {
     document.error.clone_from(&outcome.error);
 }
 
-/// How the command ended, unless it still runs.
+/// How the command ended; `None` while it still runs.
 pub(crate) fn outcome(document: &ExecDocument) -> Option<store::ExecOutcome> {
     Some(store::ExecOutcome {
         status: ENDS.into_iter().find(|status| document.status == status.as_str())?,
@@ -54,7 +54,7 @@ pub(crate) fn outcome(document: &ExecDocument) -> Option<store::ExecOutcome> {
     })
 }
 
-/// As the store keeps it.
+/// The stored form.
 pub(crate) fn to_json(document: &ExecDocument) -> String {
     serde_json::to_string(document).expect("a struct of texts and numbers is always valid JSON")
 }

@@ -1,4 +1,4 @@
-//! Chats that leave the server as a file, written down while it is read: a chat may be larger than the memory.
+//! Export of chats as a file, written while it is read: a chat may be larger than the memory.
 
 use api::document::AgentDocument;
 use serde_json::json;
@@ -9,16 +9,16 @@ use crate::limits::EXPORT_PAGE_ROWS;
 use crate::views::{chat_view, message_view};
 use crate::{ChatService, Result};
 
-/// How a chat is written down.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// All of it, for programs.
+    /// The whole chat, for programs.
     Json,
-    /// To be read.
+    /// A text for people.
     Markdown,
 }
 
-/// A chat on its way out, page by page.
+/// A chat's export, page by page.
 pub struct Export {
     service: ChatService,
     chat: Chat,
@@ -34,7 +34,7 @@ enum Next {
 }
 
 impl ChatService {
-    /// A chat, to be written down whole.
+    /// Begins the export of a whole chat.
     ///
     /// # Errors
     /// [`crate::Error::Store`] for one that is gone or another user's.
@@ -50,7 +50,7 @@ impl Export {
         &self.chat.id
     }
 
-    /// The next part of the file; `None` behind its last.
+    /// The next part of the file; `None` after the last one.
     ///
     /// # Errors
     /// [`crate::Error::Store`], also for a chat that was deleted meanwhile.
@@ -95,13 +95,13 @@ impl Export {
                 let comma = if is_first || messages.is_empty() { "" } else { "," };
                 format!("{comma}{}", messages.join(","))
             }
-            // What was taken back is none of it any more.
+            // Messages that were taken back are left out.
             Format::Markdown => messages.iter().filter(|message| !message.undone).map(markdown).collect(),
         }
     }
 }
 
-/// A message to be read.
+/// A message as text for people.
 fn markdown(message: &Message) -> String {
     let text = message.text.trim_end();
     match message.role {
@@ -132,7 +132,7 @@ fn markdown(message: &Message) -> String {
     }
 }
 
-/// A text as it stands, between fences that are longer than any within it.
+/// The unchanged text between fences that are longer than any within it.
 fn fenced(text: &str) -> String {
     if text.is_empty() {
         return String::new();

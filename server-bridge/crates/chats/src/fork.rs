@@ -1,4 +1,4 @@
-//! A chat that goes on as two.
+//! Copying a chat, to continue it twice.
 
 use store::{Chat, ChatId, MessageId, TurnId, User};
 
@@ -7,14 +7,14 @@ use crate::undo::Turns;
 use crate::{ChatEvent, ChatService, Error, Result};
 
 impl ChatService {
-    /// Copies a user's chat, with all that is over of it or only up to and with what came of the message `up_to`. The copy goes
-    /// on as the chat would: it has its place, directory, model and approval mode, its summaries, its list of what is to be done
-    /// and its named sub-agents. What was allowed for good it asks for again, and it takes back no files, as it changed none.
-    /// It is there once it is whole.
+    /// Copies a user's chat, either whole or only up to and including the results of the message `up_to`. The copy continues
+    /// like the chat: it has its place, directory, model and approval mode, its summaries, its task list and its named
+    /// sub-agents. It asks again for what was allowed for good, and an undo in it restores no files, as it changed none. It
+    /// appears once it is complete.
     ///
     /// # Errors
-    /// [`Error::Refused`] with `not_found` for a message of which nothing came there; [`Error::Store`] for a chat that is gone
-    /// or another user's; [`Error::Stopping`].
+    /// [`Error::Refused`] with `not_found` for a message that had no effect there; [`Error::Store`] for a chat that is gone or
+    /// another user's; [`Error::Stopping`].
     pub async fn fork(&self, user: &User, chat: &ChatId, up_to: Option<MessageId>) -> Result<Chat> {
         let _tracked = self.0.tasks.token();
         if self.0.is_stopping() {
@@ -24,14 +24,14 @@ impl ChatService {
     }
 }
 
-/// Copies a chat up to and with a message, or without its last ones.
+/// Copies a chat up to and including a message, or without its last ones.
 pub(crate) async fn fork(service: &House, user: &User, chat: &ChatId, up_to: Option<Turns>) -> Result<Chat> {
     let last = match up_to {
         None => None,
         Some(up_to) => Some(last_turn(service, user, chat, up_to).await?),
     };
     let (store, user_id, chat) = (service.store.clone(), user.id, chat.clone());
-    // To its end, whether its caller waits or not: half a copy helps nobody.
+    // Runs to its end, whether its caller waits or not: half a copy is of no use.
     let copying = service.tasks.spawn(async move { store.fork_chat(user_id, &chat, last).await });
     let copy = copying.await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;
     service.tell(user.id, ChatEvent::Chat(copy.clone()));
@@ -43,7 +43,7 @@ async fn last_turn(service: &House, user: &User, chat: &ChatId, up_to: Turns) ->
     let unknown =
         || Error::refused("not_found", "That is not an answered message of this chat; /rewind lists those.");
     match up_to {
-        // Nothing stands before the first.
+        // There is nothing before the first.
         Turns::Last(count) if count == past.len() => Ok(TurnId(0)),
         Turns::Last(count) => past.get(count).map(|turn| turn.id).ok_or_else(unknown),
         Turns::From(message) => {

@@ -1,4 +1,4 @@
-//! The house: the state that everything here works with, and what all of it does: keeping a message, and sending what changed.
+//! The house: the shared state of this crate, and its common operations: storing a message, and sending changes.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -28,23 +28,23 @@ use crate::{ChatEvent, Result, exec_document};
 #[derive(Clone)]
 pub struct ChatService(pub(crate) Arc<House>);
 
-/// The house: all that answers in chats have in common. Everything here stands on it, and it on none of them.
+/// The house: the shared state for answers in chats. Everything here builds on it; it builds on nothing here.
 pub(crate) struct House {
     pub(crate) running: Running,
     pub(crate) sending: Sending,
     pub(crate) models: Models,
-    /// Which chats have a turn under way, and what waits.
+    /// The turns in progress and queued in each chat.
     pub(crate) queue: Queue,
-    /// The questions that wait for their answers.
+    /// The questions that wait for answers.
     pub(crate) asks: Waiters,
-    /// The sub-agents under way.
+    /// The running sub-agents.
     pub(crate) at_work: AtWork,
-    /// What tools see of it, and everything else too: the store, the machines, the execs.
+    /// The services that tools get, used everywhere else too: the store, the machines, the execs.
     pub(crate) services: Services,
     pub(crate) tools: Registry,
-    /// What hangs at the places of turns.
+    /// The hooks at the points of turns.
     pub(crate) hooks: Hooks,
-    /// What models are told before and beside a conversation.
+    /// The prompt before and beside a conversation.
     pub(crate) prompt: PromptParts,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
@@ -62,12 +62,12 @@ impl Deref for House {
 }
 
 impl House {
-    /// A text of the server itself as this user reads it.
+    /// A text of the server in this user's language.
     pub(crate) fn in_words_of(&self, user: UserId, text: &str) -> String {
         self.languages.of(user).translated(text).into_owned()
     }
 
-    /// The language in which this user reads the server's texts.
+    /// The user's language for the server's texts.
     pub(crate) fn language(&self, user: UserId) -> Language {
         self.languages.of(user)
     }
@@ -85,7 +85,7 @@ impl House {
         self.tell_chat(user.id, chat).await
     }
 
-    /// Leaves a trace of what a user did. A failure is logged only: what was done is done.
+    /// Adds an audit entry for a user's action. A failure is only logged: the action is done.
     pub(crate) async fn note(
         &self,
         user: &store::User,
@@ -106,19 +106,19 @@ impl House {
         }
     }
 
-    /// Tells the user's clients that something of a chat, beside its messages, has changed.
+    /// Sends an event to the user's clients that a chat, but not its messages, has changed.
     pub(crate) async fn tell_chat(&self, user: UserId, chat: &ChatId) -> Result<()> {
         let chat = self.store.chat(user, chat).await?;
         self.tell(user, ChatEvent::Chat(chat));
         Ok(())
     }
 
-    /// Stops what is under way in a chat; what waits in it goes on.
+    /// Stops what is in progress in a chat; queued work goes on.
     pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         self.running.cancel(user, chat) + self.stop_answer(user, chat)
     }
 
-    /// Stops what is under way in a chat and what waits in it.
+    /// Stops what is in progress and what is queued in a chat.
     pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
         self.running.cancel(user, chat) + self.stop_answers(user, chat)
     }
@@ -131,7 +131,7 @@ impl House {
         self.bus.send(user, event);
     }
 
-    /// Stores a message without a command and tells it. A notice is stored as its user reads it.
+    /// Stores a message without a command and sends its event. A notice is stored in its user's language.
     pub(crate) async fn say(
         &self,
         user: UserId,
@@ -146,7 +146,7 @@ impl House {
         Ok(message)
     }
 
-    /// Gives the message of a command a new text and document, and tells it.
+    /// Gives the message of a command a new text and document, and sends its event.
     pub(crate) async fn show(
         &self,
         user: UserId,
@@ -160,32 +160,32 @@ impl House {
         Ok(message)
     }
 
-    /// Whether an answer is under way in a chat, or waits to be.
+    /// True if an answer is in progress or queued in a chat.
     pub(crate) fn is_answering(&self, user: UserId, chat: &ChatId) -> bool {
         self.queue.is_working(user, chat)
     }
 
-    /// Whether a chat is to be compressed; it is not any more then.
+    /// True if a chat is to be compressed; asking resets it.
     pub(crate) fn takes_compression(&self, user: UserId, chat: &ChatId) -> bool {
         self.queue.take_compression(user, chat)
     }
 
-    /// Stops the answer under way in a chat, and no message that waits after it; how many answers that was.
+    /// Stops the answer in progress in a chat, but no queued messages; returns the number of stopped answers.
     fn stop_answer(&self, user: UserId, chat: &ChatId) -> usize {
         self.queue.stop(user, chat) + self.at_work.cancel(user, chat)
     }
 
-    /// Stops the answer under way in a chat and all messages that wait; how many that was.
+    /// Stops the answer in progress in a chat and all queued messages; returns their number.
     fn stop_answers(&self, user: UserId, chat: &ChatId) -> usize {
         self.queue.stop_all(user, chat) + self.at_work.cancel(user, chat)
     }
 
-    /// Whether no more messages may wait in a chat.
+    /// True if no more messages can be queued in a chat.
     pub(crate) fn is_queue_full(&self, user: UserId, chat: &ChatId) -> bool {
         self.queue.is_full(user, chat)
     }
 
-    /// How many messages of a chat wait for their answer.
+    /// The number of queued messages of a chat.
     pub(crate) fn waiting_messages(&self, user: UserId, chat: &ChatId) -> usize {
         self.queue.waiting(user, chat)
     }

@@ -1,7 +1,7 @@
-//! The languages in which users' clients show the server's texts.
+//! The users' languages for the server's texts.
 //!
-//! A message of the server itself is stored as its user reads it. Their clients say the language with each request that changes
-//! something; it is kept in memory only, since the next request says it again.
+//! A message of the server is stored in its user's language. Clients send the language with each request that changes
+//! something; it is kept in memory only, since the next request brings it again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use api::language::Language;
 use store::UserId;
 
-/// The language of each user's clients, as one of them said it last.
+/// The language that each user's clients sent last.
 #[derive(Debug, Default)]
 pub(crate) struct Languages(Mutex<HashMap<UserId, Language>>);
 

@@ -1,41 +1,41 @@
-//! Chats: what is said in them, and what answers: slash commands, `!command`, and the agent.
+//! Chats: their messages, and what answers them: slash commands, `!command`, and the agent.
 //!
-//! A [`ChatService`] takes what a user wrote into a chat, stores it, and answers. What changes later (a running command's output
-//! above all) is sent as [`ChatEvent`]s, which a front end spreads to the user's clients. Where a command runs is never decided
-//! here: a `RouteRequest` is put together from the chat's binding and the user's setting, and the router answers with a sandbox handle
-//! that hides which machine it is on.
+//! A [`ChatService`] takes a user's message to a chat, stores it, and answers. Later changes (above all a running command's output)
+//! are sent as [`ChatEvent`]s, which a front end passes on to the user's clients. The place where a command runs is never decided
+//! here: a `RouteRequest` is built from the chat's binding and the user's setting, and the router returns a sandbox handle that hides
+//! the machine behind it.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `house` | the state that everything here works with |
+//! | `house` | the shared state of this crate |
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
-//! | `languages` | the languages in which users read the server's texts |
-//! | `manage` | beginning, finding, naming and reading chats |
-//! | `attachments`, `export` | files with a message; a chat as a file |
-//! | `pictures` | the images that come with a message |
+//! | `languages` | each user's language for the server's texts |
+//! | `manage` | creating, finding, naming and reading chats |
+//! | `attachments`, `export` | files attached to a message; a chat as a file |
+//! | `pictures` | the images attached to a message |
 //! | `titles` | the title that a model gives a chat |
 //! | `views` | chats and messages as documents of the HTTP API |
-//! | `commands/` | one file per command, and the table of them |
+//! | `commands/` | one file per command, and their table |
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
-//! | `recover` | goes on with what an earlier server left running |
-//! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
-//! | [`subscriptions`] | the models that users bring: listing, adding, trying, choosing |
-//! | `queue`, `turns/` | which chat's turn is next, and having it answered |
+//! | `recover` | continues what an earlier server left running |
+//! | [`models`] | the choice of a chat's model: the server's own, the users' own, and their stand-ins |
+//! | [`subscriptions`] | the users' own models: listing, adding, trying, choosing |
+//! | `queue`, `turns/` | the queue of turns in each chat, and answering them |
 //! | `stored/` | the engine's ports over the database, the router and the clients' events |
-//! | `prompt/` | what a model is told before and beside the conversation: one file per part |
-//! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
-//! | `tasks` | commands that go on by themselves, of a chat that is deleted |
-//! | `administration`, `server_settings` | what administrators change of the whole server while it runs |
-//! | `preferences` | what a user wants of every agent |
-//! | `detail` | what a client is shown of a chat beside its messages |
-//! | `running` | which commands run in which chat; their limit and their cancellation |
-//! | `sending`, `sends` | messages that a client sends again, and that are done once |
+//! | `prompt/` | the prompt before and beside the conversation: one file per part |
+//! | `undo/`, `fork` | taking back turns and their files; copying a chat to continue it |
+//! | `tasks` | background commands of a deleted chat |
+//! | `administration`, `server_settings` | server-wide settings that administrators change while it runs |
+//! | `preferences` | a user's settings for every agent |
+//! | `detail` | a chat's details for clients, beside its messages |
+//! | `running` | the running commands of each chat, their limit and their cancellation |
+//! | `sending`, `sends` | handling a repeated message only once |
 //! | `exec_document` | the document of a message that shows a command |
-//! | `asks` | answers to what was asked with a message, whatever surface they come from |
-//! | `bus` | [`Bus`]: what happens in chats, to every subscriber |
+//! | `asks` | answers to questions in messages, from any surface |
+//! | `bus` | [`Bus`]: sends the chats' events to every subscriber |
 //! | `transcript` | head and tail of an output |
-//! | `told` | what was sent live of messages under way, for clients that come later |
-//! | `event`, `error` | what is sent, and what can go wrong |
+//! | `told` | the live text of messages in progress, for clients that connect later |
+//! | `event`, `error` | the events, and the errors |
 //! | [`limits`] | every limit and timeout |
 //!
 //! A new chat command: a file in `commands/` and a row of its table. A new part of the prompt: a file in `prompt/` and a line of its

@@ -1,4 +1,4 @@
-//! Chats as their users have them: beginning, finding, naming, reading and deleting them.
+//! Managing a user's chats: creating, finding, naming, reading and deleting them.
 
 use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, SubAgent, User, UserId};
 
@@ -8,60 +8,61 @@ use crate::limits::{
 use crate::told::Told;
 use crate::{ChatEvent, ChatService, Error, Result};
 
-/// Which chats are wanted: all, the one where something last happened first, or those that have some words.
+/// The wanted chats: all, the most recently active first, or those that contain some words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Find<'a> {
-    /// Words, all of them in the title or in one message.
+    /// The words; all of them must be in the title or in one message.
     pub words: &'a [&'a str],
-    /// Only those after this one, in their order.
+    /// Only those that come after this one in the order.
     pub before: Option<&'a ChatId>,
-    /// At most so many; [`CHAT_PAGE_ROWS`], or with words [`CHAT_SEARCH_ROWS`], if `None`, and at most.
+    /// The most chats to return; [`CHAT_PAGE_ROWS`], or with words [`CHAT_SEARCH_ROWS`], if `None`, and at most that.
     pub limit: Option<u32>,
 }
 
-/// A chat that was looked for.
+/// A chat that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The chat.
     pub chat: Chat,
-    /// Where a message has the words, unless the title has them.
+    /// The first match in a message, unless the title has the words.
     pub excerpt: Option<Excerpt>,
 }
 
-/// The place of a word in a message.
+/// A match in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The message.
     pub message: MessageId,
-    /// The word, with what stands around it.
+    /// The word, with the text around it.
     pub text: String,
 }
 
-/// Which of a chat's messages are wanted.
+/// The wanted messages of a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// The last ones.
     Last,
     /// Those before this one.
     Before(MessageId),
-    /// Those after this one, the first of them.
+    /// Those after this one, the oldest of them.
     After(MessageId),
 }
 
-/// A message, with what was sent live of it so far.
+/// A message, with its live text so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The message.
     pub message: Message,
-    /// What its own text does not hold yet.
+    /// The live text that its own text does not contain yet.
     pub live: Vec<Told>,
 }
 
 impl ChatService {
-    /// A user's chats, or those of them that have some words.
+    /// A user's chats, or those that contain some words.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat named in `before` that is none of theirs, and for words that take too long to be found.
+    /// [`Error::Store`] for a chat named in `before` that does not belong to the user, and for words whose search takes too
+    /// long.
     pub async fn find(&self, user: UserId, wanted: Find<'_>) -> Result<Vec<Found>> {
         let Find { words, before, limit } = wanted;
         let most = if words.is_empty() { CHAT_PAGE_ROWS } else { CHAT_SEARCH_ROWS };
@@ -99,7 +100,7 @@ impl ChatService {
         Ok(chat)
     }
 
-    /// The user's chat in which nothing was said yet, or a new one: so that two wishes for a new chat leave one empty one.
+    /// The user's empty chat, or a new one: two requests for a new chat leave only one empty one.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -124,7 +125,7 @@ impl ChatService {
         Ok(chat)
     }
 
-    /// Some of a chat's messages, the oldest first, [`MESSAGE_PAGE_ROWS`] of them unless `limit` says otherwise; and whether
+    /// Some of a chat's messages, the oldest first, [`MESSAGE_PAGE_ROWS`] of them unless `limit` says otherwise; and true if
     /// there are more in that direction.
     ///
     /// # Errors
@@ -157,7 +158,7 @@ impl ChatService {
     }
 }
 
-/// The text around the first place of a word.
+/// The text around a word's first match.
 fn excerpt(text: &str, word: &str) -> String {
     let (lower, word) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
     let at = lower.find(&word).unwrap_or(0);

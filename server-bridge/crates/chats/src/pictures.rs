@@ -1,7 +1,7 @@
-//! The images among a message's attachments, as models that see are shown them.
+//! The images among a message's attachments, for models with vision.
 //!
-//! They become parts of the message beside its text, which names the paths: a model that does not see has those, and is asked
-//! without the images where its provider refuses them.
+//! They become parts of the message in addition to its text, which names the paths: a model without vision uses those, and is
+//! asked without the images if its provider refuses them.
 
 use llm::Content;
 use sandbox::Sandbox;
@@ -12,7 +12,7 @@ use crate::attachments::attached;
 use crate::house::House;
 use crate::limits::{SHOWN_IMAGES, SHOWN_IMAGES_BYTES, SHOWN_IMAGES_TIMEOUT};
 
-/// The images that come with a message. What cannot be read in time, or is too much, is left to its path.
+/// The images attached to a message. For those that cannot be read in time, or are too large, only the path remains.
 pub(crate) async fn of_message(house: &House, user: &User, chat: &ChatId, text: &str) -> Vec<Content> {
     let (mut images, mut room) = (Vec::new(), SHOWN_IMAGES_BYTES);
     let until = Instant::now() + SHOWN_IMAGES_TIMEOUT;
@@ -34,7 +34,8 @@ pub(crate) async fn of_message(house: &House, user: &User, chat: &ChatId, text: 
     images
 }
 
-/// The machine that an attachment is on: the one that it names, or the chat's. Nothing is started or waited for.
+/// The machine that an attachment is on: the one that it names, or the chat's. This neither starts a machine nor waits for
+/// one.
 async fn sandbox(house: &House, user: &User, chat: &ChatId, place: Option<&str>) -> Option<Sandbox> {
     let store = &house.store;
     let request = match place {

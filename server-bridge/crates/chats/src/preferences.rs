@@ -1,4 +1,4 @@
-//! What a user wants of every agent of theirs.
+//! A user's settings for all of their agents.
 
 use store::{APPROVAL, LANGUAGE, Store, User, UserId};
 
@@ -8,19 +8,19 @@ use agent::approval::Mode;
 
 const INSTRUCTIONS: &str = "agent_instructions";
 
-/// What a user wants of their agents.
+/// A user's settings for their agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {
-    /// What every agent is told, in all chats; at most 32 KiB.
+    /// Instructions for every agent, in all chats; at most 32 KiB.
     pub instructions: Option<String>,
-    /// The language to answer in, in any words; the user's own where it is not set. At most 64 characters, on one line.
+    /// The language to answer in, in any words; the user's own if not set. At most 64 characters, on one line.
     pub language: Option<String>,
-    /// How much the model of a new chat may do without asking; it asks where this is not set.
+    /// The mode of a new chat; `ask` if not set.
     pub approval: Option<Mode>,
 }
 
 impl ChatService {
-    /// What a user wants of their agents.
+    /// The user's settings for their agents.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -31,10 +31,10 @@ impl ChatService {
         Ok(Preferences { instructions, language, approval })
     }
 
-    /// Sets all of it; what is not there, or empty, is taken back. It holds from the next turn on. Audited.
+    /// Replaces all of them; a missing or empty one is reset. They take effect with the next turn. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for more than there is room for; [`Error::Store`].
+    /// [`Error::Refused`] for one that is too long; [`Error::Store`].
     pub async fn set_preferences(&self, user: &User, wanted: &Preferences) -> Result<Preferences> {
         let kept = |text: &Option<String>| {
             text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -90,10 +90,10 @@ impl ChatService {
         Ok(self.0.store.memories(user).await?)
     }
 
-    /// Forgets what is kept of a user under a name, in all of their chats to come. Audited.
+    /// Deletes a user's memory of this name, for all of their later chats. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] where nothing is; [`Error::Store`].
+    /// [`Error::Refused`] if there is none; [`Error::Store`].
     pub async fn forget(&self, user: &User, name: &str) -> Result<()> {
         if !self.0.store.forget(user.id, name).await? {
             return Err(Error::refused("not_found", "nothing is remembered under that name"));

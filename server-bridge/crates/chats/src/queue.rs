@@ -1,4 +1,4 @@
-//! Which chats have a turn under way, and what waits behind it.
+//! The turns in progress in each chat, and the queued ones.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,19 +8,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::TURNS_QUEUED;
 
-/// A turn that waits.
+/// A queued turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) turn: TurnId,
-    /// What shows its answer.
+    /// The message that shows its answer.
     pub(crate) message: MessageId,
 }
 
-/// What a chat's worker does next.
+/// A job for a chat's worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Turn(Waiting),
-    /// A summary takes the place of what was said.
+    /// Replaces the earlier conversation by a summary.
     Compress,
 }
 
@@ -32,14 +32,14 @@ pub(crate) struct Queue(Arc<Mutex<HashMap<Key, Line>>>);
 
 #[derive(Default)]
 struct Line {
-    /// Each with what tells that it is to stop.
+    /// Each with the token that stops it.
     waiting: VecDeque<(Waiting, CancellationToken)>,
-    /// Places that were taken and are not filled yet.
+    /// Places that were taken and not filled yet.
     reserved: usize,
     has_worker: bool,
-    /// Its user wants it compressed.
+    /// True if its user wants it compressed.
     is_to_be_compressed: bool,
-    /// Stops the job under way.
+    /// Stops the job in progress.
     current: Option<CancellationToken>,
 }
 
@@ -49,24 +49,24 @@ pub(crate) struct Place {
     key: Key,
 }
 
-/// Whoever works on a chat's queue.
+/// The worker on a chat's queue.
 pub(crate) struct Worker {
     queue: Queue,
     key: Key,
 }
 
-/// What came of holding up a queue.
+/// The result of holding up a queue.
 pub(crate) enum Hold {
-    /// What comes meanwhile waits for this one.
+    /// Messages that arrive meanwhile wait for this worker.
     Held(Worker),
-    /// Something goes on.
+    /// Something is in progress.
     GoesOn,
-    /// Something goes on, and was told to stop.
+    /// Something is in progress that is being stopped.
     Ends,
 }
 
 impl Queue {
-    /// Takes a place; `None` where too many wait.
+    /// Takes a place; `None` if too many are queued.
     pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
         let key = (user, chat.clone());
         let mut lines = self.lock();
@@ -78,21 +78,21 @@ impl Queue {
         Some(Place { queue: self.clone(), key })
     }
 
-    /// Remembers that a chat is to be compressed.
+    /// Records that a chat is to be compressed.
     pub(crate) fn compress(&self, user: UserId, chat: &ChatId) {
         let mut lines = self.lock();
         let line = lines.entry((user, chat.clone())).or_default();
         line.is_to_be_compressed = true;
     }
 
-    /// Whether a chat is to be compressed; it is not any more then.
+    /// True if a chat is to be compressed; asking resets it.
     pub(crate) fn take_compression(&self, user: UserId, chat: &ChatId) -> bool {
         let mut lines = self.lock();
         let line = lines.get_mut(&(user, chat.clone()));
         line.is_some_and(|line| std::mem::take(&mut line.is_to_be_compressed))
     }
 
-    /// Somebody to work on a chat's queue, unless somebody does.
+    /// A worker for a chat's queue, unless it has one.
     pub(crate) fn employ(&self, user: UserId, chat: &ChatId) -> Option<Worker> {
         let key = (user, chat.clone());
         let mut lines = self.lock();
@@ -100,7 +100,7 @@ impl Queue {
         (!std::mem::replace(&mut line.has_worker, true)).then(|| Worker { queue: self.clone(), key })
     }
 
-    /// Somebody to hold up a chat's queue while nothing is under way in it.
+    /// A worker that holds up a chat's queue, if nothing is in progress in it.
     pub(crate) fn hold(&self, user: UserId, chat: &ChatId) -> Hold {
         let key = (user, chat.clone());
         let mut lines = self.lock();
@@ -112,15 +112,15 @@ impl Queue {
         Hold::Held(Worker { queue: self.clone(), key })
     }
 
-    /// Whether a turn is under way in a chat, or waits.
+    /// True if a turn is in progress or queued in a chat.
     pub(crate) fn is_working(&self, user: UserId, chat: &ChatId) -> bool {
         let lines = self.lock();
         let line = lines.get(&(user, chat.clone()));
         line.is_some_and(|line| line.has_worker || !line.waiting.is_empty())
     }
 
-    /// Stops the turn under way, or the next one where none is; those that wait behind it go on. Returns how many were not
-    /// stopped before: one or none.
+    /// Stops the turn in progress, or the next one if there is none; the turns queued after it go on. Returns the number
+    /// that were not stopped before: one or none.
     pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         let line = lines.get(&(user, chat.clone()));
@@ -129,18 +129,18 @@ impl Queue {
         next.map_or(0, cancel)
     }
 
-    /// Stops the turn under way and all that wait; how many were not stopped before.
+    /// Stops the turn in progress and all queued ones; returns the number that were not stopped before.
     pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         lines.get(&(user, chat.clone())).map_or(0, |line| line.tokens().map(cancel).sum())
     }
 
-    /// Whether no more turns may wait in a chat.
+    /// True if no more turns can be queued in a chat.
     pub(crate) fn is_full(&self, user: UserId, chat: &ChatId) -> bool {
         self.lock().get(&(user, chat.clone())).is_some_and(Line::is_full)
     }
 
-    /// How many turns wait in a chat and were not stopped.
+    /// The number of turns that are queued in a chat and not stopped.
     pub(crate) fn waiting(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         let Some(line) = lines.get(&(user, chat.clone())) else { return 0 };
@@ -154,10 +154,10 @@ impl Queue {
 }
 
 impl Place {
-    /// Lets a turn wait here.
+    /// Queues a turn in this place.
     pub(crate) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
-            // In the order that they are on record in, whoever of two comes here first.
+            // In the order of their records, whichever of two gets here first.
             let later = |(other, _): &(Waiting, _)| other.turn > waiting.turn;
             let at = line.waiting.iter().position(later).unwrap_or(line.waiting.len());
             line.waiting.insert(at, (waiting, CancellationToken::new()));
@@ -170,12 +170,12 @@ impl Line {
         self.waiting.len() + self.reserved >= TURNS_QUEUED
     }
 
-    /// The tokens of all jobs here, the one under way first.
+    /// The tokens of all jobs here, starting with the one in progress.
     fn tokens(&self) -> impl Iterator<Item = &CancellationToken> {
         self.current.iter().chain(self.waiting.iter().map(|(_, cancelled)| cancelled))
     }
 
-    /// Whether all jobs here were stopped, so that nothing is under way soon.
+    /// True if all jobs here were stopped, so that nothing will be in progress soon.
     fn ends(&self) -> bool {
         self.reserved == 0
             && self.tokens().next().is_some()
@@ -183,7 +183,7 @@ impl Line {
     }
 }
 
-/// Cancels; 1 unless that was done before.
+/// Cancels; returns 1, or 0 if that was done before.
 fn cancel(token: &CancellationToken) -> usize {
     let is_news = !token.is_cancelled();
     token.cancel();
@@ -202,11 +202,11 @@ impl Drop for Place {
 }
 
 impl Worker {
-    /// What comes next, and what tells that it is to stop; `None` ends the work.
+    /// The next job, and the token that stops it; `None` ends the work.
     pub(crate) fn next(&self) -> Option<(Job, CancellationToken)> {
         let mut lines = self.queue.lock();
         let line = lines.get_mut(&self.key)?;
-        // A turn that waits compresses first.
+        // A queued turn compresses first.
         if let Some((waiting, cancelled)) = line.waiting.pop_front() {
             line.current = Some(cancelled.clone());
             return Some((Job::Turn(waiting), cancelled));
@@ -224,7 +224,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// One that ended amid its work, by a panic, leaves the rest to the next one.
+    /// A worker that ended early, by a panic, leaves the rest to the next one.
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Some(line) = self.queue.lock().get_mut(&self.key)

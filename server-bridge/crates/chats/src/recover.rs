@@ -1,4 +1,4 @@
-//! Goes on with what an earlier server left running.
+//! Continues what an earlier server left running.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::shell::{Begin, Run};
 use crate::{Result, document, exec_document};
 use execs::Ending;
 
-/// Starts a task for each exec that is on record as running, and returns how many of them a message shows.
+/// Starts a task for each exec that is on record as running; returns the number of those that a message shows.
 pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
     let mut count = 0;
     for (user, exec) in service.execs.recover().await? {
         let Some(message) = exec.message else { continue };
         let message = match service.store.message(exec.user, message).await {
             Ok(message) => message,
-            // Nothing shows the command any more; it ends all the same.
+            // No message shows the command any more; it is ended all the same.
             Err(store::Error::NotFound { .. }) => {
                 service.execs.follow(user, exec);
                 continue;
@@ -35,12 +35,12 @@ async fn go_on(service: &Arc<House>, user: User, exec: Exec, message: Message) -
     let mut document = document::exec(&message)
         .unwrap_or_else(|| exec_document::running(&exec.exec_id, &exec.command, exec.runner.clone()));
     if let Some(outcome) = exec_document::outcome(&document) {
-        // A server of an earlier version came no further than to the message.
+        // A server of an earlier version got no further than the message.
         let ending = Ending::on_record(outcome);
         let _recorded = service.execs.end_of_record(&user, &exec, &ending).await?;
         return Ok(None);
     }
-    // What an earlier server waited for is no news any more.
+    // A wait of an earlier server is of no interest any more.
     document.error = None;
     let route_request = execs::route_request(&service.store, user.id, exec.runner.as_deref()).await?;
     let slot = service.running.take_over(user.id, &message.chat);

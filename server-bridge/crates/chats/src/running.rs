@@ -1,4 +1,4 @@
-//! Which commands run in which chat: their limit, their cancellation, and what they have said so far.
+//! The running commands of each chat: their limit, their cancellation, and their output so far.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::RUNNING_PER_CHAT;
 use crate::transcript::Transcript;
 
-/// A command's output so far, shared between what writes it and whoever asks for the chat's messages meanwhile.
+/// A command's output so far, shared between its writer and requests for the chat's messages.
 pub(crate) type SharedTranscript = Arc<Mutex<Transcript>>;
 
 /// The running commands of all chats. Cheap to clone; every clone is the same list.
@@ -49,7 +49,7 @@ impl Running {
         (in_chat < RUNNING_PER_CHAT).then(|| self.take(&mut state, user, chat))
     }
 
-    /// Takes a place for a command that runs already, which no limit can change.
+    /// Takes a place for a command that runs already, regardless of the limit.
     pub(crate) fn take_over(&self, user: UserId, chat: &ChatId) -> Slot {
         self.take(&mut self.lock(), user, chat)
     }
@@ -70,12 +70,12 @@ impl Running {
         Slot { running: self.clone(), key, cancelled, transcript }
     }
 
-    /// Whether a command of a chat runs.
+    /// True if a command of a chat runs.
     pub(crate) fn is_running(&self, user: UserId, chat: &ChatId) -> bool {
         self.lock().entries.values().any(|entry| entry.user == user && entry.chat == *chat)
     }
 
-    /// Tells every command of a chat to stop, and returns how many had not been told before.
+    /// Cancels every command of a chat; returns the number that had not been cancelled before.
     pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();
         let told = state
@@ -86,7 +86,7 @@ impl Running {
         told.count()
     }
 
-    /// What the command shown by a message has said so far, if it runs.
+    /// The output so far of the command shown by a message, if it runs.
     pub(crate) fn transcript(&self, message: MessageId) -> Option<SharedTranscript> {
         let state = self.lock();
         state
@@ -102,7 +102,7 @@ impl Running {
 }
 
 impl Slot {
-    /// Says which message shows the command.
+    /// Sets the message that shows the command.
     pub(crate) fn shown_by(&self, message: MessageId) {
         if let Some(entry) = self.running.lock().entries.get_mut(&self.key) {
             entry.message = Some(message);

@@ -1,26 +1,26 @@
-//! Messages that are being taken at the moment, so that of repetitions at once one is taken.
+//! Messages that are being processed, so that only one of several simultaneous repetitions is.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use store::ChatId;
 
-/// What is being done at the moment.
+/// The messages in process.
 #[derive(Debug, Default)]
 pub(crate) struct Sending(Mutex<HashSet<(ChatId, String)>>);
 
-/// Something that is being done, until it is dropped.
+/// A message in process, until this is dropped.
 pub(crate) struct UnderWay<'a> {
     sending: &'a Sending,
     key: (ChatId, String),
 }
 
 impl Sending {
-    /// Marks it; `None` where it is being done already.
+    /// Marks a message; `None` if it is in process already.
     pub(crate) fn begin(&self, chat: &ChatId, send_id: &str) -> Option<UnderWay<'_>> {
         let key = (chat.clone(), send_id.to_owned());
         let is_first = self.lock().insert(key.clone());
-        // Made only where it is the first: its drop ends what it marks.
+        // Created only for the first one: dropping it removes the mark.
         is_first.then(|| UnderWay { sending: self, key })
     }
 

@@ -1,7 +1,7 @@
-//! Messages that a client may have to send again: what is said under one id is done once.
+//! Messages that a client may have to send again: each id is handled once.
 //!
-//! A client that heard no answer cannot know whether its message arrived. It says it again under the same id, and has the
-//! answer to the first one: across a server's restart too, since the id stands on record with the message, in one step.
+//! A client that got no answer cannot know if its message arrived. It sends it again under the same id and gets the answer
+//! to the first one, even after a restart of the server, since the id is recorded with the message in one step.
 
 use serde::{Deserialize, Serialize};
 use store::{Chat, ChatId, KnownSend, Message, MessageId, User};
@@ -10,32 +10,32 @@ use crate::house::House;
 use crate::limits::SEND_INPUT_KEPT_BYTES;
 use crate::{Posted, Result};
 
-/// What a client said, and under which id.
+/// A client's message, with its id.
 #[derive(Clone, Copy, Debug)]
 pub struct Saying<'a> {
     /// A message, a slash command, or `!` and a shell command.
     pub text: &'a str,
-    /// Chosen by the client, of 64 bytes at most; the same one again in the same chat is the same message.
+    /// Chosen by the client, 64 bytes at most; the same id in the same chat is the same message.
     pub send_id: Option<&'a str>,
-    /// The paths of what was attached to this chat for it, 16 at most; the text may be empty then.
+    /// The paths of files that were attached to this chat for it, 16 at most; the text may be empty then.
     pub attachments: &'a [String],
 }
 
-/// What is known at once after something was said; the rest comes as [`crate::ChatEvent`]s. See [`Posted`], of which this is
-/// what a repetition is told too.
+/// The immediate result of a message; the rest comes as [`crate::ChatEvent`]s. See [`Posted`]: a repetition gets this part
+/// of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// The user's message and what answered it, as they are by now.
+    /// The user's message and the answer, in their current state.
     pub messages: Vec<Message>,
-    /// The conversation that the message made, to be switched to.
+    /// The conversation that the message created, for the client to switch to.
     pub chat: Option<Chat>,
-    /// Where nothing came of the message: why, for programs.
+    /// If the message had no effect: the reason, for programs.
     pub error: Option<String>,
-    /// What a client may put back into its input.
+    /// A text for the client to put back into its input.
     pub input: Option<String>,
 }
 
-/// What is kept of an answer: the messages themselves are read again.
+/// The stored part of an answer: the messages themselves are read again.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct AnswerDocument {
     messages: Vec<i64>,
@@ -43,12 +43,12 @@ struct AnswerDocument {
     chat: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Cut beyond 4 KiB: what is given back stands in the conversation, too.
+    /// Cut beyond 4 KiB: the returned text is in the conversation, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<String>,
 }
 
-/// Remembers what came of it. A failure is logged only: it was done, and a repetition is told its message.
+/// Stores the result. A failure is only logged: the message was handled, and a repetition still gets it.
 pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_id: &str, posted: &Posted) {
     let document = AnswerDocument {
         messages: posted.messages.iter().map(|message| message.id.0).collect(),
@@ -65,7 +65,7 @@ pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_i
     }
 }
 
-/// What a repetition is told.
+/// The answer to a repetition.
 pub(crate) async fn recall(service: &House, user: &User, known: KnownSend) -> Result<Answered> {
     let document = known.answer_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let Some(AnswerDocument { messages: ids, chat, error, input }) = document else {
@@ -80,7 +80,7 @@ pub(crate) async fn recall(service: &House, user: &User, known: KnownSend) -> Re
         }
     }
     let chat = match chat.as_deref().map(ChatId::parse) {
-        // It may be deleted by now.
+        // It may have been deleted.
         Some(Ok(id)) => service.store.chat(user.id, &id).await.ok(),
         Some(Err(_)) | None => None,
     };

@@ -1,4 +1,4 @@
-//! The settings of the whole server as they hold now, and the file that may stand in for the base prompt.
+//! The current settings of the whole server, and the file that may replace the base prompt.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use tokio::io::AsyncReadExt;
 
 use crate::limits::{BASE_PROMPT_BYTES, BASE_PROMPT_NAME_BYTES};
 
-/// The keys that the settings are stored by, which are also their names in the audit trail.
+/// The keys under which the settings are stored, which are also their names in the audit trail.
 pub(crate) const TURNS_AT_ONCE: &str = "turns_at_once";
 pub(crate) const CONTEXT_MODE: &str = "context_mode";
 pub(crate) const BASE_PROMPT: &str = "base_prompt";
 
-/// Those of the settings that are set; the others are as the server was started.
+/// The settings that are set; the others are as at the start of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
     pub(crate) turns_at_once: Option<usize>,
@@ -23,16 +23,16 @@ pub(crate) struct Values {
     pub(crate) base_prompt: Option<String>,
 }
 
-/// The settings while the server runs.
+/// The live settings.
 #[derive(Debug, Default)]
 pub(crate) struct LiveSettings {
     values: RwLock<Values>,
     home: OnceLock<PathBuf>,
-    /// Held by whoever changes them: what holds is what was stored last.
+    /// Held while settings are changed: the last stored value is the one that applies.
     pub(crate) changing: tokio::sync::Mutex<()>,
 }
 
-/// Why a file cannot stand in for the base prompt.
+/// The reason why a file cannot replace the base prompt.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BasePromptError {
     #[error(
@@ -56,7 +56,7 @@ pub(crate) enum BasePromptError {
 }
 
 impl Values {
-    /// The settings on record. One that this version does not understand is as if it were not set.
+    /// The stored settings. A value that this version does not understand counts as not set.
     pub(crate) fn of_rows(rows: &[(String, String)]) -> Self {
         let mut values = Self::default();
         for (name, value) in rows {
@@ -78,13 +78,13 @@ impl Values {
 }
 
 impl LiveSettings {
-    /// Says where the server's home directory is. Said once, at a server's start.
+    /// Sets the server's home directory. Called once, when the server starts.
     pub(crate) fn set_home(&self, home: PathBuf) {
-        // Of two who say it, the first one is right.
+        // The first call counts.
         let _ = self.home.set(home);
     }
 
-    /// A file of the server's home directory; `None` for a service without one.
+    /// A file of the server's home directory; `None` if the service has none.
     pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
         self.home.get().map(|home| home.join(name))
     }
@@ -98,12 +98,12 @@ impl LiveSettings {
         *self.values.write().unwrap_or_else(PoisonError::into_inner) = values;
     }
 
-    /// Which layers work now.
+    /// The layers that are on now.
     pub(crate) fn context_mode(&self) -> ContextMode {
         self.values().context_mode.unwrap_or_default()
     }
 
-    /// The text of the file that stands in for the built-in base prompt, where one is set.
+    /// The text of the file that replaces the built-in base prompt, if one is set.
     pub(crate) async fn base_prompt(&self) -> Option<Result<String, BasePromptError>> {
         let name = self.values().base_prompt?;
         Some(self.read_base_prompt(&name).await)
@@ -112,7 +112,7 @@ impl LiveSettings {
     /// Reads a file as a base prompt.
     ///
     /// # Errors
-    /// [`BasePromptError`]: what is wrong with it.
+    /// [`BasePromptError`]: the reason why it cannot be used.
     pub(crate) async fn read_base_prompt(&self, name: &str) -> Result<String, BasePromptError> {
         let path = self.file(name).filter(|_| is_base_prompt_name(name));
         let path = path.ok_or_else(|| BasePromptError::Name(name.to_owned()))?;
@@ -133,7 +133,7 @@ impl LiveSettings {
     }
 }
 
-/// A regular file's content, up to `limit` bytes; `None` for anything else. Its kind is looked at first, because opening a named
+/// A regular file's content, up to `limit` bytes; `None` for anything else. Its type is checked first, because opening a named
 /// pipe waits for a writer.
 pub(crate) async fn beginning(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     if !tokio::fs::metadata(path).await?.is_file() {
@@ -144,7 +144,8 @@ pub(crate) async fn beginning(path: &Path, limit: u64) -> io::Result<Option<Vec<
     Ok(Some(content))
 }
 
-/// Whether a base prompt may be read from a file of this name: none outside of the home directory, and none that holds secrets.
+/// True if a base prompt may be read from a file of this name: only inside the home directory, and never a file that holds
+/// secrets.
 fn is_base_prompt_name(name: &str) -> bool {
     name.len() <= BASE_PROMPT_NAME_BYTES
         && name.ends_with(".md")

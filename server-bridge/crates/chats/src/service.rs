@@ -32,7 +32,7 @@ use crate::bus::Bus;
 use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, recover};
 
 impl ChatService {
-    /// A service over this store and router, which answers with these models, and lets them read the internet that way.
+    /// A service over this store and router that answers with these models and gives them this access to the internet.
     pub fn new(store: Store, router: SandboxRouter, models: ModelsConfig, internet: Internet) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let execs = Ledger::new(store.clone(), router.clone());
@@ -62,23 +62,23 @@ impl ChatService {
         }))
     }
 
-    /// The hooks of all turns: where an extension registers its own.
+    /// The hooks of all turns: an extension registers its own here.
     pub fn hooks(&self) -> &Hooks {
         &self.0.hooks
     }
 
-    /// The tools of all turns: where an extension registers its own. A turn keeps those that it began with.
+    /// The tools of all turns: an extension registers its own here. A turn keeps those it began with.
     pub fn tools(&self) -> &Registry {
         &self.0.tools
     }
 
-    /// What happens in chats: where a front end subscribes.
+    /// The events of chats: a front end subscribes here.
     pub fn bus(&self) -> &Bus {
         &self.0.bus
     }
 
-    /// Lets the settings on record hold, and goes on with every exec that an earlier server left running, those of clients too, and with every message that it had not
-    /// begun to answer; tells of the answers that it was amid. Returns how many of a chat's there are. For a server's start, before
+    /// Applies the stored settings, and continues every exec that an earlier server left running, including clients' execs, and every message that it
+    /// had not begun to answer; reports the answers that were cut off. Returns the number of chats' execs. Called when the server starts, before
     /// anything is posted: each command waits in the background for its runner, 10 min at most.
     ///
     /// # Errors
@@ -89,12 +89,12 @@ impl ChatService {
         Ok(recover::recover(&self.0).await? + turns::recover(&self.0).await?)
     }
 
-    /// Takes what a user wrote into one of their chats: stores it, and does what it asks for. A command that runs is
-    /// only begun; its output and its end come as events.
+    /// Takes a user's message to one of their chats: stores it and acts on it. A command is only started; its output and its
+    /// end come as events.
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
-    /// beyond 1 MiB; [`Error::Refused`] where too many messages wait for the model; [`Error::Stopping`].
+    /// beyond 1 MiB; [`Error::Refused`] if too many messages are queued for the model; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
         let _tracked = self.check_saying(user, chat, text).await?;
         let input = Input::parse(text);
@@ -103,8 +103,8 @@ impl ChatService {
         self.0.answer(user, chat, said, input).await
     }
 
-    /// The same for a client that may have said it before, and heard no answer: under one id it is done once, and a
-    /// repetition is told what came of the first one.
+    /// The same for a client that may have sent it before and got no answer: each id is handled once, and a repetition gets
+    /// the result of the first one.
     ///
     /// # Errors
     /// As for [`ChatService::post`]; [`Error::Refused`] for another text under the same id.
@@ -118,7 +118,7 @@ impl ChatService {
         if !self.0.store.was_said(user.id, chat, send_id).await? {
             self.0.check_room(user.id, chat, &input)?;
         }
-        // Nothing is waited for between this and the record, so that the first of several repetitions is the one that answers.
+        // There is no await between this and the record, so that the first of several repetitions is the one that answers.
         let under_way = self.0.sending.begin(chat, send_id);
         let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
             Said::New(message) => {
@@ -131,7 +131,7 @@ impl ChatService {
                     text: "another message was sent with this send_id before; choose another one".to_owned(),
                 });
             }
-            // The server died before anything came of it: it is done now.
+            // The server died before it acted on the message: it does so now.
             Said::Known(known)
                 if under_way.is_some() && known.answer_json.is_none() && !known.is_followed =>
             {
@@ -144,8 +144,8 @@ impl ChatService {
         Ok(posted.into())
     }
 
-    /// Whether something may be said at all. A shutdown waits for what comes of it: its command must not begin behind the
-    /// shutdown's back.
+    /// True if a message may be posted at all. A shutdown waits for what comes of it: no command may begin after the
+    /// shutdown did.
     async fn check_saying(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<TaskTrackerToken> {
         let tracked = self.0.tasks.token();
         if self.0.stop.is_cancelled() {
@@ -162,7 +162,7 @@ impl ChatService {
         Ok(tracked)
     }
 
-    /// Sets how much a chat's model may do without asking: audited, and an event for the user's other windows.
+    /// Sets a chat's mode of approval: audited, with an event for the user's other windows.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that is gone or another user's.
@@ -170,8 +170,8 @@ impl ChatService {
         self.0.set_approval(user, chat, mode).await
     }
 
-    /// Tells every command and the answer under way in a chat to stop, and returns how many there were. Their messages say
-    /// the rest. Messages that wait are answered next.
+    /// Cancels every command and the answer in progress in a chat; returns their number. Their messages show the rest.
+    /// Queued messages are answered next.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that is gone or another user's.
@@ -180,8 +180,8 @@ impl ChatService {
         Ok(self.0.stop(user, chat))
     }
 
-    /// Puts the output so far into those of the messages whose command still runs. Output of which no event was sent yet
-    /// stays out: it comes as one, and a client that had it already would show it twice.
+    /// Puts the output so far into those messages whose command still runs. Output whose event was not sent yet stays out:
+    /// it comes as an event, and a client that already had it would show it twice.
     pub fn fill_live(&self, messages: &mut [Message]) {
         let is_told = |message: &Message| message.role == MessageRole::Exec && self.0.bus.knows(message.id);
         for message in messages.iter_mut().filter(|message| is_told(message)) {
@@ -192,30 +192,30 @@ impl ChatService {
         }
     }
 
-    /// What was told live of a message under way, the newest 256 KiB of it; the message's own text does not hold it yet.
-    /// What is told later begins where this ends.
+    /// The live text of a message in progress, the newest 256 KiB of it; the message's own text does not contain it yet.
+    /// Later events begin where this ends.
     pub fn told(&self, message: MessageId) -> Vec<Told> {
         self.0.bus.told(message)
     }
 
-    /// The life of every exec of the server: of chats, and of whatever else the server runs.
+    /// The ledger of every exec of the server: those of chats and all others.
     pub fn execs(&self) -> &Ledger {
         &self.0.execs
     }
 
-    /// Tells a user's clients of the message that shows an exec, where putting the exec's end on record changed it.
+    /// Sends the user's clients the message that shows an exec, if recording the exec's end changed it.
     pub fn tell_ended(&self, user: UserId, recorded: &Recorded) {
         self.0.services.clients.exec_ended(user, recorded);
     }
 
-    /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`], and begins to cancel what
-    /// runs elsewhere. Later posts are refused. Said at once when the server stops: nothing is waited for.
+    /// Leaves execs on machines that survive this server to [`ChatService::recover`], and begins to cancel the others. Later
+    /// posts are refused. Called first when the server stops: it waits for nothing.
     pub fn stop(&self) {
         self.0.stop.cancel();
         self.0.execs.stop();
     }
 
-    /// The same, and returns when every task has ended and what was cancelled is on record.
+    /// The same, and returns when every task has ended and everything that was cancelled is recorded.
     pub async fn shutdown(&self) {
         self.stop();
         self.0.tasks.close();
@@ -225,19 +225,19 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// Notes the language in which a user's client shows texts: messages of the server to this user are in it from now on.
+    /// Records a user's language for the server's texts: messages of the server to this user use it from now on.
     pub fn speaks(&self, user: UserId, language: Language) {
         self.0.languages.set(user, language);
     }
 
-    /// The language in which a user's client shows texts.
+    /// The user's language for the server's texts.
     pub fn language(&self, user: UserId) -> Language {
         self.0.languages.of(user)
     }
 }
 
 impl House {
-    /// Does what a message asks for that is on record.
+    /// Acts on a stored message.
     async fn answer(
         self: &Arc<Self>,
         user: &store::User,
@@ -253,7 +253,8 @@ impl House {
         Ok(posted)
     }
 
-    /// Refuses a message for the model while too many of its chat wait, before anything of it is stored: its client keeps it.
+    /// Refuses a message for the model while too many of its chat are queued, before anything of it is stored: its client
+    /// keeps it.
     fn check_room(&self, user: UserId, chat: &ChatId, input: &Input<'_>) -> Result<()> {
         if matches!(input, Input::Plain(_)) && self.is_queue_full(user, chat) {
             let text = format!(

@@ -1,4 +1,4 @@
-//! A chat's tasks: commands of its model that go on by themselves.
+//! A chat's tasks: its model's background commands.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use agent::tool::Failure;
 use tools::limits::TASK_LIFETIME_S;
 
 impl ChatService {
-    /// Deletes a user's chat. What runs in it is told to stop, its tasks too: where their machine is away, as soon as it is
-    /// back.
+    /// Deletes a user's chat. What runs in it is cancelled, including its tasks: if their machine cannot be reached, as soon
+    /// as it is back.
     ///
     /// # Errors
     /// [`crate::Error::Store`] for a chat that is gone or another user's.
@@ -22,10 +22,10 @@ impl ChatService {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
         self.0.stop_all(user.id, chat);
-        // On record first: where this server stops amid it, its next life goes on.
+        // Recorded first: if this server stops in between, its next run goes on.
         let tasks = store.abandon_chat_tasks(user.id, chat).await?;
         store.delete_chat(user.id, chat).await?;
-        // What was posted in between finds no chat any more; it need not come to that.
+        // A message posted in between no longer finds a chat; stopping first avoids that.
         self.0.stop_all(user.id, chat);
         for task in tasks {
             end_abandoned(&self.0, user, task);
@@ -35,7 +35,7 @@ impl ChatService {
     }
 }
 
-/// Ends a task that nobody can ask for any more, as soon as its machine is there.
+/// Ends a task whose chat is gone, as soon as its machine can be reached.
 fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
     let (service, user) = (Arc::clone(service), user.clone());
     let tasks = service.tasks.clone();
@@ -47,7 +47,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
             loop {
                 followed.available(until).await.map_err(|error| Failure::Told(error.to_string()))?;
                 match tools::tasks::kill(&service.services, &user, &task).await {
-                    // It went away again.
+                    // It became unreachable again.
                     Err(Failure::Away { .. }) => {}
                     ended => return ended,
                 }
@@ -59,7 +59,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
                     tracing::warn!(%why, id = %task.exec_id, "a task of a deleted chat could not be ended");
                 }
             }
-            // The next life of the server goes on.
+            // The next run of the server goes on.
             () = stop.cancelled() => {}
         }
     });

@@ -1,4 +1,4 @@
-//! The service against a scripted runner on an in-memory link, and a store in memory.
+//! The service with a scripted runner on an in-memory link, and a store in memory.
 
 mod approvals;
 mod commands;
@@ -28,10 +28,10 @@ use tools::internet::Internet;
 use crate::{ChatEvent, ChatService, ModelsConfig, Posted, Subscription};
 use runner::ScriptedRunner;
 
-/// The longest anything here may take.
+/// The deadline for everything here.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A service with one user, who has one chat and may have runners.
+/// A service with one user, who has one chat and may use runners.
 struct Bench {
     service: ChatService,
     store: Store,
@@ -85,7 +85,7 @@ impl Bench {
         ScriptedRunner::connect(&self.router, &execs::sandbox_user(user).key, name).await
     }
 
-    /// Gives this server a runner that another one had.
+    /// Connects a runner that another server had to this one.
     async fn take_over(&self, runner: &mut ScriptedRunner, name: &str) {
         runner.connect_to(&self.router, &execs::sandbox_user(&self.user).key, name).await;
     }
@@ -94,7 +94,7 @@ impl Bench {
         self.service.post(&self.user, &self.chat.id, text).await.unwrap()
     }
 
-    /// Posts something that is answered at once, and returns the answer.
+    /// Posts a message that is answered at once, and returns the answer.
     async fn ask(&self, text: &str) -> Message {
         let mut posted = self.post(text).await;
         assert_eq!(posted.messages.len(), 2, "{posted:?}");
@@ -105,7 +105,7 @@ impl Bench {
         tokio::time::timeout(DEADLINE, self.events.recv()).await.expect("an event in time").unwrap()
     }
 
-    /// Waits until a message of a running command is told, and returns it.
+    /// Waits until the event of a running command's message, and returns it.
     async fn told_running(&mut self, id: MessageId) -> Message {
         loop {
             if let ChatEvent::Message(message) = self.next_event().await
@@ -117,7 +117,7 @@ impl Bench {
         }
     }
 
-    /// Waits until the command of a message has ended, and returns the message and the output told until then.
+    /// Waits until the command of a message has ended; returns the message and the output sent until then.
     async fn ended(&mut self, id: MessageId) -> (Message, ExecDocument, String) {
         let mut told = String::new();
         loop {
@@ -141,7 +141,7 @@ impl Bench {
         }
     }
 
-    /// The exec on record that a message shows.
+    /// The recorded exec that a message shows.
     async fn record(&self, document: &ExecDocument) -> store::Exec {
         let id = store::ExecId::parse(&document.exec_id).unwrap();
         self.store.exec(self.user.id, &id).await.unwrap()

@@ -1,4 +1,4 @@
-//! What was told live of each message under way, so that a client that comes later reads what the others saw.
+//! The live text of each message in progress, so that a client that connects later reads what the others saw.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,22 +8,22 @@ use store::{Message, MessageId, MessageRole};
 use crate::document::Document;
 use crate::limits::{TOLD_KEPT_BYTES, TOLD_KEPT_OF_ALL_BYTES, TOLD_PIECE_BYTES};
 
-/// Something that was told of a message before the message itself said it.
+/// A piece of live text that was sent before the message itself contained it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// `stdout` or `stderr`, `text` or `reasoning`.
     pub channel: &'static str,
-    /// How much was told of the message before, in UTF-16 code units: what JavaScript counts.
+    /// The length of the message's earlier live text, in UTF-16 code units, as JavaScript counts.
     pub at: u64,
     /// The text.
     pub text: String,
 }
 
-/// Of every message under way.
+/// The live text of every message in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Board(Mutex<Entries>);
 
-/// The entries, the oldest message first, and what all of them keep.
+/// The entries, the oldest message first, and their total size.
 #[derive(Debug, Default)]
 struct Entries {
     by_message: BTreeMap<MessageId, Entry>,
@@ -38,7 +38,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Adds a text; how many bytes more are kept.
+    /// Adds a text; returns the number of bytes added.
     fn add(&mut self, channel: &'static str, text: &str) -> usize {
         let (at, before) = (self.end, self.kept_bytes);
         self.end += text.encode_utf16().count() as u64;
@@ -55,36 +55,36 @@ impl Entry {
         self.kept_bytes - before
     }
 
-    /// Lets the oldest piece go; how many bytes that were.
+    /// Drops the oldest piece; returns its bytes.
     fn drop_oldest(&mut self) -> usize {
         let bytes = self.pieces.pop_front().map_or(0, |oldest| oldest.text.len() + TOLD_PIECE_BYTES);
         self.kept_bytes -= bytes;
         bytes
     }
 
-    /// Keeps nothing, and counts on; how many bytes were kept.
+    /// Drops everything but keeps counting; returns the bytes dropped.
     fn clear(&mut self) -> usize {
         self.pieces = VecDeque::new();
         std::mem::take(&mut self.kept_bytes)
     }
 }
 
-/// The board while nothing is added to it: what is told under it is told in order.
+/// The locked board: events sent under the lock are in order.
 pub(crate) struct Writing<'a>(MutexGuard<'a, Entries>);
 
 impl Board {
-    /// Nobody else adds anything until this is dropped.
+    /// Nothing else is added until this is dropped.
     pub(crate) fn write(&self) -> Writing<'_> {
         // Every change is one step, so a panic elsewhere leaves it whole.
         Writing(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether anything was told of a message.
+    /// True if any event was sent for a message.
     pub(crate) fn knows(&self, message: MessageId) -> bool {
         self.write().0.by_message.contains_key(&message)
     }
 
-    /// What is kept of a message: the newest of it.
+    /// The kept part of a message: the newest.
     pub(crate) fn of(&self, message: MessageId) -> Vec<Told> {
         self.write()
             .0
@@ -96,7 +96,8 @@ impl Board {
 }
 
 impl Writing<'_> {
-    /// Adds what is told next; where it begins. Where too much is kept the oldest goes: of this message, then of the others.
+    /// Adds the next piece; returns its offset. If too much is kept, the oldest is dropped: of this message, then of the
+    /// others.
     pub(crate) fn add(&mut self, message: MessageId, channel: &'static str, text: &str) -> u64 {
         let Entries { by_message, kept_bytes } = &mut *self.0;
         let entry = by_message.entry(message).or_default();
@@ -116,7 +117,7 @@ impl Writing<'_> {
         at
     }
 
-    /// A message speaks for itself from now on; counting goes on as long as it is under way.
+    /// The message's own text is valid from now on; counting continues as long as it is in progress.
     pub(crate) fn changed(&mut self, message: &Message) {
         if !Document::of(message).is_some_and(|document| document.is_under_way()) {
             return self.forget(message.id);
@@ -129,7 +130,7 @@ impl Writing<'_> {
         }
     }
 
-    /// A message is over, or gone.
+    /// A message is finished or gone.
     pub(crate) fn forget(&mut self, message: MessageId) {
         let entry = self.0.by_message.remove(&message);
         self.0.kept_bytes -= entry.map_or(0, |entry| entry.kept_bytes);

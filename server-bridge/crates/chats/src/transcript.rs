@@ -1,12 +1,12 @@
-//! What a message will show of an output: all of a short one, head and tail of a long one, in bounded memory.
+//! The part of an output that its message will show: all of a short one, head and tail of a long one, in bounded memory.
 
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, OUTPUT_WHOLE_MAX_CHARS};
 use agent::grouped::grouped;
 
-/// How far the tail may grow before it is trimmed, in bytes: it is trimmed seldom, and never holds much more.
+/// How far the tail may grow before it is trimmed, in bytes: it is trimmed rarely, and never holds much more.
 const TAIL_SLACK_BYTES: usize = 4 * OUTPUT_TAIL_CHARS * 4;
 
-/// The head and the tail of an output, and how long all of it is.
+/// The head and the tail of an output, and its total length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transcript {
     head: String,
@@ -15,20 +15,20 @@ pub(crate) struct Transcript {
     total_chars: u64,
 }
 
-/// What is said, between head and tail, of where the rest is.
+/// The note between head and tail about the rest.
 pub(crate) enum LeftOut<'a> {
     /// The command still runs.
     SoFar,
     /// All of it is in this file at this place.
     KeptIn { path: &'a str, place: &'a str },
-    /// It is a tool's result, which the model has or may ask for.
+    /// It is a tool's result, which the model has or can ask for.
     OfResult,
     /// It could not be kept, for this reason.
     NotKept { why: &'a str },
 }
 
 impl Transcript {
-    /// Adds what came next.
+    /// Adds the next text.
     pub(crate) fn push(&mut self, text: &str) {
         let chars = text.chars().count();
         self.total_chars += chars as u64;
@@ -73,7 +73,7 @@ impl Transcript {
     }
 }
 
-/// Where the character number `chars` begins, or the end.
+/// The byte offset of character number `chars`, or the end.
 fn byte_of_char(text: &str, chars: usize) -> usize {
     text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
 }

@@ -1,4 +1,4 @@
-//! Chats and messages as the documents of the HTTP API have them.
+//! Chats and messages as documents of the HTTP API.
 
 use api::chat::{ChatView, LiveView, MessageView};
 use store::{Chat, Message};
@@ -7,7 +7,7 @@ use crate::Shown;
 use crate::document::Document;
 use crate::told::Told;
 
-/// A chat as clients read it.
+/// A chat in the form for clients.
 pub fn chat_view(chat: Chat) -> ChatView {
     ChatView {
         id: chat.id.to_string(),
@@ -19,7 +19,7 @@ pub fn chat_view(chat: Chat) -> ChatView {
     }
 }
 
-/// A message as clients read it, with the document that its role has.
+/// A message in the form for clients, with the document of its role.
 pub fn message_view(message: Message) -> MessageView {
     let (exec, agent) = match Document::of(&message) {
         Some(Document::Exec(exec)) => (Some(*exec), None),
@@ -40,7 +40,7 @@ pub fn message_view(message: Message) -> MessageView {
     }
 }
 
-/// The same with what was sent live of it so far.
+/// The same with its live text so far.
 pub fn shown_view(Shown { message, live }: Shown) -> MessageView {
     let live =
         live.into_iter().map(|Told { channel, at, text }| LiveView { channel: channel.into(), at, text });

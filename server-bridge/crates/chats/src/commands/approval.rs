@@ -1,4 +1,4 @@
-//! `/approval`: what the model may do without asking.
+//! `/approval`: the permissions of the model.
 
 use super::{Command, Context};
 use crate::{Posted, Result};

@@ -28,7 +28,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     let target = checked.as_ref().ok().map(|target| target.name().to_owned());
     let mut request = ExecRequest::shell(command);
     request.timeout = Some(Duration::from_secs(COMMAND_TIMEOUT_S));
-    // A server that starts anew shows all of the output, and the result, which no earlier one put on record.
+    // A restarted server shows all of the output, and the result, if no earlier one recorded it.
     (request.retain, request.acks) = (true, AckMode::Manual);
     let exec_id = store::ExecId::from_bytes(request.exec_id.0);
 

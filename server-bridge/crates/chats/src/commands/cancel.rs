@@ -1,4 +1,4 @@
-//! `/cancel`: stop what runs in this chat.
+//! `/cancel`: stops what runs in this chat.
 
 use super::{Command, Context};
 use crate::{Posted, Result};

@@ -1,4 +1,4 @@
-//! `/compress`: let a summary take the place of what was said.
+//! `/compress`: replaces the earlier conversation by a summary.
 
 use super::{Command, Context};
 use crate::{Posted, Result, turns};

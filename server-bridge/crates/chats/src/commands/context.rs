@@ -1,4 +1,4 @@
-//! `/context`: what fills the model's window.
+//! `/context`: shows what fills the model's window.
 
 use super::{Command, Context};
 use crate::{Error, Posted, Result};

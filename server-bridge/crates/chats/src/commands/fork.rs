@@ -1,4 +1,4 @@
-//! `/fork`: go on with this conversation in another chat.
+//! `/fork`: continues this conversation in another chat.
 
 use super::{Command, Context};
 use crate::fork::fork;

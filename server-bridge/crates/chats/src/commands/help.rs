@@ -1,4 +1,4 @@
-//! `/help`: what works in a chat. Also the answer to a command that does not exist.
+//! `/help`: lists what works in a chat. Also the answer to an unknown command.
 
 use api::language::Language;
 
@@ -20,7 +20,7 @@ pub(super) async fn unknown(context: &Context<'_>, word: &str) -> Result<Posted>
     context.refusal("invalid", &format!("There is no command /{word}. The commands are:\n\n{list}")).await
 }
 
-/// All that can be written, a line each.
+/// Everything that can be typed, one per line.
 fn list(language: Language) -> String {
     let bang = ("!COMMAND", "run a shell command in this chat's sandbox");
     let slashes = ("//TEXT", "a message that begins with a slash");

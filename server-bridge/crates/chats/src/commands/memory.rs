@@ -1,4 +1,4 @@
-//! `/memory`: what is kept of the user.
+//! `/memory`: shows what is remembered about the user.
 
 use super::{Command, Context};
 use crate::{Posted, Result};

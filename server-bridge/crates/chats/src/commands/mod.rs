@@ -1,4 +1,4 @@
-//! What a text asks for: one file per command.
+//! Parsing a message, and the commands: one file each.
 //!
 //! A new command: a file here with its [`Command`], and a row of [`COMMANDS`].
 
@@ -26,7 +26,7 @@ use store::{Chat, MessageId, MessageRole};
 use crate::house::House;
 use crate::{Posted, Result};
 
-/// What a command works with: who wrote, and where.
+/// The context of a command: its user and chat.
 pub(crate) struct Context<'a> {
     pub(crate) service: &'a Arc<House>,
     pub(crate) user: &'a store::User,
@@ -54,14 +54,14 @@ const COMMANDS: &[Command] = &[
     help::COMMAND,
 ];
 
-/// A slash command: what the server does by itself.
+/// A slash command, which the server carries out itself.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// What it is called, without the slash.
+    /// Its name, without the slash.
     word: &'static str,
-    /// How it is written and what it does: lines of `/help`.
+    /// Its forms and their effect: lines of `/help`.
     usage: &'static [(&'static str, &'static str)],
-    /// Does it, with what stands behind the word, if anything does.
+    /// Carries it out, with the argument after the name, if any.
     run: for<'a> fn(&'a Context<'a>, Option<&'a str>) -> BoxFuture<'a, Result<Posted>>,
 }
 
@@ -71,7 +71,7 @@ impl PartialEq for Command {
     }
 }
 
-/// How every slash command is written, and what it does, in the order of `/help`.
+/// The form and effect of every slash command, in the order of `/help`.
 pub fn command_usages() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().flat_map(|command| command.usage).copied()
 }
@@ -81,16 +81,16 @@ pub fn command_usages() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub(crate) enum Input<'a> {
     /// `!command`: run it in the sandbox.
     Bang(&'a str),
-    /// A command, and what stands behind it.
+    /// A command, and its argument.
     Command(&'static Command, Option<&'a str>),
-    /// Something that looks like a command and is none: its word.
+    /// An unknown slash command, by its name.
     Unknown(&'a str),
-    /// Something to be answered by a model.
+    /// Text for a model to answer.
     Plain(&'a str),
 }
 
 impl<'a> Input<'a> {
-    /// Reads a text. Two slashes at its beginning stand for one that is meant as it is.
+    /// Parses a text. Two slashes at its beginning escape a literal one.
     pub(crate) fn parse(text: &'a str) -> Self {
         let trimmed = text.trim();
         if let Some(command) = trimmed.strip_prefix('!') {
@@ -110,7 +110,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// What is stored as the user's message when they wrote `text`.
+    /// The stored form of the user's message `text`.
     pub(crate) fn shown<'b>(&self, text: &'b str) -> &'b str
     where
         'a: 'b,
@@ -123,19 +123,19 @@ impl<'a> Input<'a> {
 }
 
 impl Context<'_> {
-    /// Answers with a message of the server itself.
+    /// Answers with a notice of the server.
     pub(crate) async fn notice(&self, text: &str) -> Result<Posted> {
         let message = self.service.say(self.user.id, &self.chat.id, MessageRole::Notice, text).await?;
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
-    /// The same for a text of which nothing came; `kind` is for programs.
+    /// The same for a message that had no effect; `kind` is for programs.
     pub(crate) async fn refusal(&self, kind: &'static str, text: &str) -> Result<Posted> {
         Ok(Posted { error: Some(kind), ..self.notice(text).await? })
     }
 }
 
-/// Does what a text asks for.
+/// Carries out what a text asks for.
 pub(crate) async fn dispatch(context: Context<'_>, input: Input<'_>) -> Result<Posted> {
     match input {
         Input::Plain(text) => plain::run(&context, text).await,

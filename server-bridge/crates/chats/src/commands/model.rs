@@ -1,4 +1,4 @@
-//! `/model` and `/models`: which model answers in this chat.
+//! `/model` and `/models`: shows and chooses the model of this chat.
 
 use super::{Command, Context};
 use crate::models::{Known, SERVER, Subscription};

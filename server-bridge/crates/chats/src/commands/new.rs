@@ -1,4 +1,4 @@
-//! `/new`: begin another chat.
+//! `/new`: begins another chat.
 
 use super::{Command, Context};
 use crate::{ChatEvent, Posted, Result};

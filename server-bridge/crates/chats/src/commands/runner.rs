@@ -1,4 +1,4 @@
-//! `/runner`: list where commands can go, and bind this chat to one of the places.
+//! `/runner`: lists the places where commands can run, and binds this chat to one of them.
 
 use sandbox::{Choice, RouteRequest, Target};
 
@@ -8,7 +8,7 @@ use store::{Chat, ChatId, User};
 
 use crate::house::House;
 
-/// The word that lets a chat follow the active runner again.
+/// The word that makes a chat follow the active runner again.
 const AUTO: &str = "auto";
 
 pub(super) const COMMAND: Command = Command {
@@ -66,7 +66,8 @@ async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
 }
 
 impl ChatService {
-    /// Sends a chat's commands to a place, or with `None` to the active runner again; and says why one would not run there now.
+    /// Binds a chat's commands to a place, or with `None` to the active runner again; returns the reason why a command would
+    /// not run there now.
     ///
     /// # Errors
     /// [`Error::Refused`] for a place that its user does not have; [`Error::Store`] for a chat that is gone or another user's.
@@ -102,7 +103,7 @@ async fn bind_chat(
     Ok((bound, looked.err().map(|warning| warning.to_string())))
 }
 
-/// Somewhere commands can go, and how it stands.
+/// A place where commands can run, and its state.
 struct Place {
     name: String,
     state: String,

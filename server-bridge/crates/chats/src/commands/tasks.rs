@@ -1,4 +1,4 @@
-//! `/tasks`: the commands of this chat that go on by themselves.
+//! `/tasks`: lists this chat's background commands.
 
 use super::{Command, Context};
 use crate::{Posted, Result};

@@ -1,4 +1,4 @@
-//! `/undo` and `/rewind`: take back what was said last, and what came of it.
+//! `/undo` and `/rewind`: take back the last messages and their effects.
 
 use super::{Command, Context};
 use crate::limits::TURNS_LISTED;
@@ -76,7 +76,7 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
     context.notice(&text).await
 }
 
-/// Reads `N` or `#ID`, and what stands behind it.
+/// Parses `N` or `#ID`, and the text after it.
 fn parse(argument: &str) -> Option<TakeBack> {
     let mut words = argument.split_whitespace();
     let turns = address(words.next()?)?;

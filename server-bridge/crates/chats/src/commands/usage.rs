@@ -1,4 +1,4 @@
-//! `/usage`: what models took.
+//! `/usage`: shows the tokens and costs of models.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ fn line<'a>(what: &str, rows: impl IntoIterator<Item = &'a UsageRow>) -> [String
         sum.output_tokens += usage.output_tokens;
         sum.cost_micros += usage.cost_micros;
     }
-    // Of whom no price is known, nothing is said.
+    // Without a known price, no cost is shown.
     let cost = if sum.cost_micros == 0 { "–".to_owned() } else { dollars(sum.cost_micros) };
     let [calls, read, cached, written] =
         [calls, sum.input_tokens, sum.cache_read_tokens, sum.output_tokens].map(thousands);
@@ -68,7 +68,7 @@ fn thousands(number: i64) -> String {
     text
 }
 
-/// Names to the left, numbers to the right.
+/// Names are aligned left, numbers right.
 fn aligned(lines: &[[String; 6]]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 6] = std::array::from_fn(width);

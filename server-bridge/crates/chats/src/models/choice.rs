@@ -1,4 +1,4 @@
-//! Which model is meant: a subscription, a tier, or a model's own name.
+//! The words that name a model: a subscription, a tier, or a model's own name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,29 +7,29 @@ use super::Tier;
 use super::subscription::{check_model_name, refuse};
 use crate::Result;
 
-/// What a user names: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`, where NAME is a subscription's.
+/// A user's choice: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`, where NAME is a subscription's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The subscription; the one that answers already if absent.
+    /// The subscription; if absent, the one that answers already.
     pub subscription: Option<String>,
-    /// Which of its models; its default if absent.
+    /// The model of it; if absent, its default.
     pub which: Option<Which>,
 }
 
-/// Which of a subscription's models.
+/// One of a subscription's models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The one of a tier.
     Tier(Tier),
-    /// One that its provider knows by that name.
+    /// The one with that name at its provider.
     Named(String),
 }
 
 impl Choice {
-    /// Reads a choice; whether there is such a model is seen when it is needed.
+    /// Parses a choice; the existence of the model is checked when it is needed.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`]: it is none.
+    /// [`crate::Error::Refused`]: it is not a choice.
     pub fn parse(text: &str) -> Result<Self> {
         let (name, model) = match text.split_once('/') {
             Some((name, model)) => (name, Some(model)),

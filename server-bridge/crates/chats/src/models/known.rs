@@ -1,13 +1,13 @@
-//! The subscriptions that a user can name, and what a choice means among them.
+//! The subscriptions that a user can name, and how a choice resolves among them.
 
 use super::subscription::SERVER;
 use super::{Choice, Subscription, TierModel, Which};
 use crate::{Error, Result};
 
-/// A user's subscriptions beside the server's.
+/// A user's subscriptions and the server's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
-    /// The server's first, where there is one; then the user's, the oldest first.
+    /// The server's first, if there is one; then the user's, the oldest first.
     all: Vec<(String, Subscription)>,
 }
 
@@ -24,12 +24,12 @@ impl Known {
         Self { all: server.into_iter().chain(own).collect() }
     }
 
-    /// Their names and what they say, the server's first.
+    /// Their names and contents, the server's first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Subscription)> {
         self.all.iter().map(|(name, subscription)| (name.as_str(), subscription))
     }
 
-    /// Whether there is none.
+    /// True if there are no stand-ins.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -44,20 +44,20 @@ impl Known {
         found.map(|(_, subscription)| subscription).ok_or_else(unknown)
     }
 
-    /// What a choice means; without a subscription it is one of `current`'s models, or of the first subscription's.
+    /// Resolves a choice; without a subscription it is one of `current`'s models, or of the first subscription's.
     ///
     /// # Errors
     /// [`Error::UnknownModel`], [`Error::NoModel`].
     pub(crate) fn pick(&self, choice: Option<&Choice>, current: Option<&str>) -> Result<Picked> {
         let picked = self.pick_any(choice, current)?;
-        // The server's key is its operator's: what they did not list is not asked for.
+        // The server's key belongs to its operator: models that they did not list are not used.
         if picked.subscription == SERVER && !self.subscription(SERVER)?.lists(&picked.model.name) {
             return Err(Error::UnknownModel { name: picked.model.name.chars().take(64).collect() });
         }
         Ok(picked)
     }
 
-    /// The same for whoever the subscription is of, who may name any model of its provider.
+    /// The same for the subscription's owner, who may name any model of its provider.
     fn pick_any(&self, choice: Option<&Choice>, current: Option<&str>) -> Result<Picked> {
         let named = choice.and_then(|choice| choice.subscription.as_deref()).or(current);
         let (name, subscription) = match named {
@@ -72,7 +72,7 @@ impl Known {
         Ok(Picked { subscription: name.to_owned(), model: model.ok_or(Error::NoModel)? })
     }
 
-    /// What stands in for a model, where anything does.
+    /// The stand-in for a model, if there is one.
     pub(super) fn fallback(&self, of: &Picked) -> Option<Picked> {
         let fallback = self.subscription(&of.subscription).ok()?.fallback.as_ref()?;
         let choice = Choice::parse(fallback).ok()?;
@@ -83,7 +83,7 @@ impl Known {
         picked.inspect_err(|error| tracing::warn!(%error, "the fallback of a model cannot be used")).ok()
     }
 
-    /// A choice in full, `NAME/TIER` or `NAME/MODEL`, so that it means the same whatever is chosen elsewhere.
+    /// A choice in full, `NAME/TIER` or `NAME/MODEL`, so that later choices do not change its meaning.
     ///
     /// # Errors
     /// As [`Known::pick`].

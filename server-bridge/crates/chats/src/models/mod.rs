@@ -1,15 +1,15 @@
-//! The models that answer: the server's own and those that users bring, and which of them a chat asks.
+//! The models: the server's own and the users' own, and the choice of a chat's model among them.
 //!
 //! ```text
 //!   the chat's choice ─or─ its user's ─or─ the server's own ─or─ the user's only one
-//!        └─▶ Subscription (whom to ask) + Tier or name (which model) ─▶ ModelSetup ─▶ and those that stand in for it
+//!        └─▶ Subscription (whom to ask) + Tier or name (which model) ─▶ ModelSetup ─▶ and its stand-ins
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
 //! | `subscription` | [`Subscription`]: provider, address or runner, models, prices |
-//! | `choice` | [`Choice`]: the words that name a model |
-//! | `known` | a user's subscriptions beside the server's, and what a choice means among them |
+//! | `choice` | [`Choice`]: a model's name in words |
+//! | `known` | a user's subscriptions and the server's, and how a choice resolves among them |
 //! | `relay` | the transport through a runner |
 
 mod choice;
@@ -40,18 +40,18 @@ use relay::Relay;
 pub use subscription::{Provider, SERVER, Subscription, TierModel, subscription_name};
 pub(crate) use subscription::{check_model_name, refuse};
 
-/// What the server's own people set up.
+/// The operator's settings for models.
 #[derive(Clone, Debug)]
 pub struct ModelsConfig {
     /// The server's own subscription and its key, which all users share.
     pub server: Option<(Subscription, Option<Secret>)>,
-    /// Whether users may name addresses of the server's own network; admins always may.
+    /// True if users may name addresses of the server's own network; admins always may.
     pub private_addresses: bool,
-    /// How often and how patiently a model is asked.
+    /// The retries and timeouts of requests to a model.
     pub patience: Patience,
-    /// How long one attempt may take.
+    /// The deadlines of one attempt.
     pub deadlines: Deadlines,
-    /// Answers that may be under way in the whole server.
+    /// The most answers in progress in the whole server.
     pub turns_at_once: usize,
 }
 
@@ -62,7 +62,7 @@ impl Default for ModelsConfig {
     }
 }
 
-/// A provider's key. `Debug` shows nothing of it.
+/// A provider's key. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The models and the limits that they share.
+/// The models and their shared limits.
 #[derive(Debug)]
 pub(crate) struct Models {
     config: ModelsConfig,
@@ -82,10 +82,10 @@ pub(crate) struct Models {
 }
 
 impl ModelsConfig {
-    /// Whether the server's own model can be asked as it is set up.
+    /// True if the server's own model can be asked with its current setup.
     ///
     /// # Errors
-    /// An address that is none, or a key that cannot be one.
+    /// An invalid address or key.
     pub fn check(&self) -> Result<()> {
         let Some((subscription, key)) = &self.server else { return Ok(()) };
         subscription.check(Reach::Anywhere)?;
@@ -101,42 +101,42 @@ impl Models {
         Self { config, connections: Connections::default(), slots: Slots::default(), admission }
     }
 
-    /// How often and how patiently a model is asked.
+    /// The retries and timeouts of requests to a model.
     pub(crate) fn patience(&self) -> Patience {
         self.config.patience
     }
 
-    /// Where one's calls to a model wait for their turn.
+    /// The queue seat of a user's calls to a model.
     pub(crate) fn seat(&self, user: store::UserId, kind: Kind) -> Seat {
         self.slots.seat(&user.to_string(), kind)
     }
 
-    /// How many answers may be under way in the whole server unless that was set otherwise.
+    /// The limit on answers in progress in the whole server, unless it was set otherwise.
     pub(crate) fn turns_at_once(&self) -> usize {
         self.config.turns_at_once
     }
 
-    /// Lets so many answers be under way in the whole server, or as many as it was started with.
+    /// Sets the limit on answers in progress in the whole server; `None` restores the one it was started with.
     pub(crate) fn set_turns_at_once(&self, number: Option<usize>) {
         self.admission.resize(number.unwrap_or(self.config.turns_at_once));
     }
 
-    /// A place among the answers under way, which is not taken yet.
+    /// A place among the answers in progress, not taken yet.
     pub(crate) fn place(&self, user: store::UserId, kind: Kind) -> Place {
         self.admission.place(user, kind)
     }
 
-    /// How far a user's providers may be away.
+    /// The addresses that a user's providers may have.
     pub(crate) fn reach(&self, user: &User) -> Reach {
         if user.admin || self.config.private_addresses { Reach::Anywhere } else { Reach::Public }
     }
 
-    /// Whether a user could have an answer at all.
+    /// True if a user could get an answer at all.
     pub(crate) async fn has_any(&self, house: &Services, user: &User) -> Result<bool> {
         Ok(!self.known(house, user).await?.is_empty())
     }
 
-    /// A user's subscriptions beside the server's.
+    /// A user's subscriptions and the server's.
     pub(crate) async fn known(&self, house: &Services, user: &User) -> Result<Known> {
         let server = self.config.server.as_ref().map(|(subscription, _)| subscription.clone());
         let own = house.store.subscriptions(user.id).await?;
@@ -145,7 +145,7 @@ impl Models {
         Ok(Known::new(server, own.collect()))
     }
 
-    /// The words that name a chat's model: its own, or its user's.
+    /// The choice of a chat's model: its own, or its user's.
     pub(crate) async fn chosen(
         &self,
         house: &Services,
@@ -162,8 +162,8 @@ impl Models {
         })
     }
 
-    /// What a chat asks now; or, of the same subscription, the model of another tier, such as the swift one for what need not
-    /// be able.
+    /// The model that a chat uses now; or the model of another tier of the same subscription, such as the swift one for
+    /// simple tasks.
     ///
     /// # Errors
     /// [`crate::Error::NoModel`], [`crate::Error::UnknownModel`], [`crate::Error::Model`]: why it cannot be asked.
@@ -185,7 +185,7 @@ impl Models {
         self.chain(house, user, &known, picked).await
     }
 
-    /// The swift model of the subscription that a chat asks; `None` where that has none.
+    /// The swift model of the subscription that a chat uses; `None` if that has none.
     ///
     /// # Errors
     /// As [`Models::of_chat`].
@@ -205,7 +205,7 @@ impl Models {
         self.setup(house, user, &known, &Picked { subscription, model }).await.map(Some)
     }
 
-    /// A model and those that stand in for it.
+    /// A model and its stand-ins.
     async fn chain(&self, house: &Services, user: &User, known: &Known, first: Picked) -> Result<ModelChain> {
         let setup = self.setup(house, user, known, &first).await?;
         let (mut others, mut last) = (Vec::<ModelSetup>::new(), first);
@@ -226,7 +226,7 @@ impl Models {
         Ok(ModelChain { setup, others })
     }
 
-    /// A model, ready to be asked.
+    /// A model that is ready to be asked.
     pub(crate) async fn setup(
         &self,
         house: &Services,
@@ -254,7 +254,7 @@ impl Models {
         })
     }
 
-    /// A subscription's provider, as it is reached with that key.
+    /// A subscription's provider, with that key.
     pub(crate) async fn provider(
         &self,
         house: &Services,
@@ -282,7 +282,7 @@ impl Models {
     }
 }
 
-/// A provider that is asked from here.
+/// A provider that the server asks directly.
 fn direct(
     connections: &Connections,
     reach: Reach,

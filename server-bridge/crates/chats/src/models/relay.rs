@@ -1,4 +1,4 @@
-//! Through a runner to an endpoint of its own, whose key only it holds.
+//! A model reached through a runner: the endpoint's key stays on that runner.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -19,7 +19,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// The endpoint of that runner, one of the `registered`; never another's.
+    /// The endpoint of that runner, one of the `registered`; never another one.
     pub(super) fn new(router: SandboxRouter, user: User, runner: &str, registered: Vec<String>) -> Self {
         Self {
             router,
@@ -61,7 +61,7 @@ impl Transport for Relay {
     }
 }
 
-/// What a failure on the way means: to ask a model again does no harm, whatever became of the first time.
+/// The error for a failure on the way: asking a model again does no harm, whatever happened to the first request.
 fn failed(error: SandboxError) -> Error {
     let text = error.to_string();
     match error.kind() {

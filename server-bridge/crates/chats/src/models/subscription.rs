@@ -1,4 +1,4 @@
-//! What a subscription says: whom to ask, how, and for which models.
+//! A subscription: the provider, how to ask it, and its models.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -11,39 +11,39 @@ use super::{Choice, Tier};
 use crate::limits::{MODEL_NAME_CHARS, REPLY_TOKENS, TOKENS_MAX, WINDOW_TOKENS, WINDOW_TOKENS_MIN};
 use crate::{Error, Result};
 
-/// What the server's own subscription is called.
+/// The name of the server's own subscription.
 pub const SERVER: &str = "server";
 
-/// Names that a user's subscription cannot have, since they mean something else.
+/// Names that a user's subscription cannot have, since they have another meaning.
 const RESERVED: [&str; 8] = [SERVER, "default", "auto", "none", "vanguard", "balance", "swift", "list"];
 
-/// What a provider speaks.
+/// A provider's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
-    /// Chat completions, as OpenAI and most others.
+    /// Chat completions, as of OpenAI and most others.
     OpenAi,
-    /// Messages, as Anthropic.
+    /// Messages, as of Anthropic.
     Anthropic,
 }
 
-/// Whom to ask, how, and for which models. The key is kept apart.
+/// The provider, how to ask it, and its models. The key is stored separately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
-    /// What the provider speaks.
+    /// The provider's protocol.
     pub provider: Provider,
-    /// Where it is; the provider's own address if absent. Not with `runner`, which knows where.
+    /// Its address; the provider's own one if absent. Not allowed with `runner`, which has the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The runner that relays to an endpoint of its own, whose key only it holds.
+    /// The runner that relays to its own endpoint, and alone holds the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<String>,
     /// At least one.
     pub models: BTreeMap<Tier, TierModel>,
-    /// Which of them answers where nothing else is said; the ablest that is not beyond `balance` if absent.
+    /// The tier that answers by default; if absent, the most capable that is not above `balance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_tier: Option<Tier>,
-    /// What answers where this provider is not there: a [`Choice`].
+    /// The stand-in if this provider is unavailable: a [`Choice`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
@@ -51,24 +51,24 @@ pub struct Subscription {
 /// One model of a subscription.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TierModel {
-    /// Its name, as its provider knows it.
+    /// The provider's name for it.
     pub name: String,
-    /// How many tokens its window holds; 200,000 if absent.
+    /// The size of its window in tokens; 200,000 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u32>,
-    /// How many tokens it may answer with at once; 16,384 if absent, or less where the window is small.
+    /// The most tokens of one answer; 16,384 if absent, or less if the window is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_tokens: Option<u32>,
-    /// How much it may think, in tokens; as its provider does if absent.
+    /// The tokens it may use for reasoning; the provider's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
-    /// What its tokens cost; not known if absent.
+    /// The price of its tokens; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 
 impl Provider {
-    /// The word that stands for it.
+    /// The provider's word in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -76,7 +76,7 @@ impl Provider {
         }
     }
 
-    /// Its own address.
+    /// Its standard address.
     pub fn address(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com",
@@ -98,12 +98,12 @@ impl FromStr for Provider {
 }
 
 impl TierModel {
-    /// How many tokens its window holds.
+    /// The size of its window in tokens.
     pub fn window_tokens(&self) -> u32 {
         self.window_tokens.unwrap_or(WINDOW_TOKENS)
     }
 
-    /// How many tokens it may answer with at once: at most half of its window.
+    /// The most tokens of one answer: at most half of its window.
     pub fn reply_tokens(&self) -> u32 {
         self.reply_tokens.unwrap_or(REPLY_TOKENS).min(self.window_tokens() / 2)
     }
@@ -132,7 +132,7 @@ impl TierModel {
 }
 
 impl Subscription {
-    /// Whether it can be used by somebody with that reach.
+    /// True if a user with that reach can use it.
     ///
     /// # Errors
     /// [`Error::Refused`], or [`Error::Model`] for its address: what is wrong with it.
@@ -150,7 +150,7 @@ impl Subscription {
         self.check_place(reach)
     }
 
-    /// Whether its provider is where somebody with that reach may ask.
+    /// True if a user with that reach may use its provider's address.
     ///
     /// # Errors
     /// As for [`Subscription::check`].
@@ -164,12 +164,12 @@ impl Subscription {
         }
     }
 
-    /// Where its provider is.
+    /// Its provider's address.
     pub fn address(&self) -> &str {
         self.base_url.as_deref().unwrap_or(self.provider.address())
     }
 
-    /// The tier that answers unless another one is chosen.
+    /// The tier that answers by default.
     pub fn tier(&self) -> Tier {
         let named = self.default_tier.unwrap_or(Tier::Balance);
         self.of_tier(named).map_or(named, |(tier, _)| tier)
@@ -180,12 +180,12 @@ impl Subscription {
         tier.nearest().into_iter().find_map(|tier| Some((tier, self.models.get(&tier)?)))
     }
 
-    /// Whether a model of this name is one of its own.
+    /// True if it has a model of this name.
     pub fn lists(&self, name: &str) -> bool {
         self.models.values().any(|model| model.name == name)
     }
 
-    /// A model by its name, with what is known of it; another one's limits stand for those of one that is not listed.
+    /// A model by its name, with its known settings; an unlisted model gets the limits of a listed one.
     pub fn named(&self, name: &str) -> TierModel {
         let listed = self.models.values().find(|model| model.name == name);
         let like = listed.or_else(|| Some(self.of_tier(self.tier())?.1)).cloned().unwrap_or_default();
@@ -193,23 +193,23 @@ impl Subscription {
         TierModel { name: name.to_owned(), price, ..like }
     }
 
-    /// From what the store keeps; none where a newer server wrote it.
+    /// Parses the stored form; `None` if a newer server wrote it.
     pub(crate) fn from_json(json: &str) -> Option<Self> {
         serde_json::from_str(json)
             .inspect_err(|error| tracing::error!(%error, "a subscription cannot be read; it is left out"))
             .ok()
     }
 
-    /// As the store keeps it.
+    /// The stored form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and finite numbers are always JSON")
     }
 }
 
-/// A name for a user's subscription.
+/// Checks a name for a user's subscription.
 ///
 /// # Errors
-/// [`Error::Store`] for what is no name, and [`Error::Refused`] for one that means something else.
+/// [`Error::Store`] for an invalid name, and [`Error::Refused`] for a reserved one.
 pub fn subscription_name(text: &str) -> Result<store::Name> {
     let name = store::Name::parse(text)?;
     if RESERVED.contains(&text) {

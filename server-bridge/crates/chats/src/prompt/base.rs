@@ -1,4 +1,4 @@
-//! `00_base`: who the model is told to be. Administrators may put a file of their own in its place.
+//! `00_base`: the model's identity. Administrators may replace it by a file of theirs.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl PromptPart for Base {
     }
 }
 
-/// The administrators' text, or the built-in one where there is none that can be used.
+/// The administrators' text, or the built-in one if there is none or it cannot be used.
 async fn text(settings: &LiveSettings) -> String {
     match settings.base_prompt().await {
         Some(Ok(text)) => text,

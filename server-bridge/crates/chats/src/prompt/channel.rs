@@ -1,4 +1,4 @@
-//! `05_channel`: who reads what the model writes.
+//! `05_channel`: the readers of the model's texts.
 
 use futures_util::future::BoxFuture;
 

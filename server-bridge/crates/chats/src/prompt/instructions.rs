@@ -1,4 +1,4 @@
-//! `04_global_context` and `05_project_context`: what the server, the user and the project want of every agent.
+//! `04_global_context` and `05_project_context`: the server's, the user's and the project's instructions for every agent.
 
 use std::sync::Arc;
 use tools::Ported;
@@ -14,7 +14,7 @@ use agent::library::beginning;
 
 /// The server's instructions, in its home directory.
 const OF_SERVER: &str = "AGENTS.md";
-/// Where a project's instructions stand; each is taken where it is there.
+/// The files of a project's instructions; each is used if it exists.
 const PROJECT: [&str; 2] = ["AGENTS.md", ".sandbridge/AGENTS.md"];
 
 /// `04_global_context`.
@@ -28,7 +28,7 @@ impl Global {
         Self { store, settings }
     }
 
-    /// The server's, then the user's own, which may say otherwise.
+    /// The server's, then the user's own, which may override them.
     async fn text(&self, context: &PromptContext<'_>) -> Made {
         let mut texts = Vec::new();
         if let Some(text) = self.of_server().await {
@@ -40,7 +40,7 @@ impl Global {
         Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
     }
 
-    /// The beginning of the server's file, where there is one that can be read.
+    /// The beginning of the server's file, if there is one that can be read.
     async fn of_server(&self) -> Option<String> {
         let content = beginning_of_file(&self.settings.file(OF_SERVER)?, INSTRUCTIONS_BYTES).await.ok()??;
         let text = String::from_utf8_lossy(&content).trim().to_owned();

@@ -1,4 +1,4 @@
-//! `10_skills` and `15_agents`: what the workspace offers, by name.
+//! `10_skills` and `15_agents`: the skills and roles of the workspace, by name.
 
 use futures_util::future::BoxFuture;
 

@@ -1,5 +1,5 @@
-//! `20_memory`: what is kept of the user. A conversation is told once, so that its beginning stays as it is; what is kept
-//! later stands in the conversation itself.
+//! `20_memory`: the user's memories. They go into the prompt once, so that a conversation's beginning stays the same; later
+//! memories are in the conversation itself.
 
 use futures_util::future::BoxFuture;
 use store::{Memory, Store};
@@ -22,7 +22,7 @@ impl PromptPart for Memories {
 }
 
 async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
-    // A sub-agent knows what it was told.
+    // A sub-agent has only its task.
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
@@ -31,7 +31,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     Ok((!told.is_empty()).then_some(told))
 }
 
-/// What was written last, as much as there is room for, by name.
+/// The latest ones, as many as there is room for, by name.
 fn told(mut memories: Vec<Memory>) -> String {
     memories.sort_by(|one, other| (other.updated_at_ms, &one.name).cmp(&(one.updated_at_ms, &other.name)));
     let mut room = MEMORY_PROMPT_BYTES;

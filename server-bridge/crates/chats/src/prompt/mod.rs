@@ -1,21 +1,21 @@
-//! The parts of what a model is told: one file each, and the list of all of them. A new part: a file here with its
-//! [`PromptPart`], its `mod` line and a line of [`parts`].
+//! The parts of the prompt: one file each, and the list of all of them. A new part: a file here with its [`PromptPart`], its
+//! `mod` line and a line of [`parts`].
 //!
 //! A part that may differ between two turns returns false from `is_static`, since the others are kept in the provider's
-//! cache; the test below names those that do. The time is `store.now_ms()`. Keys: `0x` who the model is and its instructions,
+//! cache; the test below lists those parts. The time is `store.now_ms()`. Keys: `0x` the model's identity and instructions,
 //! `1x` abilities, `2x` memory, `3x` the person, `4x` the place.
 //!
 //! | key | part |
 //! |---|---|
-//! | `00_base` | who the model is told to be |
+//! | `00_base` | the model's identity |
 //! | `04_global_context` | the server's instructions, and the user's own |
-//! | `05_channel` | who reads what it writes |
+//! | `05_channel` | the readers of its texts |
 //! | `05_project_context` | the project's instructions |
-//! | `10_skills`, `15_agents` | what the workspace offers |
-//! | `14_perm_control` | what may be done without asking (changes) |
-//! | `20_memory` | what is kept of the user, as it was when the conversation began |
-//! | `30_sender`, `32_language` | who speaks, and how to answer |
-//! | `40_place` | where it works (changes) |
+//! | `10_skills`, `15_agents` | the workspace's skills and roles |
+//! | `14_perm_control` | the mode of approval (changes) |
+//! | `20_memory` | the user's memories at the beginning of the conversation |
+//! | `30_sender`, `32_language` | the user, and the language of answers |
+//! | `40_place` | its place of work (changes) |
 
 mod base;
 mod channel;
@@ -34,7 +34,7 @@ use crate::server_settings::LiveSettings;
 
 use agent::engine::{PromptPart, PromptParts};
 
-/// All parts. `settings` knows the files of the server's home directory that are read for them.
+/// All parts. `settings` gives the files of the server's home directory that some of them read.
 pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>) -> PromptParts {
     let of_server = instructions::Global::new(store.clone(), Arc::clone(settings));
     let parts: Vec<Arc<dyn PromptPart>> = vec![

@@ -1,4 +1,4 @@
-//! `14_perm_control`: what may be done without asking. It changes whenever the user says so.
+//! `14_perm_control`: the mode of approval. It changes whenever the user chooses another.
 
 use futures_util::future::BoxFuture;
 

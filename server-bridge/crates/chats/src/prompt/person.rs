@@ -1,4 +1,4 @@
-//! `30_sender` and `32_language`: who speaks, and how they want to be answered.
+//! `30_sender` and `32_language`: the user, and the language of answers.
 
 use futures_util::future::BoxFuture;
 use store::Store;
@@ -33,7 +33,7 @@ impl PromptPart for Language {
     }
 }
 
-/// The user's name. Names of users are plain: a letter or digit, then those, `_`, `.` and `-`.
+/// The user's name. Names of users are plain: a letter or digit, followed by those, `_`, `.` and `-`.
 fn sender(context: &PromptContext<'_>) -> Option<String> {
     context.ancestry.delegation().is_none().then(|| format!("The user is called {}.", context.user.name))
 }

@@ -1,4 +1,4 @@
-//! `40_place`: where the model works. It changes with every change of the directory.
+//! `40_place`: the model's place of work. It changes with every change of the directory.
 
 use futures_util::future::BoxFuture;
 

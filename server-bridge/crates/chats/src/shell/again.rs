@@ -1,4 +1,4 @@
-//! Goes on with a command that an earlier server began.
+//! Continues a command that an earlier server began.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::limits::{RECOVER_NOTE_MS, RECOVER_RETRY_MS, RECOVER_TIMEOUT_S};
 use execs::Ending;
 
 impl Run {
-    /// Waits for its place and follows it from the beginning of its output to its end; `None` if it was left for the
-    /// next server once more.
+    /// Waits for its place and follows it from the beginning of its output to its end; `None` if it was left to the next
+    /// server once more.
     pub(super) async fn go_on(&mut self, was_routed: bool) -> Option<Ended> {
         if !was_routed {
             return Some(self.lost("it is not known whether it began"));
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// The place where the command runs, once it is there. Says meanwhile what is waited for.
+    /// The place where the command runs, once it can be reached. Meanwhile the message shows what is waited for.
     async fn reach(&mut self) -> Result<Sandbox, RouteError> {
         let user = execs::sandbox_user(&self.user);
         let router = self.service.router.clone();
@@ -67,7 +67,7 @@ impl Run {
             };
             tokio::select! {
                 event = events.recv() => match event {
-                    // Whatever happened, a look costs little; what was missed may have been what is waited for.
+                    // Looking is cheap after any event; a missed one may have been the one that is waited for.
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return Err(RouteError::Offline { runner }),
                 },
@@ -82,7 +82,8 @@ impl Run {
         }
     }
 
-    /// What could not be followed after all is lost, and shows what was stored of it if that is more.
+    /// The end of a command that could not be followed: it counts as lost, and shows the stored output if there is more of
+    /// it.
     fn without_a_doubt(&self, ended: Ended) -> Ended {
         let mut ended = match ended.ending.outcome.status {
             ExecStatus::Failed => {
@@ -111,7 +112,7 @@ impl Run {
     }
 }
 
-/// Whether the runner was not asked, so that it may be asked again.
+/// True if the runner was not asked, so that it may be asked again.
 fn was_not_asked(ending: &Ending) -> bool {
     ending.error_kind().is_some_and(|kind| kind == "offline" || kind == ErrorKind::Busy.name())
 }

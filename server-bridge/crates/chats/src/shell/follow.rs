@@ -14,8 +14,8 @@ use crate::limits::{CATCH_UP_MAX_MS, CATCH_UP_QUIET_MS, SNAPSHOT_INTERVAL_MS};
 use crate::{Channel, ChatEvent};
 use execs::Ending;
 
-/// When an output that is read again from its beginning has come to where the command is: once nothing came for a
-/// moment, or after a while. What was told before is not told again, so that no client shows it twice.
+/// Decides when an output that is read again from its beginning has caught up with the command: once nothing came for a
+/// moment, or after a while. Output that was shown before is not sent again, so that no client shows it twice.
 #[derive(Default)]
 struct CatchUp {
     began: Option<Instant>,
@@ -31,7 +31,7 @@ impl CatchUp {
 }
 
 impl Run {
-    /// Takes its events until the last one. What it wrote is reported as drained once it is where it belongs.
+    /// Handles its events until the last one. Its output is reported as drained once it reached its destination.
     pub(super) async fn follow(&mut self, exec: &mut sandbox::Exec, sandbox: &Sandbox) -> Ended {
         let keeper = Keeper::new(sandbox.clone(), &self.exec_id);
         let mut output = Output::new(Arc::clone(&self.slot.transcript), keeper);
@@ -97,7 +97,7 @@ impl Run {
         sandbox: &Sandbox,
         started: Instant,
     ) -> Ended {
-        // When one began that an earlier server sent is not known here.
+        // The start time of a command that an earlier server sent is not known here.
         let elapsed = matches!(self.begin, Begin::Send(_)).then(|| started.elapsed());
         let (mut ending, duration, result_at) = match last {
             Some(ExecEvent::Finished(outcome)) => {
@@ -121,7 +121,7 @@ impl Run {
         Ended { ending, text: finished.text, duration, result_at }
     }
 
-    /// From now on what the command writes is told as it comes.
+    /// From now on the command's output is sent as it comes.
     async fn go_live(&mut self) {
         self.is_live = true;
         self.slot.shown_by(self.message.id);

@@ -2,22 +2,22 @@
 //!
 //! ```text
 //!   Gathering ── longer than a message shows ──► Writing ── finish ──► kept
-//!       └─ finish ──► nothing to keep               └─ error ──► Failed ── finish ──► told why
+//!       └─ finish ──► nothing to keep               └─ error ──► Failed ── finish ──► reports why
 //! ```
-//! While the file takes no more, neither does the command: memory stays bounded.
+//! While the file accepts no more, the command is held up too: memory stays bounded.
 
 use sandbox::{FileWriter, Sandbox, SandboxError, WriteOptions};
 
 use super::tidy::{self, OUTPUT_SUFFIX};
 use crate::limits::{OUTPUT_DIRECTORY, OUTPUT_FILE_MODE};
 
-/// What became of the file.
+/// The result of keeping an output.
 pub(crate) enum Kept {
-    /// The output is short: none was needed.
+    /// The output is short: no file was needed.
     NotNeeded,
     /// It is in this file.
     In(String),
-    /// It is not, for this reason.
+    /// It was not kept, for this reason.
     Failed(String),
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Keeper {
 }
 
 enum State {
-    /// Every byte so far; no more than a message shows, so a few kilobytes.
+    /// Every byte so far; no more than a message shows, a few kilobytes.
     Gathering(Vec<u8>),
     Writing(FileWriter),
     Failed(String),
@@ -41,7 +41,7 @@ impl Keeper {
         Self { sandbox, path, state: State::Gathering(Vec::new()) }
     }
 
-    /// Adds what came next; `needed` says whether the output is too long for its message by now.
+    /// Adds the next bytes; `needed` is true once the output is too long for its message.
     pub(crate) async fn push(&mut self, bytes: &[u8], needed: bool) {
         if let State::Gathering(gathered) = &mut self.state {
             gathered.extend_from_slice(bytes);

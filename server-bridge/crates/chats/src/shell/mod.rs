@@ -3,12 +3,12 @@
 //! ```text
 //!   Run ─ again ─ follow ─ events ─► Output ─┬─ utf8        bytes become text, once
 //!    │                                       ├─ transcript  head and tail: what the message will show
-//!    │                                       ├─ live        what is told while it runs, at a readable pace
+//!    │                                       ├─ live        sent while it runs, at a readable pace
 //!    └─ Ending ──► store, audit, clients     └─ keeper      the whole output in a file beside the command
 //!                                                 └─ tidy  hides those files from version control, removes old ones
 //! ```
-//! `run` begins a command and puts its end on record; `again` goes on with one that an earlier server began, from the
-//! beginning of its output; both `follow` it.
+//! `run` begins a command and records its end; `again` continues one that an earlier server began, from the beginning of its
+//! output; both `follow` it.
 
 mod again;
 mod follow;

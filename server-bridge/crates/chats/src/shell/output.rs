@@ -1,4 +1,4 @@
-//! Everything that happens to a command's bytes on their way to people.
+//! A command's bytes on their way to people.
 
 use std::sync::PoisonError;
 
@@ -12,7 +12,7 @@ use crate::transcript::LeftOut;
 use agent::live::Live;
 use execs::Utf8Decoder;
 
-/// Pieces of output to be told to the user's clients, in order.
+/// Pieces of output to be sent to the user's clients, in order.
 pub(crate) type Told = Vec<(Channel, String)>;
 
 /// One command's output while it runs.
@@ -25,12 +25,12 @@ pub(crate) struct Output {
     counted: Counted,
 }
 
-/// How much came.
+/// The length so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counted {
     pub(crate) stdout_bytes: u64,
     pub(crate) stderr_bytes: u64,
-    /// Whether some was dropped on the way here.
+    /// True if some output was dropped on the way here.
     pub(crate) has_gap: bool,
 }
 
@@ -52,7 +52,7 @@ impl Output {
         Self { stdout, stderr, transcript, live, keeper, counted }
     }
 
-    /// Takes what came next, and returns what is to be told at once.
+    /// Takes the next bytes; returns the pieces to send at once.
     pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> Told {
         let (decoder, counted_bytes) = match channel {
             Channel::Stdout => (&mut self.stdout, &mut self.counted.stdout_bytes),
@@ -65,7 +65,7 @@ impl Output {
         told
     }
 
-    /// Takes note of output that was dropped on the way here.
+    /// Records that output was dropped on the way here.
     pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
         self.counted.has_gap = true;
         let note = format!("\n… {bytes} bytes of output were lost here …\n");
@@ -74,22 +74,22 @@ impl Output {
         told
     }
 
-    /// When [`Output::take_live`] has something to tell.
+    /// The time when [`Output::take_live`] has something to send.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.live.due()
     }
 
-    /// What was gathered for telling.
+    /// The output gathered for sending.
     pub(crate) fn take_live(&mut self) -> Told {
         self.live.take(Instant::now())
     }
 
-    /// Forgets what was gathered for telling: it is told in another way.
+    /// Discards the gathered output: it reaches the clients in another way.
     pub(crate) fn forget_live(&mut self) {
         self.live = Live::new(Instant::now());
     }
 
-    /// Ends the output. `place` is where the command ran, as people are told.
+    /// Ends the output. `place` is the place where the command ran, as people know it.
     pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
         let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
         let is_long = self.show(Channel::Stdout, &rest).0;

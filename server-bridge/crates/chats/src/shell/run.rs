@@ -17,7 +17,7 @@ use crate::transcript::LeftOut;
 use api::document::ExecDocument;
 use execs::Ending;
 
-/// A command that is on record as running and shown by a message.
+/// A command that is recorded as running and shown by a message.
 pub(crate) struct Run {
     pub(crate) service: Arc<House>,
     pub(crate) user: store::User,
@@ -28,26 +28,26 @@ pub(crate) struct Run {
     pub(crate) slot: Slot,
     pub(crate) command: String,
     pub(crate) begin: Begin,
-    /// Whether the transcript has all that the command wrote so far; until then the message shows what was stored.
+    /// True if the transcript has all that the command wrote so far; until then the message shows what was stored.
     pub(crate) is_live: bool,
 }
 
-/// How a command is begun.
+/// How a command begins.
 #[derive(Clone)]
 pub(crate) enum Begin {
     /// It is sent.
     Send(Box<ExecRequest>),
-    /// An earlier server sent it, if it found a place for it.
+    /// An earlier server sent it, if it had found a place for it.
     Attach { was_routed: bool },
 }
 
-/// What a command came to, before it is put on record.
+/// The end of a command, before it is recorded.
 pub(super) struct Ended {
     pub(super) ending: Ending,
     pub(super) text: String,
-    /// Unknown of one that an earlier server began and nobody knows the end of.
+    /// Unknown for a command that an earlier server began and whose end was not seen.
     pub(super) duration: Option<Duration>,
-    /// Where its result is kept until it is on record.
+    /// The sandbox that keeps its result until it is recorded.
     pub(super) result_at: Option<Sandbox>,
 }
 
@@ -62,7 +62,7 @@ impl Ended {
 }
 
 impl Run {
-    /// Runs it to its end and records that; or leaves it running, on record as that, when the server stops.
+    /// Runs it to its end and records that; or leaves it running, and recorded as that, when the server stops.
     pub(crate) async fn run(mut self) {
         let _watch = self.service.execs.watch(self.user.id, &self.exec_id);
         let ended = match self.begin.clone() {
@@ -81,7 +81,7 @@ impl Run {
                     recorded.acknowledge_at(&sandbox);
                 }
             }
-            // Its runner keeps the result: the next start of the server records it.
+            // Its runner keeps the result: the server records it when it starts next.
             Err(error) => {
                 tracing::warn!(%error, exec_id = %self.exec_id, "the end of a command could not be recorded");
             }
@@ -117,8 +117,8 @@ impl Run {
         }
     }
 
-    /// Follows a command to its end, and cancels it when its user or, where it cannot go on without the server, the
-    /// server's end wants that; `None` if it was left running for the next server.
+    /// Follows a command to its end. Cancels it when its user asks for that, or when the server stops and the command cannot
+    /// outlive it; `None` if it was left to the next server.
     pub(super) async fn accompany(&mut self, mut exec: sandbox::Exec, sandbox: &Sandbox) -> Option<Ended> {
         let (stop, cancelled) = (self.service.stop.clone(), self.slot.cancelled.clone());
         let outlives_server = sandbox.outlives_server();
@@ -146,7 +146,7 @@ impl Run {
         ended
     }
 
-    /// Adds what only a chat knows of an end.
+    /// Adds the facts about an end that only a chat has.
     pub(super) fn explained(&self, mut ending: Ending) -> Ending {
         if ending.outcome.status == ExecStatus::TimedOut {
             ending.outcome.error = Some(format!(
@@ -156,7 +156,7 @@ impl Run {
         if self.service.is_stopping() { ending.while_the_server_stops() } else { ending }
     }
 
-    /// What the message shows while the command runs.
+    /// The text of the message while the command runs.
     pub(super) fn text_so_far(&self) -> String {
         if !self.is_live {
             return self.message.text.clone();
@@ -165,7 +165,7 @@ impl Run {
         transcript.render(&LeftOut::SoFar)
     }
 
-    /// Stores and tells how the command stands.
+    /// Stores the state of the command and sends its event.
     pub(super) async fn show_so_far(&self) {
         let text = self.text_so_far();
         if let Err(error) = self.service.show(self.user.id, self.message.id, &text, &self.document).await {
@@ -182,7 +182,7 @@ impl Run {
     }
 }
 
-/// Whose command it is and what shows it.
+/// A command's user and message.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown<'a> {
     pub(crate) user: &'a store::User,
@@ -190,8 +190,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) command: &'a str,
 }
 
-/// Puts a command's end on record, with its audit entry and its message, and tells the user's clients. The message is `None`
-/// where it is gone; the rest is recorded all the same.
+/// Records a command's end, with its audit entry and its message, and sends the event to the user's clients. The message is
+/// `None` if it is gone; the rest is recorded all the same.
 pub(crate) async fn conclude(
     service: &House,
     shown: Shown<'_>,
@@ -215,7 +215,7 @@ pub(crate) async fn conclude(
     match &message {
         Some(message) => service.tell(shown.user.id, ChatEvent::Message(message.clone())),
         None if recorded.is_new() => service.bus.forget(shown.message.id),
-        // Its end was on record before, without what the message shows.
+        // Its end was recorded before, without the message's text.
         None => drop(service.show(shown.user.id, shown.message.id, text, document).await),
     }
     Ok((recorded, message))

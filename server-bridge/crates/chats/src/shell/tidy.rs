@@ -1,4 +1,4 @@
-//! Keeps the folder of kept outputs out of version control, and bounded. Best effort: no command fails for it.
+//! Keeps the folder of outputs out of version control, and bounded. Best effort: no command fails because of it.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::limits::{
     OUTPUT_DIRECTORY, OUTPUT_IGNORE_PATH, OUTPUT_LISTING_MAX_FILES, OUTPUT_TIDY_TIMEOUT_S, OUTPUTS_KEPT,
 };
 
-/// What a kept output's name ends in, behind its exec's id.
+/// The suffix of a kept output's name, after its exec's id.
 pub(crate) const OUTPUT_SUFFIX: &str = ".log";
-/// What version control shall ignore: all there is, this file too.
+/// The ignore rule for version control: everything, including this file.
 const IGNORE_ALL: &[u8] = b"*\n";
 
-/// Tells version control to pass over the folder. A file that is there already is its user's and stays as it is.
+/// Makes version control ignore the folder. A file that exists already belongs to its user and stays as it is.
 pub(crate) async fn hide(sandbox: &Sandbox) {
     let hidden = async {
         match sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await {
@@ -33,7 +33,7 @@ pub(crate) async fn hide(sandbox: &Sandbox) {
     }
 }
 
-/// Removes the oldest outputs beyond [`OUTPUTS_KEPT`], until `stop`. Runs behind the command whose output is new.
+/// Removes the oldest outputs beyond [`OUTPUTS_KEPT`], until `stop`. Runs after the command with the new output.
 pub(crate) async fn remove_oldest(sandbox: Sandbox, stop: CancellationToken) {
     let limit = Duration::from_secs(OUTPUT_TIDY_TIMEOUT_S);
     let removed = tokio::select! {
@@ -55,7 +55,7 @@ async fn try_remove_oldest(sandbox: &Sandbox) -> Result<(), SandboxError> {
     }
     let mut dated = Vec::with_capacity(paths.len());
     for path in paths {
-        // One that is gone meanwhile needs no removal.
+        // An output that is already gone needs no removal.
         if let Some(metadata) = unless_gone(sandbox.stat(path.as_bytes()).await)? {
             dated.push((metadata.modified_ms, path));
         }
@@ -68,8 +68,8 @@ async fn try_remove_oldest(sandbox: &Sandbox) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The kept outputs, at most [`OUTPUT_LISTING_MAX_FILES`] of them: the newest among some are also kept among all, so
-/// what is left for another time is never removed wrongly.
+/// The kept outputs, at most [`OUTPUT_LISTING_MAX_FILES`] of them: the newest of a part are also among the newest of all, so
+/// a partial listing never removes the wrong ones.
 async fn outputs(sandbox: &Sandbox) -> Result<Vec<String>, SandboxError> {
     let mut reader = sandbox.read_dir(OUTPUT_DIRECTORY.as_bytes()).await?;
     let mut paths = Vec::new();
@@ -85,7 +85,7 @@ async fn outputs(sandbox: &Sandbox) -> Result<Vec<String>, SandboxError> {
     Ok(paths)
 }
 
-/// Whether a name is one that was given here; whatever else lies in the folder is left alone.
+/// True if this server gave a file its name; anything else in the folder is left alone.
 fn is_output(name: &str) -> bool {
     name.strip_suffix(OUTPUT_SUFFIX).is_some_and(|id| store::ExecId::parse(id).is_ok())
 }

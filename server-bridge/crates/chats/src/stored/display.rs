@@ -1,4 +1,4 @@
-//! What people see of a turn: messages with documents, kept and told.
+//! A turn as people see it: messages with documents, stored and sent as events.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -92,7 +92,7 @@ impl Stored {
     }
 }
 
-/// A call as clients read it.
+/// A call in the form for clients.
 fn document(card: Card<'_>) -> AgentDocument {
     let Card { tool, hint, place, asked_by, state } = card;
     let (mut status, mut detail, mut approval, mut data) = ("running", String::new(), None, None);
@@ -168,7 +168,7 @@ fn usage(cost: TurnCost) -> UsageDocument {
     }
 }
 
-/// What a person is asked to allow, as clients read it.
+/// A question for a person, in the form for clients.
 fn approval_of(proposal: &Proposal) -> ApprovalDocument {
     let Proposal { effect, target, place, parts, always, only_once, note } = proposal.clone();
     let place = place.map(|place| ApprovalPlace {
@@ -182,7 +182,7 @@ fn approval_of(proposal: &Proposal) -> ApprovalDocument {
     ApprovalDocument { effect, target, place, parts, always, only_once, note }
 }
 
-/// What a card shows beside its text, as clients read it.
+/// A card's data beside its text, in the form for clients.
 fn data_of(data: &CardData) -> ToolData {
     match data.clone() {
         CardData::Todos(items) => ToolData::Todos {

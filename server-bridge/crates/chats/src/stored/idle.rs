@@ -1,11 +1,11 @@
-//! A sub-agent that has a name waits for its next call, for a while.
+//! A named sub-agent waits for its next call, for a limited time.
 
 use store::{ChatId, Store, UserId};
 
 use crate::limits::SUB_AGENT_IDLE_MS;
 use agent::engine::Named;
 
-/// Who a conversation's agent calls by that name.
+/// The sub-agent that a conversation's agent calls by that name.
 ///
 /// Fails with the store's errors.
 pub(super) async fn named(store: &Store, user: UserId, parent: &ChatId, name: &str) -> store::Result<Named> {
@@ -50,7 +50,7 @@ mod tests {
         );
         now.fetch_add(1, Ordering::Relaxed);
         assert_eq!(who().await, Named::Closed);
-        // Each use begins it anew.
+        // Each use restarts the time.
         store.use_sub_agent(ada, &first.chat, card).await.unwrap();
         now.fetch_add(30 * 60 * 1_000, Ordering::Relaxed);
         assert!(matches!(who().await, Named::Open(_)));

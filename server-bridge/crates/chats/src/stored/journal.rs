@@ -1,4 +1,4 @@
-//! What was said, in the database.
+//! The record of a turn, in the database.
 
 use llm::{Content, Message, ToolCall, ToolResult};
 use store::{ItemId, Spent, StoredContext, TurnStatus};
@@ -56,7 +56,7 @@ impl Journal for Stored {
     }
 
     fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()> {
-        // A command of a sub-agent is taken back, and counted, with the turn of its user's chat.
+        // A sub-agent's command is taken back, and counted, with the turn of its user's chat.
         let counts_for = matches!(access, Access::Run | Access::Privileged).then_some(self.root_turn);
         asked(self.service.store.begin_call(self.turn, &call.id, counts_for))
     }

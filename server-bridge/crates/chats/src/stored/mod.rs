@@ -1,14 +1,14 @@
-//! The ports of a turn over the house: the database, the events to the user's clients, the router, the models.
+//! The implementation of a turn's ports: over the database, the events to the user's clients, the router and the models.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `journal`, `offload` | what was said, in the database; long results, put aside |
-//! | `display` | what people see: messages with documents, and events |
-//! | `screen` | the documents, and how they get into a chat |
-//! | `person` | what the user lets the agent do, and the models that answer them |
+//! | `journal`, `offload` | the record in the database; long results, put aside |
+//! | `display` | the turn as people see it: messages with documents, and events |
+//! | `screen` | the documents, and their way into a chat |
+//! | `person` | the user's permissions and models |
 //! | `workplace` | the machine that the router finds |
-//! | `stale`, `reminder` | files that changed after they were read, and what the model is told of that |
-//! | `streamed` | the words of answers under way, for the next life of a killed server |
+//! | `stale`, `reminder` | files that changed after they were read, and the reminder for the model |
+//! | `streamed` | the text of answers in progress, for the restart of a killed server |
 //! | `sub_agents`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
 
 mod display;
@@ -36,25 +36,25 @@ pub(crate) use screen::{Screen, reply, to_json};
 use streamed::Words;
 use tools::Ported;
 
-/// A turn as the house knows it.
+/// A turn, with the state for its ports.
 pub(crate) struct Stored {
     service: Arc<House>,
     user: User,
     chat: ChatId,
     turn: TurnId,
-    /// The chat that the user talks in, and its turn: the same ones, unless it is a sub-agent's.
+    /// The chat that the user talks in, and its turn: different from `chat` and `turn` only in a sub-agent's turn.
     root: ChatId,
     root_turn: TurnId,
-    /// Where the work is done, from the first time on that it is asked for.
+    /// The route to the place of work, fixed when it is first needed.
     route_request: OnceCell<RouteRequest>,
-    /// Messages that were added and of which nobody is told yet.
+    /// Messages that were added and not announced yet.
     untold: Mutex<HashMap<MessageId, Message>>,
-    /// What its model says at the moment.
+    /// Its model's text in progress.
     words: Arc<Words>,
 }
 
 impl Stored {
-    /// A turn of a user's own chat.
+    /// The state for a turn of a user's own chat.
     pub(crate) fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> Self {
         Self {
             service: Arc::clone(service),
@@ -69,7 +69,7 @@ impl Stored {
         }
     }
 
-    /// A sub-agent's turn, which works where this one does.
+    /// The state for a sub-agent's turn, which works in the same place.
     fn below(&self, chat: &ChatId, turn: TurnId, route_request: RouteRequest) -> Self {
         Self {
             root: self.root.clone(),
@@ -93,7 +93,7 @@ impl Stored {
     }
 }
 
-/// The store's answer to a port, in the engine's words.
+/// The store's result, with its error converted for the engine.
 fn asked<'a, T>(work: impl Future<Output = store::Result<T>> + Send + 'a) -> Asked<'a, T> {
     Box::pin(async { work.await.ported() })
 }

@@ -1,4 +1,4 @@
-//! Long results of tools, put aside: the conversation keeps a few lines of each, and a name to ask for the rest by.
+//! Long results of tools, put aside: the conversation keeps a few lines of each, and an id to ask for the rest by.
 
 use agent::context::ContextMode;
 use agent::context::offload::{is_long, shown};
@@ -6,8 +6,8 @@ use agent::tool::Outcome;
 use llm::ToolCall;
 use store::{ChatId, OffloadedRead, Store, UserId};
 
-/// What the conversation keeps of a tool's result; `place` is where it ran. What is long is kept with `chat`, its user's own, for
-/// the model of `reader`, which read it: that chat, or a sub-agent's.
+/// The text that the conversation keeps of a tool's result; `place` is where it ran. A long one is stored with `chat`, its user's
+/// own, for the model of `reader`, which read it: that chat, or a sub-agent's.
 ///
 /// Fails with the store's errors.
 pub(super) async fn kept(
@@ -36,7 +36,7 @@ pub(super) async fn kept(
     });
     match store.put_offload(user, chat, &id, &outcome.text, of.as_ref()).await {
         Ok(()) => Ok(shown(&id, &call.name, &outcome.text)),
-        // Beyond what is kept: the beginning and the end say so.
+        // Longer than the store accepts: its beginning and end are kept in the conversation.
         Err(store::Error::Invalid { .. }) => Ok(shown("too long to be kept", &call.name, &outcome.text)),
         Err(error) => Err(error),
     }

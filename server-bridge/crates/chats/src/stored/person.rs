@@ -1,4 +1,4 @@
-//! What the user lets the agent do, and the models that answer them.
+//! The user's permissions and models.
 
 use futures_util::future::BoxFuture;
 use llm::retry::Patience;
@@ -18,7 +18,7 @@ impl Permissions for Stored {
     fn mode(&self) -> Asked<'_, Mode> {
         asked(async {
             let word = self.service.store.approval(self.user.id, &self.root).await?;
-            // A newer server's word: rather ask once too often.
+            // A newer server's word: asking too often is safer than too seldom.
             Ok(word.parse().unwrap_or(Mode::Ask))
         })
     }

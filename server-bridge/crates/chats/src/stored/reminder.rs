@@ -1,8 +1,9 @@
-//! What holds now, told at the end of a request and not kept: what changes must not stand before what a provider's cache holds.
+//! The current reminder, sent at the end of a request and not stored: text that changes must not precede what a provider's
+//! cache holds.
 
 use store::OffloadedRead;
 
-/// What is to be told; nothing where all is as a model expects it.
+/// The reminder; `None` if everything is as the model expects it.
 pub(super) fn text(stale: &[OffloadedRead]) -> Option<String> {
     let stale = stale.iter().map(|read| {
         format!(

@@ -1,4 +1,4 @@
-//! A turn as people see it: a message for each answer, and one for each call of a tool.
+//! A turn as people see it: a message for each answer, and one for each tool call.
 
 use api::document::AgentDocument;
 use api::words::{self, ToolStatus};
@@ -20,7 +20,7 @@ fn later_reply(status: words::TurnStatus, reasoning: String) -> AgentDocument {
     AgentDocument::Reply { status, reasoning, error: None, usage: None, waits: false }
 }
 
-/// The same document of a tool that has not ended, with another status, and nothing left to be asked; `None` of any other.
+/// The same document of an unfinished tool, with another status and without its question; `None` for any other document.
 fn settled(document: AgentDocument) -> Option<AgentDocument> {
     match document {
         AgentDocument::Tool {
@@ -51,17 +51,17 @@ fn settled(document: AgentDocument) -> Option<AgentDocument> {
     }
 }
 
-/// As the store keeps it.
+/// The stored form.
 pub(crate) fn to_json(document: &AgentDocument) -> String {
     serde_json::to_string(document).expect("texts and numbers are always JSON")
 }
 
-/// Where a turn is shown.
+/// The place where a turn is shown.
 pub(crate) struct Screen<'a> {
     pub(crate) service: &'a House,
     pub(crate) user: &'a User,
     pub(crate) chat: &'a ChatId,
-    /// What comes of it is taken back with it.
+    /// Its effects are taken back with this turn.
     pub(crate) turn: TurnId,
 }
 
@@ -73,7 +73,7 @@ impl Screen<'_> {
         Ok(message)
     }
 
-    /// Adds a message of which nobody is told yet.
+    /// Adds a message that is not announced yet.
     pub(super) async fn keep(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
         let (text, document) = (cut(text), to_json(document));
         let role = MessageRole::Assistant;
@@ -81,7 +81,7 @@ impl Screen<'_> {
         store.append_turn_message(self.user.id, self.chat, self.turn, role, &text, Some(&document)).await
     }
 
-    /// Tells of a message.
+    /// Sends a message's event.
     pub(super) fn tell(&self, message: &Message) {
         self.service.tell(self.user.id, ChatEvent::Message(message.clone()));
     }
@@ -98,7 +98,7 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Changes a message, and tells nobody.
+    /// Changes a message without an event.
     pub(super) async fn rewrite(
         &self,
         id: MessageId,
@@ -111,7 +111,7 @@ impl Screen<'_> {
         store::until_done(update).await.inspect_err(|_| self.service.bus.forget(id))
     }
 
-    /// Says of what still looks as if it went on behind a turn's first message that it does not.
+    /// Marks everything after a turn's first message that still looks active as ended.
     pub(crate) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
         let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;
         for message in messages.into_iter().filter(|message| message.id > first) {
@@ -121,7 +121,7 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Shows more at the end of a message, until that is changed.
+    /// Streams more text to the end of a message, until the message is changed.
     pub(super) fn stream(&self, message: MessageId, what: Stream, text: String) {
         let chat = self.chat.clone();
         let said = |part, chat, text| ChatEvent::Said { chat, message, part, text, at: 0 };
@@ -133,7 +133,7 @@ impl Screen<'_> {
         self.service.tell(self.user.id, event);
     }
 
-    /// A word of the server itself.
+    /// A notice of the server.
     pub(super) async fn notice(&self, text: &str) -> store::Result<()> {
         let store = &self.service.store;
         let role = MessageRole::Notice;
@@ -145,7 +145,7 @@ impl Screen<'_> {
     }
 }
 
-/// What fits into a message.
+/// Cuts a text to the size of a message.
 pub(super) fn cut(text: &str) -> String {
     let most = store::limits::MESSAGE_TEXT_MAX_BYTES;
     text[..text.floor_char_boundary(most)].to_owned()

@@ -10,19 +10,19 @@ use tokio::time::timeout;
 use crate::limits::STALE_CHECK_TIMEOUT_MS;
 use agent::limits::TOOLS_AT_ONCE;
 
-/// How a file is that was put aside.
+/// The state of a file that was put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Same,
-    /// The same content, written again then, in Unix milliseconds.
+    /// The same content, written again at this time, in Unix milliseconds.
     Touched(i64),
     Changed,
-    /// Nobody can tell.
+    /// It cannot be determined.
     Unknown,
 }
 
-/// Looks at the files on this machine that the model of `reader` read and that were put aside with `chat`, and marks those that
-/// changed. What cannot be looked at in time stays as it is.
+/// Checks the files on this machine that the model of `reader` read and that were put aside with `chat`, and marks those that
+/// changed. Files that cannot be checked in time stay as they are.
 ///
 /// Fails with the store's errors.
 pub(super) async fn look(
@@ -39,7 +39,7 @@ pub(super) async fn look(
     let mut looked = stream::iter(looking).buffer_unordered(TOOLS_AT_ONCE);
     let patience = Duration::from_millis(STALE_CHECK_TIMEOUT_MS);
     let mut news = Vec::new();
-    // What was found until then counts.
+    // The results until then count.
     let _ = timeout(patience, async {
         while let Some(found) = looked.next().await {
             news.push(found);
@@ -56,7 +56,7 @@ pub(super) async fn look(
     Ok(())
 }
 
-/// Its facts first: they cost little.
+/// Its metadata first, which is cheap.
 async fn state(sandbox: &Sandbox, read: OffloadedRead) -> (OffloadedRead, State) {
     let state = compared(sandbox, &read).await;
     (read, state)

@@ -1,9 +1,9 @@
-//! The words of answers under way, stored now and then: what a killed server still has.
+//! The text of answers in progress, stored now and then: the part that survives a killed server.
 //!
 //! ```text
 //!   piece ─▶ (first one: a store is due) ─▶ … ─▶ stored, without an event ─▶ piece ─▶ …        the answer's end: forgotten
 //! ```
-//! They are stored beside the message, not in it: clients that come meanwhile get what was told live, whole and once.
+//! They are stored beside the message, not in it: clients that connect meanwhile get the live text, whole and once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,23 +17,23 @@ use super::screen::cut;
 use crate::house::House;
 use crate::limits::SNAPSHOT_INTERVAL_MS;
 
-/// The answers of a turn that are under way.
+/// A turn's answers in progress.
 #[derive(Debug, Default)]
 pub(super) struct Words(Mutex<HashMap<MessageId, Said>>);
 
-/// What was said in a message.
+/// The text of a message.
 #[derive(Debug, Default)]
 struct Said {
     text: String,
     reasoning: String,
-    /// Whether a task stores them within the interval.
+    /// True if a task stores them within the interval.
     is_due: bool,
-    /// Whether the store has some of it.
+    /// True if the store already has some of it.
     is_stored: bool,
 }
 
 impl Words {
-    /// Takes a piece, and sees to it that it is stored in time. Waits for nothing.
+    /// Takes a piece, and arranges for it to be stored in time. Does not wait.
     pub(super) fn push(
         self: &Arc<Self>,
         house: &House,
@@ -59,7 +59,7 @@ impl Words {
         house.tasks.spawn(async move {
             tokio::select! {
                 () = sleep(Duration::from_millis(SNAPSHOT_INTERVAL_MS)) => {}
-                // An orderly end keeps all of it.
+                // An orderly end stores all of it.
                 () = stop.cancelled() => return,
             }
             if let Err(error) = words.store(&store, turn, message).await {
@@ -68,10 +68,10 @@ impl Words {
         });
     }
 
-    /// Forgets what was said in a message, which has another text now.
+    /// Discards the text of a message, which has another text now.
     pub(super) async fn forget(&self, store: &Store, message: MessageId) -> store::Result<()> {
         let said = self.lock().remove(&message);
-        // One that is being stored at this moment is removed by the task that does it.
+        // A text that is being stored at this moment is removed by the task that stores it.
         if said.is_some_and(|said| said.is_stored) { store.remove_streamed(message).await } else { Ok(()) }
     }
 

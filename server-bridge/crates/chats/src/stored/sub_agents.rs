@@ -1,4 +1,4 @@
-//! Agents that an agent calls, each with a chat of its own below its parent's.
+//! Sub-agents, each with a chat below its parent's.
 
 use llm::Message;
 use store::{MessageRole, SubAgent, TurnStatus};

@@ -1,4 +1,4 @@
-//! Listing, adding, changing and choosing models: what clients ask the service for.
+//! Listing, adding, changing and choosing models for clients.
 
 use store::{CHOSEN_MODEL, ChatId, KeyChange, User};
 
@@ -13,35 +13,35 @@ use crate::{ChatService, Result};
 pub struct Owned {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its content.
     pub subscription: Subscription,
-    /// The last four characters of its key; nothing of a short one. `None` where it has none.
+    /// The last four characters of its key; empty for a short one. `None` if it has none.
     pub key_end: Option<String>,
 }
 
-/// What is said of a key.
+/// A change of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeyGiven {
     /// Nothing.
     #[default]
     Absent,
-    /// There shall be none.
+    /// There is to be none.
     None,
     /// This one.
     Key(Secret),
 }
 
-/// A subscription to be added, or to take another one's place.
+/// A subscription to add, or to replace another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSubscription {
-    /// What it says.
+    /// Its content.
     pub subscription: Subscription,
-    /// Its key; where it is changed and nothing is said of it, the one it has.
+    /// Its key; a changed subscription keeps its old one if nothing is given.
     pub key: KeyGiven,
 }
 
 impl ChatService {
-    /// A user's subscriptions beside the server's.
+    /// A user's subscriptions and the server's.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
@@ -56,7 +56,7 @@ impl ChatService {
     pub async fn subscription(&self, user: &User, name: &str) -> Result<Owned> {
         let known = self.models(user).await?;
         let subscription = own(&known, name)?.clone();
-        // One that nobody can open any more is there all the same.
+        // A key that cannot be decrypted any more still counts as present.
         let key_end = match self.0.store.subscription_key(user.id, name).await {
             Ok(key) => key.as_deref().map(shown_end),
             Err(store::Error::Sealed) => Some(String::new()),
@@ -65,11 +65,11 @@ impl ChatService {
         Ok(Owned { name: name.to_owned(), subscription, key_end })
     }
 
-    /// Adds a subscription of a user's own. Audited.
+    /// Adds a subscription of a user. Audited.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`] and [`crate::Error::Model`] say what is wrong with it; [`crate::Error::Store`] for a name
-    /// that is taken or none.
+    /// [`crate::Error::Refused`] and [`crate::Error::Model`] with the reason; [`crate::Error::Store`] for a name that is
+    /// taken or invalid.
     pub async fn add_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
         let added = self.add(user, name, new).await;
         self.note(user, "model.add", name, added.is_ok()).await;
@@ -87,8 +87,8 @@ impl ChatService {
         self.subscription(user, name.as_str()).await
     }
 
-    /// Puts another subscription in the place of one. A key stays only with the address it was given for: nobody who takes
-    /// over a session gets a key by naming an address of their own.
+    /// Replaces a subscription. A key stays only with the address it was given for: an intruder in a session cannot get a
+    /// key by naming another address.
     ///
     /// # Errors
     /// As for [`ChatService::add_subscription`], and [`crate::Error::UnknownModel`].
@@ -106,7 +106,7 @@ impl ChatService {
         self.subscription(user, name).await
     }
 
-    /// Removes a user's subscription with its key. Chats that ask it say so until they are given another model.
+    /// Removes a user's subscription with its key. Chats that use it report that until they are given another model.
     ///
     /// # Errors
     /// [`crate::Error::UnknownModel`].
@@ -125,8 +125,8 @@ impl ChatService {
         Ok(self.0.store.remove_subscription(user.id, name).await?)
     }
 
-    /// The words for the model that a chat asks, or a user's chats that have none of their own; `None` where nothing is
-    /// chosen and the first one there is answers.
+    /// The choice of a model for a chat, or for a user's chats that have none of their own; `None` if there is no choice and
+    /// the first subscription answers.
     ///
     /// # Errors
     /// [`crate::Error::Store`] for a chat that is gone or another user's.
@@ -134,12 +134,12 @@ impl ChatService {
         self.0.models.chosen(&self.0, user, chat).await
     }
 
-    /// Chooses the model of a chat, or of all of a user's chats that have none of their own; `None` takes a choice back.
+    /// Chooses the model of a chat, or of all of a user's chats that have none of their own; `None` resets the choice.
     /// Returns the choice in full.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for what is no model; [`crate::Error::Store`] for a chat
-    /// that is gone or another user's.
+    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for an invalid choice; [`crate::Error::Store`] for a
+    /// chat that is gone or another user's.
     pub async fn choose_model(
         &self,
         user: &User,
@@ -163,7 +163,7 @@ impl ChatService {
         Ok(choice)
     }
 
-    /// Asks a model for a word, once.
+    /// Asks a model for one word, once.
     ///
     /// # Errors
     /// [`crate::Error::Model`]: why it does not answer.
@@ -174,7 +174,7 @@ impl ChatService {
     async fn in_full(&self, user: &User, chat: Option<&ChatId>, choice: &str) -> Result<String> {
         let known = self.models(user).await?;
         let current = self.chosen_model(user, chat).await?;
-        // What was chosen may be gone; then a tier is one of the first subscription's.
+        // The chosen model may be gone; then a tier refers to the first subscription.
         let current = current
             .and_then(|current| known.pick(Some(&Choice::parse(&current).ok()?), None).ok())
             .map(|picked| picked.subscription);
@@ -186,7 +186,7 @@ impl ChatService {
         self.check_runner(user, subscription).await
     }
 
-    /// Whether the runner that relays is the user's.
+    /// True if the runner that relays is the user's.
     pub(super) async fn check_runner(&self, user: &User, subscription: &Subscription) -> Result<()> {
         if let Some(runner) = &subscription.runner {
             let registered = self.0.store.runners(user.id).await?;
@@ -205,7 +205,7 @@ fn own<'a>(known: &'a Known, name: &str) -> Result<&'a Subscription> {
     known.subscription(name)
 }
 
-/// The key of a subscription that takes the place of `old`, or of none.
+/// The key change for a subscription that replaces `old`, or for a new one.
 pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> Result<KeyChange<'a>> {
     let Subscription { provider, runner, .. } = &new.subscription;
     let is_same_place = |old: &Subscription| {
@@ -224,7 +224,7 @@ pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> R
     })
 }
 
-/// A key that a header can hold.
+/// Checks that a header can hold the key.
 fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
     let key = key.trim();
     if subscription.runner.is_some() {
@@ -236,7 +236,7 @@ fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
     Ok(key)
 }
 
-/// The end of a key, by which its owner knows it.
+/// The end of a key, by which its owner can recognise it.
 fn shown_end(key: &str) -> String {
     if key.len() < KEY_HIDDEN_CHARS + KEY_SHOWN_CHARS {
         return String::new();

@@ -1,10 +1,10 @@
-//! The models of a user: what clients ask about them.
+//! The models of a user, for clients.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `manage` | listing, adding, changing, choosing |
-//! | `trial` | asking a model once, to see whether it answers |
-//! | `offer` | a subscription before it is kept: tried, and asked which models there are |
+//! | `trial` | asking a model once, to see if it answers |
+//! | `offer` | a subscription before it is stored: trying it, and listing its models |
 
 mod manage;
 mod offer;

@@ -1,4 +1,4 @@
-//! A subscription before it is kept: whether its model answers, and which models its provider has.
+//! A subscription before it is stored: trying its model, and listing its provider's models.
 
 use std::collections::HashSet;
 
@@ -16,18 +16,18 @@ use crate::limits::{MODEL_LIST_TIMEOUT, MODELS_LISTED};
 use crate::models::{check_model_name, refuse, subscription_name};
 use crate::{ChatService, Error, Result};
 
-/// The models that a provider says it has.
+/// The models that a provider lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// Their names in its order, each once; none that could not be chosen.
+    /// Their names in its order, each once; without those that could not be chosen.
     pub names: Vec<String>,
-    /// Whether these are all, and not the first [`MODELS_LISTED`].
+    /// True if the list is complete, and not cut to the first [`MODELS_LISTED`].
     pub is_complete: bool,
 }
 
 impl ChatService {
-    /// Asks a model of a subscription that is not kept yet for a word, once. `name` is what it would be called: where one of
-    /// that name is kept at the same address and no key is given, its key is used.
+    /// Asks a model of a subscription that is not stored yet for one word, once. `name` is its intended name: if one of that
+    /// name is stored with the same address and no key is given, its key is used.
     ///
     /// # Errors
     /// As for [`ChatService::change_subscription`], and [`Error::Model`]: why the model does not answer.
@@ -55,8 +55,8 @@ impl ChatService {
         ask_for_a_word(&self.0, user.id, setup).await
     }
 
-    /// Asks a provider which models it has, with the key as for [`ChatService::try_subscription`]; `None` where it keeps no
-    /// list. The subscription's own models are not looked at.
+    /// Asks a provider for its models, with the key as for [`ChatService::try_subscription`]; `None` if it has no list. The
+    /// subscription's own models are ignored.
     ///
     /// # Errors
     /// As for [`ChatService::try_subscription`]; [`llm::Error::Timeout`] after [`MODEL_LIST_TIMEOUT`].

@@ -1,4 +1,4 @@
-//! Asking a model once, to see whether it answers.
+//! Asking a model once, to see if it answers.
 
 use llm::retry::Patience;
 use llm::{Draft, Message, Request, call};
@@ -11,20 +11,20 @@ use crate::limits::{MODEL_TRIAL_ANSWER_CHARS, MODEL_TRIAL_TIMEOUT, MODEL_TRIAL_T
 use crate::models::Choice;
 use crate::{Error, Result};
 
-/// What a model that was tried said.
+/// The result of trying a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// The subscription.
     pub subscription: String,
-    /// The model, as its provider knows it.
+    /// The provider's name for the model.
     pub model: String,
-    /// Its words, on one line of at most 80 characters.
+    /// Its answer, on one line of at most 80 characters.
     pub answer: String,
-    /// How long it took to say them, in milliseconds.
+    /// The time it took to answer, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// Asks a model of a user's for a word, once.
+/// Asks a user's model for one word, once.
 pub(super) async fn trial(house: &House, user: &store::User, choice: &str) -> Result<Trial> {
     let known = house.models.known(house, user).await?;
     let chosen = house.models.chosen(house, user, None).await?;
@@ -37,7 +37,7 @@ pub(super) async fn trial(house: &House, user: &store::User, choice: &str) -> Re
     ask_for_a_word(house, user.id, setup).await
 }
 
-/// Asks this model for a word, once.
+/// Asks this model for one word, once.
 pub(super) async fn ask_for_a_word(house: &House, user: store::UserId, setup: ModelSetup) -> Result<Trial> {
     let request = Request {
         model: setup.name.clone(),
@@ -63,7 +63,7 @@ pub(super) async fn ask_for_a_word(house: &House, user: store::UserId, setup: Mo
     })
 }
 
-/// The beginning of a text, without its breaks.
+/// The beginning of a text, without line breaks.
 fn on_one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MODEL_TRIAL_ANSWER_CHARS) {

@@ -1,4 +1,4 @@
-//! What a model wants to do and its user is asked for first, and questions that it asks.
+//! A model's actions that need permission, and its questions.
 
 use agent::approval::{Answer, Mode};
 use agent::ask::Reply as Reply_;
@@ -11,7 +11,7 @@ use crate::Surface;
 use crate::models::Provider;
 use tools::internet::Fetcher;
 
-/// A model that makes these calls, all at once, and says `done`.
+/// A model that makes these calls, all at once, and answers `done`.
 fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     ScriptedModel::start(move |asked| match asked.results().len() {
         0 => Reply::Call(calls.clone()),
@@ -19,12 +19,12 @@ fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     })
 }
 
-/// What tools came to, as the model was told at last.
+/// The results of tools, as the model got them last.
 fn results(model: &ScriptedModel) -> Vec<String> {
     model.asked().pop().unwrap().results()
 }
 
-/// Changes a file and runs a command, that one again, and another one.
+/// Changes a file and runs a command, the same again, and another one.
 fn works() -> ScriptedModel {
     let run = |word: &str| ("Shell", json!({"command": format!("append:log:{word}")}));
     ScriptedModel::start(move |asked| match asked.results().len() {
@@ -59,7 +59,7 @@ async fn a_model_asks_before_it_changes_or_runs_something() {
     let first = talk.asking("append:log:ran").await;
     assert_eq!(runner.files.content("log"), None);
     assert_eq!(talk.approve(&first, Answer::AllowForGood).await, None);
-    // The same command again does not ask, another one does.
+    // The same command again does not ask; another one does.
     let other = talk.asking("append:log:other").await;
     assert_eq!(runner.files.content("log").unwrap(), "ranran");
     assert_eq!(talk.approve(&other, Answer::Deny).await, None);
@@ -97,7 +97,7 @@ async fn in_plan_mode_nobody_is_asked_and_files_stay_as_they_are_whatever_a_comm
     assert_eq!((runner.files.content("new"), runner.files.content("log")), (None, None));
     let results = results(&model);
     assert!(results[1].contains("plan mode"), "{results:?}");
-    // That the profile holds is the runner's to see to.
+    // Enforcing the profile is the runner's task.
     assert!(results[2].contains("the workspace is read-only"), "{results:?}");
 }
 
@@ -117,7 +117,7 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
     bench.store.add_runner(bench.user.id, &RunnerName::parse("other").unwrap()).await.unwrap();
     bench.store.set_active_runner(bench.user.id, Some("laptop")).await.unwrap();
     let active = async || bench.store.active_runner(bench.user.id).await.unwrap().unwrap();
-    // Even where nothing else is asked.
+    // Even in a mode that asks for nothing else.
     let talk = bench.talk(Mode::Full).await;
     let work = talk.post("set").await.messages[1].id;
     for (key, value) in [
@@ -137,7 +137,7 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
         }
         assert_eq!(talk.approve(&card, Answer::AllowForGood).await, None);
     }
-    // By now it may change nothing.
+    // By then it may change nothing.
     assert_eq!(talk.ended(work).await["agent"]["status"], "done");
     let results = results(&model);
     assert!(results[1].contains("nothing would run there now"), "{results:?}");
@@ -176,7 +176,7 @@ async fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
     assert_eq!(approval["always"], format!("pages of http://localhost:{port}, in this chat"));
     assert!(pages.asked().is_empty(), "nothing is asked before the answer");
     assert_eq!(talk.approve(&card, Answer::AllowForGood).await, None);
-    // The same host again does not ask, another one does.
+    // The same host again does not ask; another one does.
     let card = talk.asking("127.0.0.1").await;
     assert_eq!(pages.asked().len(), 3);
     assert_eq!(talk.approve(&card, Answer::Deny).await, None);
@@ -219,7 +219,7 @@ async fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
     assert_eq!(talk.ended(work).await["text"], "");
     assert_eq!(results(&model), ["green"]);
     assert_eq!(talk.messages().await.pop().unwrap()["text"], "so: green");
-    // Cancelled while it asks, it is over.
+    // Cancelled while it asks, it ends.
     let talk = bench.other_talk().await;
     let work = talk.post("open it").await.messages[1].id;
     let card = talk.asking("Which door?").await;

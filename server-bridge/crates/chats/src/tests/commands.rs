@@ -1,4 +1,4 @@
-//! The slash commands, and what is no command.
+//! The slash commands, and other messages.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is done about a window that fills, and what a user sees of it.
+//! Reactions to a window that fills, and the user's view of it.
 
 mod long;
 
@@ -11,14 +11,14 @@ use super::talk::{Talk, answered_by};
 use super::*;
 use crate::models::{Provider, Tier, TierModel};
 
-/// How the request for a summary begins.
+/// The beginning of the request for a summary.
 const SUMMARY: &str = "The conversation so far has become long.";
 
 fn is_for_summary(asked: &Asked) -> bool {
     asked.last_of_user().starts_with(SUMMARY)
 }
 
-/// What a model says that is no summary: long enough to be worth one.
+/// A model's answer that is not a summary: long enough to be worth one.
 fn greets(asked: &Asked) -> Reply {
     Reply::Say(format!("{} {}", asked.last_of_user(), "to you too ".repeat(100)))
 }

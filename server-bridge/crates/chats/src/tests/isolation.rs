@@ -1,4 +1,4 @@
-//! Two users and two chats that are answered at once, and a chat as it leaves the server.
+//! Two users and two chats that are answered at once, and the export of a chat.
 
 use agent::approval::Mode;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use tests::{Asked, Reply, ScriptedModel};
 use super::*;
 use crate::Format;
 
-/// Makes the files that it is told to, `create PATH` a line, or runs `shell COMMAND`; anything else is answered with how many
-/// messages of the user it knows.
+/// Creates the files in its instructions, `create PATH` on a line, or runs `shell COMMAND`; answers anything else with the
+/// number of user messages it sees.
 fn obeys(asked: &Asked) -> Reply {
     let messages = asked.body["messages"].as_array().unwrap();
     if messages.last().unwrap()["role"] == "tool" {
@@ -49,7 +49,7 @@ async fn chats_and_users_at_once_know_nothing_of_each_other() {
     let has = |runner: &ScriptedRunner, name: &str| runner.files.content(name).is_some();
     assert!(has(&laptop, "one3.txt") && has(&laptop, "two3.txt") && !has(&laptop, "other1.txt"));
     assert!(has(&desktop, "other3.txt") && !has(&desktop, "one1.txt"));
-    // One chat's undo is no other's.
+    // One chat's undo does not affect another chat.
     one.undo().await.unwrap();
     assert_eq!(two.say("still?").await["text"], "I know 7");
 }

@@ -1,4 +1,4 @@
-//! Beginning, naming, reading and deleting chats, and what every front end's clients and the trail are told of it.
+//! Creating, naming, reading and deleting chats, with the events for every front end and the audit entries.
 
 use agent::approval::Mode;
 use store::{MessageId, MessageRole};

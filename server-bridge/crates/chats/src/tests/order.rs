@@ -1,4 +1,4 @@
-//! In which order the calls of one answer reach the machine.
+//! The order in which the calls of one answer reach the machine.
 
 use agent::approval::Mode;
 use agent::limits::TOOLS_AT_ONCE;
@@ -7,10 +7,10 @@ use tests::{Reply, ScriptedModel};
 
 use super::*;
 
-/// How long nothing more may be asked, where nothing more is to be.
+/// How long to wait for requests that must not come.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Waits until so much was asked of the machine, and a little longer for what must not be.
+/// Waits until the machine got this many requests, and a little longer for those that must not come.
 async fn asked(runner: &ScriptedRunner, count: usize) -> Vec<String> {
     let enough = async {
         while runner.files.asked.lock().unwrap().len() < count {

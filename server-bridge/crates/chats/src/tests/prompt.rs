@@ -1,4 +1,4 @@
-//! The prompt that is put together from parts: instructions, skills, roles, memory, and what administrators set of it.
+//! The prompt and its parts: instructions, skills, roles, memory, and the administrators' settings.
 
 use agent::approval::Mode;
 use serde_json::{Value, json};
@@ -97,7 +97,8 @@ async fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() 
     );
     assert!(results[2].contains("there is no skill"), "{results:?}");
     assert_eq!(results[4], "- tabs: likes tabs");
-    // All that was sent before is sent again, byte for byte, though the directory is another one and more is kept by now.
+    // Everything that was sent before is sent again, byte for byte, though the directory has changed and there are more
+    // memories.
     for pair in asked.windows(2) {
         assert_eq!(pair[0].system(), pair[1].system());
         let (before, after) = (messages_of(&pair[0]), messages_of(&pair[1]));
@@ -162,7 +163,7 @@ async fn an_administrator_changes_the_base_prompt_and_the_layers_while_the_serve
     );
     let context = talk.told("/context").await;
     assert!(context.contains("context mode is none"), "{context}");
-    // The file is read again at each turn; while it cannot be used, the built-in prompt is, and administrators see why.
+    // The file is read again at each turn; while it cannot be used, the built-in prompt is used, and administrators see why.
     std::fs::write(&file, "Be a parrot.").unwrap();
     assert!(said("three").await.system().starts_with("Be a parrot."));
     std::fs::remove_file(&file).unwrap();

@@ -1,4 +1,4 @@
-//! `!command`s and the end of the server, with a word and without one.
+//! `!command`s at the end of the server, orderly or not.
 
 mod life;
 
@@ -14,7 +14,7 @@ impl Bench {
         Self::with_store(Store::open(database).await.unwrap()).await
     }
 
-    /// What a killed server leaves of a command that it sent, or was about to send, to this runner.
+    /// The record that a killed server leaves of a command that it sent, or was about to send, to this runner.
     async fn left_behind(&self, runner: Option<&str>, status: &str) -> MessageId {
         let exec_id = store::ExecId::from_bytes([7; 16]);
         let mut document = crate::exec_document::running(&exec_id, "make", runner.map(str::to_owned));

@@ -25,13 +25,13 @@ use tokio::task::JoinHandle;
 use execs::Execs;
 use files::Files;
 
-/// A runner's process; dropped, its link breaks and its commands are gone.
+/// A runner's process; dropping it breaks its link and ends its commands.
 pub(super) struct ScriptedRunner {
-    /// The commands it was given, as they were.
+    /// The commands that it got, unchanged.
     pub(super) started: mpsc::UnboundedReceiver<String>,
-    /// The execs whose results it may forget.
+    /// The execs whose results it may discard.
     pub(super) acknowledged: mpsc::UnboundedReceiver<ExecId>,
-    /// The files it was given.
+    /// The files that it got.
     pub(super) files: Files,
     boot: u8,
     release: Arc<Notify>,
@@ -41,7 +41,7 @@ pub(super) struct ScriptedRunner {
     served: Vec<JoinHandle<()>>,
 }
 
-/// Rises from link to link, as the store's epochs do.
+/// Increases from link to link, as the store's epochs do.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 impl ScriptedRunner {
@@ -49,7 +49,7 @@ impl ScriptedRunner {
         Self::begin(1, router, user_key, name).await
     }
 
-    /// A process of this number that knows nothing yet, connected.
+    /// A new process with this boot number, connected.
     pub(super) async fn begin(boot: u8, router: &SandboxRouter, user_key: &str, name: &str) -> Self {
         let (tell_started, started) = mpsc::unbounded_channel();
         let (tell_acknowledged, acknowledged) = mpsc::unbounded_channel();
@@ -76,7 +76,7 @@ impl ScriptedRunner {
         runner
     }
 
-    /// Connects to a server, over a new link; what it runs goes on.
+    /// Connects to a server over a new link; its commands go on.
     pub(super) async fn connect_to(&mut self, router: &SandboxRouter, user_key: &str, name: &str) {
         let (server_end, mut link) = memory_link();
         let epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl ScriptedRunner {
 }
 
 impl ScriptedRunner {
-    /// Answers the reads that wait; every one waits until this is called.
+    /// Answers the pending reads; every read waits until this is called.
     pub(super) fn answer_reads(&self) {
         self.answer_reads.notify_one();
     }
@@ -169,7 +169,7 @@ struct Script {
     release: Arc<Notify>,
     answer_reads: Arc<Notify>,
     execs: Execs,
-    /// Files that are being written, and what came of them so far.
+    /// Files that are being written, and their content so far.
     uploads: HashMap<StreamId, (String, Vec<u8>)>,
 }
 
@@ -178,7 +178,7 @@ impl Script {
         loop {
             if let Some(link) = &mut self.link {
                 while let Some(frame) = self.session.poll_transmit(Instant::now()) {
-                    // A server that is gone shows at the next read.
+                    // A server that is gone is noticed at the next read.
                     let _ = link.send(LinkMessage::Binary(frame)).await;
                 }
             }
@@ -257,7 +257,7 @@ impl Script {
     }
 }
 
-/// What the word `fill` writes: lines that differ, of exactly so many characters.
+/// The output of the word `fill`: distinct lines, of exactly this many characters.
 pub(super) fn fill(chars: usize) -> Vec<u8> {
     let lines = (0..).flat_map(|line: usize| format!("line {line}\n").into_bytes());
     lines.take(chars).collect()

@@ -116,7 +116,7 @@ async fn only_the_newest_outputs_are_kept_and_nothing_else_is_touched() {
     runner.files.put(&of_the_user, 0);
     let id = bench.post("!fill:5000").await.messages[1].id;
     let new = bench.ended(id).await.1.output_path.unwrap();
-    // The removal runs behind the command's end; its task is one that a shutdown waits for.
+    // The removal runs after the command's end; a shutdown waits for its task.
     let removed = async {
         while oldest.clone().any(|age| runner.files.written.lock().unwrap().contains_key(&old(age))) {
             tokio::task::yield_now().await;

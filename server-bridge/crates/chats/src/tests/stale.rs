@@ -1,4 +1,4 @@
-//! What a model is told of what changed since it looked, and how it edits what it was told.
+//! Reminders for a model about changes since it looked, and its edits to its conversation.
 
 use agent::approval::Mode;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::talk::answered_by;
 use super::*;
 use crate::models::Provider;
 
-/// More than is kept in a conversation.
+/// A result longer than a conversation keeps.
 fn long() -> String {
     (0..2_000).map(|number| format!("line {number}\n")).collect()
 }

@@ -1,4 +1,4 @@
-//! Sub-agents over a real store: their chats and cards, what they ask, what they remember, and the machine that they work on.
+//! Sub-agents with a real store: their chats and cards, their questions, their memory, and their machine.
 
 use agent::approval::{Answer, Mode};
 use serde_json::{Value, json};
@@ -16,12 +16,12 @@ fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
-/// What tools came to, as the model was told at last.
+/// The results of tools, as the model got them last.
 fn results(model: &ScriptedModel) -> Vec<String> {
     model.asked().pop().unwrap().results()
 }
 
-/// Waits until so many sub-agents of a chat are done.
+/// Waits until this many sub-agents of a chat are done.
 async fn done(talk: &Talk, count: usize) {
     talk.until("a sub-agent is done", async || {
         let cards = talk.cards("SubAgent").await;
@@ -77,7 +77,7 @@ async fn sub_agents_of_one_answer_work_at_once_three_at_a_time() {
     each_has_a_chat_that_its_card_leads_to(&bench, &talk).await;
 }
 
-/// Each has a chat of its own, which is in no list, and a card that leads there.
+/// Each has its own chat, which is in no list, and a card that leads there.
 async fn each_has_a_chat_that_its_card_leads_to(bench: &Bench, talk: &Talk) {
     let (service, user) = (&talk.service, &talk.user);
     let (cards, agents) =
@@ -137,11 +137,11 @@ async fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
     assert!(detail.contains("\ncommand:\n  | append:log:ran\n"), "{detail}");
     assert_eq!(runner.files.content("log"), None);
     assert_eq!(talk.approve(&first, Answer::AllowForGood).await, None);
-    // The same again is not asked for: what is allowed for good is the chat's.
+    // The same again is not asked about: a permission for good is the chat's.
     let file = talk.asking("new").await;
     assert_eq!(runner.files.content("log").unwrap(), "ranran");
     assert_eq!(talk.approve(&file, Answer::Deny).await, None);
-    // The mode is the user's chat's, at any moment.
+    // The mode of the user's chat applies, at any moment.
     let last = talk.asking("append:log:more").await;
     talk.set_mode(Mode::Plan).await;
     assert_eq!(talk.approve(&last, Answer::Allow).await, None);
@@ -156,7 +156,7 @@ async fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
     assert_eq!(statuses, ["done", "denied", "done"]);
 }
 
-/// Calls the sub-agent `x` as it is said, and that one notes and tells a number.
+/// Calls the sub-agent `x` as instructed, which remembers and repeats a number.
 fn names_one(asked: &Asked) -> Reply {
     let (said, results) = (asked.last_of_user(), asked.results());
     if is_child(asked) {

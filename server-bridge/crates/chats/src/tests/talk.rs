@@ -1,4 +1,4 @@
-//! Chats with a played model, as their clients see them: documents of the API, looked at again whenever something is told.
+//! Chats with a scripted model, as their clients see them: API documents, read again at each event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::{
     limits, message_view, shown_view,
 };
 
-/// How long a model is not asked again that did not answer.
+/// How long a model that did not answer is not asked again.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A chat of somebody's.
+/// A user's chat.
 pub(super) struct Talk {
     pub(super) service: ChatService,
     pub(super) user: User,
@@ -31,9 +31,9 @@ pub(super) struct Talk {
     _subscription: crate::Subscription,
 }
 
-/// What a server's own people set up for this model.
+/// The operator's settings for this model.
 pub(super) fn answered_by(model: &ScriptedModel, provider: Provider) -> ModelsConfig {
-    // Another test may have been first.
+    // Another test may have installed it first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let balance = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
     let subscription = Subscription {
@@ -59,7 +59,7 @@ impl Bench {
         Self::with_models(Store::open_in_memory().await.unwrap(), models).await
     }
 
-    /// The chat that there is, in this mode.
+    /// The existing chat, in this mode.
     pub(super) async fn talk(&self, mode: Mode) -> Talk {
         Talk::open(self, &self.user, self.chat.id.clone(), mode).await
     }
@@ -75,7 +75,7 @@ impl Bench {
         Talk::open(self, user, chat.id, Mode::Full).await
     }
 
-    /// What was said goes on with another life of the server, answered by the same models.
+    /// The same chats after a restart of the server, with the same models.
     pub(super) async fn restarted(self, models: ModelsConfig) -> Self {
         self.service.shutdown().await;
         let next = Self::with_models(self.store.clone(), models).await;
@@ -111,12 +111,12 @@ impl Talk {
         self.service.post(&self.user, &self.id, text).await.unwrap()
     }
 
-    /// Says a command that is answered at once; the words of its answer.
+    /// Posts a command that is answered at once; returns the text of its answer.
     pub(super) async fn told(&self, command: &str) -> String {
         self.post(command).await.messages.remove(1).text
     }
 
-    /// Says something to the model and waits for the end of its answer: the message that stands for it.
+    /// Posts a message for the model and waits for the end of its answer; returns the message that stands for it.
     pub(super) async fn say(&self, text: &str) -> Value {
         let posted = self.post(text).await;
         self.ended(posted.messages[1].id).await
@@ -149,12 +149,12 @@ impl Talk {
         messages.filter(|message| message["agent"]["tool"] == tool).collect()
     }
 
-    /// Waits until there is what is wanted among the messages.
+    /// Waits until the messages contain what is wanted.
     pub(super) async fn sees<T>(&self, what: &str, wanted: impl Fn(&[Value]) -> Option<T>) -> T {
         self.until(what, async || wanted(&self.messages().await)).await
     }
 
-    /// Waits until there is what is looked for: looks again whenever something is told.
+    /// Waits until a condition holds: checks again at each event.
     pub(super) async fn until<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
         let mut news = self.news.clone();
         let looking = async {
@@ -172,7 +172,7 @@ impl Talk {
         }
     }
 
-    /// The first notice with these words in it.
+    /// The first notice that contains these words.
     pub(super) async fn notice(&self, containing: &str) -> String {
         self.sees(containing, |messages| {
             let notices = messages.iter().filter(|message| message["role"] == "notice");
@@ -182,7 +182,7 @@ impl Talk {
         .await
     }
 
-    /// The card that waits for its user's word about this.
+    /// The card that waits for its user's answer about this.
     pub(super) async fn asking(&self, hint: &str) -> Value {
         let waits = |message: &&Value| {
             message["agent"]["status"] == "asking"
@@ -191,7 +191,7 @@ impl Talk {
         self.sees(hint, |messages| messages.iter().find(waits).cloned()).await
     }
 
-    /// Answers a card; why that was refused, if it was.
+    /// Answers a card; returns the reason if that was refused.
     pub(super) async fn answer(&self, card: &Value, reply: Reply) -> Option<&'static str> {
         let message = MessageId(card["id"].as_i64().unwrap());
         let answered = self.service.answer(&self.user, &self.id, message, reply, Surface("page")).await;

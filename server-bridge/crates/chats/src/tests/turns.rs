@@ -1,4 +1,4 @@
-//! Answers that wait, that are cancelled and that fail, and what is said of them.
+//! Queued, cancelled and failed answers, and their messages.
 
 use std::sync::mpsc as blocking;
 
@@ -12,7 +12,7 @@ use crate::Saying;
 use crate::limits::TURNS_QUEUED;
 use crate::models::Provider;
 
-/// Runs a command that waits, and then repeats what is said.
+/// Runs a command that waits, and then repeats the message.
 fn waits_first() -> ScriptedModel {
     ScriptedModel::start(|asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "wait"}))]),
@@ -72,7 +72,7 @@ async fn messages_are_answered_one_after_the_other_and_without_a_machine_the_mod
         assert_eq!(before.last_of_user(), word);
     }
     assert!(asked[2].raw.contains("you said one") && asked[2].raw.contains("you said two"));
-    // The tools stay, as what was said may have called them.
+    // The tools stay declared, as the conversation may have called them.
     let first = &asked[0];
     assert!(
         first.raw.contains("No machine can be reached") && first.body["tools"].is_array(),
@@ -145,7 +145,7 @@ async fn nothing_is_taken_back_while_an_answer_is_under_way() {
     runner.started.recv().await.unwrap();
     let busy = talk.undo().await.unwrap_err();
     assert_eq!(busy.kind(), "busy", "{busy}");
-    // What was told to stop is waited for.
+    // A stopped answer is waited for.
     talk.service.cancel(talk.user.id, &talk.id).await.unwrap();
     let taken = talk.undo().await.unwrap();
     assert_eq!(taken.commands, 1, "{taken:?}");

@@ -1,11 +1,11 @@
-//! Answers with a model: turns, one after the other in each chat.
+//! Answers of a model: turns, one after the other in each chat.
 //!
 //! ```text
 //! post ─▶ queue (32 a chat) ─▶ the engine's turn ─▶ the next one
 //! ```
 //! | module | holds |
 //! |---|---|
-//! | `rest` | a chat in which nothing goes on, and nothing begins meanwhile |
+//! | `rest` | a chat in which nothing is in progress, held that way |
 
 mod rest;
 
@@ -27,11 +27,12 @@ use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::limits::REASONING_SHOWN_BYTES;
 pub(crate) use rest::rest;
 
-/// What the user is told of a turn that the server's death cut off.
+/// The text for the user of a turn that was cut off by the death of the server.
 const INTERRUPTED_BY_DEATH: &str = "the server was stopped during this answer; what was done so far is kept, and what was said up to 5 s before. \
 Send any message to go on.";
 
-/// Queues a message for the model; the message that shows its answer, which comes as events. `None` where too many wait.
+/// Queues a message for the model; returns the message that will show its answer, which comes as events. `None` if too many
+/// are queued.
 pub(crate) async fn post(
     house: &Arc<House>,
     user: &User,
@@ -45,7 +46,7 @@ pub(crate) async fn post(
     let document = to_json(&reply(TurnStatus::Queued));
     let role = MessageRole::Assistant;
     let shown = house.store.append_message(user.id, chat, role, "", Some(&document)).await?;
-    // Its message is there, and would wait for ever without it.
+    // Its message is there, and would wait forever without it.
     let queued = house.store.queue_turn(user.id, chat, Some(said), shown.id, &item);
     let turn = store::patiently(queued).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
@@ -54,27 +55,27 @@ pub(crate) async fn post(
     Ok(Some(shown))
 }
 
-/// Lets a chat be compressed before its model is asked again: by the turn under way, or else at once.
+/// Has a chat compressed before its model is asked again: by the turn in progress, or else at once.
 pub(crate) fn compress_soon(house: &Arc<House>, user: &User, chat: &ChatId) {
     house.queue.compress(user.id, chat);
     work(house, user, chat);
 }
 
-/// Lets somebody work on a chat's queue, unless somebody does.
+/// Starts a worker on a chat's queue, unless it has one.
 fn work(service: &Arc<House>, user: &User, chat: &ChatId) {
     let Some(worker) = service.queue.employ(user.id, chat) else { return };
     serve(service, user, chat, worker);
 }
 
-/// Answers what waits in a chat, one after the other.
+/// Answers the queued messages of a chat, one after the other.
 fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
-    // What a model said and did is not lost because the database is away.
+    // A model's words and actions are not lost while the database cannot be reached.
     tasks.spawn(store::patiently(async move {
         while let Some((job, cancelled)) = worker.next() {
             if service.is_stopping() {
-                // Queued on record still: the next life of the server begins it.
+                // Still queued on record: the server's next run begins it.
                 return;
             }
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
@@ -90,7 +91,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
     }));
 }
 
-/// The ports of a turn of a user's own chat, and that nothing is above it.
+/// The ports and the ancestry of a turn of a user's own chat.
 fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> (Ports, TurnAncestry) {
     let ports = Stored::top(service, user, chat, turn).ports();
     let display = Arc::clone(&ports.display);
@@ -114,12 +115,12 @@ fn of<'a>(
     Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context }
 }
 
-/// Compresses a chat in which nothing is under way.
+/// Compresses a chat in which nothing is in progress.
 async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &CancellationToken) {
     let told = match service.store.last_begun_turn(user.id, chat).await {
         Ok(Some(last)) => {
             let (ports, ancestry) = top(service, user, chat, last);
-            // Nothing is shown of an answer: there is none.
+            // There is no answer to show.
             of(service, user, chat, (last, MessageId(0)), cancelled, &ports, &ancestry).compress_alone().await
         }
         Ok(None) => Some("The conversation was not compressed: nothing was said yet.".to_owned()),
@@ -134,7 +135,8 @@ async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &
     }
 }
 
-/// Tells of every turn that an earlier server was amid, and goes on with those that it had not begun. For a server's start.
+/// Reports every turn that an earlier server was cut off in, and continues with those that it had not begun. Called when the
+/// server starts.
 pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
     let open = service.store.open_turns().await?;
     let count = open.len();
@@ -146,7 +148,7 @@ pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
             continue;
         };
         let waiting = Waiting { turn: turn.id, message };
-        // A sub-agent's is a part of a turn that is over.
+        // A sub-agent's turn is part of one that is over.
         let can_begin = turn.status == TurnStatus::Queued && !turn.is_sub_agents;
         match service.queue.reserve(user.id, &turn.chat).filter(|_| can_begin) {
             Some(place) => {
@@ -159,7 +161,7 @@ pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
     Ok(count)
 }
 
-/// Ends a turn that an earlier server's end cut off.
+/// Ends a turn that was cut off by the end of an earlier server.
 async fn interrupted(
     service: &Arc<House>,
     user: &User,
@@ -183,14 +185,14 @@ async fn interrupted(
     screen.change(shown.id, &shown.text, &document).await
 }
 
-/// Gives the messages of a turn what their model had said when that was stored last, and its model the same.
+/// Gives a turn's messages, and its conversation, the model's text as it was stored last.
 async fn restore_words(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> store::Result<()> {
     let store = &service.store;
     for words in store.streamed(turn).await? {
         let stored = store.stored_context(user.id, chat, turn).await?;
         let last = stored.items.last().filter(|item| item.turn == turn);
         let text = match last.and_then(|item| history::from_json(&item.item_json)) {
-            // The whole answer was on record, and only not shown yet.
+            // The whole answer was recorded, and only not shown yet.
             Some(Message::Assistant(answer)) => answer.text,
             _ => {
                 if !words.text.is_empty() {
@@ -215,7 +217,7 @@ async fn restore_words(service: &Arc<House>, user: &User, chat: &ChatId, turn: T
     Ok(())
 }
 
-/// The thoughts that an answer shows.
+/// The reasoning that an answer shows.
 fn reasoning_of(message: &store::Message) -> String {
     match document::agent(message) {
         Some(AgentDocument::Reply { reasoning, .. }) => reasoning,

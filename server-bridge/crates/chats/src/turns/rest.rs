@@ -1,4 +1,4 @@
-//! A chat in which no answer is under way: what is posted meanwhile waits until its rest is over.
+//! A chat in which no answer is in progress: messages posted meanwhile wait until its rest is over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::house::House;
 use crate::limits::{REST_LOOK_MS, REST_PATIENCE_MS};
 use crate::queue::{Hold, Worker};
 
-/// A chat at rest. Dropped, it goes on with what came meanwhile.
+/// A chat at rest. Dropping this continues with the messages that arrived meanwhile.
 pub(crate) struct Rest {
     service: Arc<House>,
     user: User,
@@ -18,7 +18,7 @@ pub(crate) struct Rest {
     worker: Option<Worker>,
 }
 
-/// Holds a chat up where nothing is under way in it; what was told to stop is waited for a moment. `None` where something is.
+/// Holds a chat up if nothing is in progress in it; a stopped answer is waited for a moment. `None` if something is.
 pub(crate) async fn rest(service: &Arc<House>, user: &User, chat: &ChatId) -> Option<Rest> {
     let deadline = Instant::now() + Duration::from_millis(REST_PATIENCE_MS);
     loop {

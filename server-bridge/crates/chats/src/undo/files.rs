@@ -1,4 +1,4 @@
-//! Files become what they were: all are looked at before the first is changed.
+//! Restoring files: all are checked before the first is changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use crate::limits::RESTORE_LOOK_BYTES;
 use crate::{Error, Result};
 use execs::{route_request, sandbox_user};
 
-/// What became of the files.
+/// The result for the files.
 #[derive(Debug, Default)]
 pub(super) struct Restored {
-    /// Those that are as they were; whether they were not there.
+    /// Those that were restored; true for those that needed no change.
     pub(super) files: Vec<(RestoredFile, bool)>,
-    /// Those that are not, and why.
+    /// Those that were not, and why.
     pub(super) not_restored: Vec<(RestoredFile, String)>,
 }
 
-/// The text that is there now.
+/// The current content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Now {
     Absent,
     Content([u8; 32]),
-    /// No regular file, one that cannot be read, or one that is larger than anything kept.
+    /// Not a regular file, one that cannot be read, or one that is larger than anything kept.
     Other,
 }
 
-/// Who restores what of which chat.
+/// The user, chat and options of a restoration.
 pub(super) struct Restore<'a> {
     pub(super) service: &'a Arc<House>,
     pub(super) user: &'a User,
@@ -42,7 +42,7 @@ pub(super) struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores all files, or none where one was changed since and `force` is not set.
+    /// Restores all files, or none if one was changed since and `force` is not set.
     pub(super) async fn all(&self, planned: Vec<Planned>, force: bool) -> Result<Restored> {
         let mut restored = Restored::default();
         let mut found = Vec::new();
@@ -93,7 +93,7 @@ impl Restore<'_> {
         found.map_err(|error| nothing_done(error.kind(), &error))
     }
 
-    /// Makes one file what it was.
+    /// Restores one file.
     async fn one(&self, file: &Planned, sandbox: &Sandbox, now: &Now) -> Result<Result<(), SandboxError>> {
         let Some(sha256) = &file.sha256 else {
             return Ok(sandbox.remove(file.path.as_bytes()).await);
@@ -106,7 +106,7 @@ impl Restore<'_> {
             mode: file.mode.and_then(|mode| u32::try_from(mode).ok()),
             parents: true,
             size_bytes: Some(content.len() as u64),
-            // Whoever changes it this moment is not overwritten.
+            // A change at this very moment is not overwritten.
             if_match: match now {
                 Now::Content(hash) => Some(*hash),
                 Now::Absent | Now::Other => None,
@@ -139,12 +139,12 @@ impl Planned {
         RestoredFile { place: self.place.clone(), path: self.path.clone() }
     }
 
-    /// Whether it is as the turn left it.
+    /// True if it is still as the turn left it.
     fn is_left(&self, now: &Now) -> bool {
         matches!((&self.left, now), (Left::Content(sha256), Now::Content(hash)) if *sha256 == store::hex(hash))
     }
 
-    /// Whether it is as it has to become.
+    /// True if it is already as it has to become.
     fn is_before(&self, now: &Now) -> bool {
         match now {
             Now::Absent => self.kept == Kept::Absent,
@@ -154,7 +154,7 @@ impl Planned {
     }
 }
 
-/// What a file is now. Fails only where its machine went away.
+/// The current state of a file. Fails only if its machine becomes unreachable.
 async fn look(sandbox: &Sandbox, path: &str) -> Result<Now, SandboxError> {
     let is_away =
         |error: &SandboxError| matches!(error, SandboxError::Offline { .. } | SandboxError::Lost { .. });

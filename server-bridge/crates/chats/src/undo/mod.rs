@@ -1,11 +1,11 @@
-//! Turns that are taken back, with the files they changed.
+//! Taking back turns, with the files they changed.
 //!
 //! ```text
 //! rest ─▶ which turns ─▶ look at their files ──all as they were left──▶ restore them ─▶ mark the turns ─▶ say so
-//!                              └── one is not, or its machine is away: nothing is done, and why is told
+//!                              └── one is not, or its machine cannot be reached: nothing is done, and the reason is given
 //! ```
-//! Files are restored on the machines they are on, wherever the chat works by now. What commands changed is not known, and is
-//! told to stay.
+//! Files are restored on their own machines, wherever the chat works now. The changes of commands are not known; the notice
+//! says that they stay.
 
 mod files;
 mod plan;
@@ -21,14 +21,14 @@ use crate::{ChatEvent, ChatService, Error, Result, turns};
 use files::Restored;
 pub(crate) use words::said;
 
-/// What is to be taken back.
+/// The turns to take back, and the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakeBack {
     /// Which turns.
     pub turns: Turns,
-    /// Whether their files are restored too.
+    /// True if their files are restored too.
     pub files: bool,
-    /// Whether files are restored that somebody else has changed since.
+    /// True if files that something else has changed since are restored, too.
     pub force: bool,
 }
 
@@ -37,24 +37,24 @@ pub struct TakeBack {
 pub enum Turns {
     /// So many.
     Last(usize),
-    /// The one that this message belongs to, and all behind it.
+    /// The one with this message, and all after it.
     From(MessageId),
 }
 
-/// What was taken back.
+/// The result of an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenBack {
-    /// What the user had said first of it, to be changed and said again.
+    /// The user's first message among them, to be changed and sent again.
     pub text: String,
-    /// How many turns.
+    /// The number of turns.
     pub turns: usize,
-    /// The files that are as they were before.
+    /// The restored files.
     pub restored: Vec<RestoredFile>,
     /// The files that are not, and why.
     pub not_restored: Vec<(RestoredFile, String)>,
-    /// How many commands ran in it; what they changed stays.
+    /// The number of commands that ran in them; their changes stay.
     pub commands: i64,
-    /// What tells all that in the chat.
+    /// The notice about it in the chat.
     pub notice: Message,
 }
 
@@ -71,10 +71,9 @@ impl ChatService {
     /// Takes back the last turns of a user's chat.
     ///
     /// # Errors
-    /// [`Error::Refused`] with `invalid` for a sub-agent's chat, `busy` where an answer is under way, `not_found` where there is no such turn, `conflict` where a
-    /// file was changed since, and what the sandbox says where a file's machine cannot be reached: nothing is changed then. With
-    /// `not_restored` some files are restored and the conversation stays. [`Error::Store`] for a chat that is gone or another
-    /// user's; [`Error::Stopping`].
+    /// [`Error::Refused`] with `invalid` for a sub-agent's chat, `busy` if an answer is in progress, `not_found` if there is no such turn, `conflict`
+    /// if a file was changed since, and with the sandbox's error if a file's machine cannot be reached: nothing is changed then. With `not_restored`
+    /// some files are restored and the conversation stays. [`Error::Store`] for a chat that is gone or another user's; [`Error::Stopping`].
     pub async fn take_back(&self, user: &User, chat: &ChatId, wanted: TakeBack) -> Result<TakenBack> {
         let _tracked = self.0.tasks.token();
         if self.0.is_stopping() {
@@ -122,7 +121,7 @@ pub(crate) async fn take_back(
     Ok(TakenBack { text, turns, restored, not_restored, commands, notice })
 }
 
-/// The turns that are meant, the last one first.
+/// The chosen turns, the last one first.
 async fn chosen(service: &House, user: &User, chat: &ChatId, turns: Turns) -> Result<Vec<PastTurn>> {
     let mut past = service.store.past_turns(user.id, chat, PAGE_MAX_ROWS).await?;
     match turns {
@@ -151,7 +150,7 @@ async fn chosen(service: &House, user: &User, chat: &ChatId, turns: Turns) -> Re
     Ok(past)
 }
 
-/// Reads `N`, the last so many messages, or `#ID`, that one.
+/// Parses `N`, the last N messages, or `#ID`, a single one.
 pub(crate) fn address(word: &str) -> Option<Turns> {
     match word.strip_prefix('#') {
         Some(id) => id.parse().ok().map(|id| Turns::From(MessageId(id))),

@@ -1,23 +1,23 @@
-//! What has to become of each file: as it was before the first of the turns that changed it.
+//! The target state of each file: before the first of the turns that changed it.
 
 use std::collections::HashMap;
 
 use store::{Checkpoint, Kept, Left};
 
-/// A file, and what it has to become.
+/// A file, and its target state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
     pub(super) place: String,
     pub(super) path: String,
-    /// What it has to become.
+    /// The target state.
     pub(super) kept: Kept,
     pub(super) mode: Option<i64>,
     pub(super) sha256: Option<String>,
-    /// What the last of the turns left there.
+    /// The state that the last of the turns left.
     pub(super) left: Left,
 }
 
-/// One for each file that was changed, in the order that changes are taken back in; `checkpoints` come with the last first.
+/// One for each changed file, in the order in which changes are taken back; `checkpoints` has the last one first.
 pub(super) fn of(checkpoints: Vec<Checkpoint>) -> Vec<Planned> {
     let mut planned: Vec<Planned> = Vec::new();
     let mut known: HashMap<(String, String), usize> = HashMap::new();

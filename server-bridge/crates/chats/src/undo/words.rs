@@ -1,4 +1,4 @@
-//! What users are told of it.
+//! The texts for users about an undo.
 
 use store::{Kept, PastTurn};
 
@@ -6,7 +6,7 @@ use super::RestoredFile;
 use super::files::Restored;
 use crate::limits::{FILES_NAMED, SAID_SHOWN_CHARS};
 
-/// Why a file cannot be restored at all; `None` where it can.
+/// The reason why a file cannot be restored at all; `None` if it can.
 pub(super) fn not_kept(kept: Kept) -> Option<&'static str> {
     match kept {
         Kept::Absent | Kept::Content => None,
@@ -16,7 +16,7 @@ pub(super) fn not_kept(kept: Kept) -> Option<&'static str> {
     }
 }
 
-/// Everything that became of it.
+/// The whole result.
 pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, commands: i64) -> String {
     let first = turns.last().map(|turn| said(&turn.text)).unwrap_or_default();
     let mut lines = vec![match turns.len() {
@@ -43,7 +43,7 @@ pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, c
     lines.join("\n")
 }
 
-/// That files were changed since.
+/// The refusal because files were changed since.
 pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
     let files: Vec<&RestoredFile> = changed.iter().collect();
     let force = if turns == 1 { "/undo force".to_owned() } else { format!("/rewind {turns} --files force") };
@@ -54,7 +54,7 @@ pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
     )
 }
 
-/// That some could not be restored.
+/// The failure to restore some of them.
 pub(super) fn failed(restored: &Restored, failed: &[(RestoredFile, String)], turns: usize) -> String {
     let done: Vec<&RestoredFile> = restored.files.iter().map(|(file, _)| file).collect();
     let mut lines = because("Not restored", failed);
@@ -86,7 +86,7 @@ fn named(files: &[&RestoredFile]) -> String {
     names.join(", ")
 }
 
-/// The beginning of what was said, on one line.
+/// The beginning of a message, on one line.
 pub(crate) fn said(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut: String = line.chars().take(SAID_SHOWN_CHARS).collect();

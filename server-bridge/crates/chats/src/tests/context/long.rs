@@ -16,13 +16,13 @@ use crate::models::{Provider, Tier};
 
 /// The model's window, in tokens of four bytes.
 const WINDOW_TOKENS: u32 = 30_000;
-/// One turn in so many reads something that is asked for later.
+/// One turn in this many reads something that is asked for later.
 const FACT_EVERY: u64 = 5;
-/// What happened so far, as the model saw it.
+/// The history, as the model saw it.
 #[derive(Default)]
 struct Seen {
     last: String,
-    /// Bytes of each request that were in the one before, and all of them; but for those right behind a compression.
+    /// Bytes that each request shares with the one before, and all bytes; without the requests right after a compression.
     shared: u64,
     asked: u64,
     requests: u64,
@@ -32,7 +32,7 @@ struct Seen {
     too_long: Vec<usize>,
     wrong: Vec<String>,
     is_behind_compression: bool,
-    /// The server was started again: the next request must go on where the last one ended.
+    /// The server was restarted: the next request must continue the last one.
     is_restarted: bool,
 }
 
@@ -52,7 +52,7 @@ impl Seen {
             self.asked += raw.len() as u64;
         }
         if self.is_restarted && !is_summary && !is_masking && !self.is_behind_compression {
-            // All but the brackets at its end.
+            // All but the closing brackets.
             assert!(
                 shared + 2 >= self.last.len(),
                 "other bytes after a restart: {shared} of {}",
@@ -61,7 +61,7 @@ impl Seen {
             self.is_restarted = false;
         }
         self.compressions += u64::from(is_summary);
-        // What the summary was asked with is no beginning of what comes then.
+        // The request for a summary is not a prefix of the next one.
         self.is_behind_compression = is_summary;
         raw.clone_into(&mut self.last);
     }
@@ -75,13 +75,13 @@ fn text(message: &Value) -> &str {
     message["content"].as_str().unwrap_or_default()
 }
 
-/// What the user said last, though it may be in a summary alone.
+/// The user's last message, even if only a summary contains it.
 fn question(asked: &Asked) -> String {
     let last = asked.last_of_user();
     last.rsplit_once("word for word:]\n").map_or(last.clone(), |(_, quote)| quote.to_owned())
 }
 
-/// The number behind a prefix.
+/// The number after a prefix.
 fn number(text: &str, prefix: &str) -> Option<u64> {
     let digits: String = text.split_once(prefix)?.1.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
@@ -93,7 +93,7 @@ fn ids(text: &str) -> Vec<String> {
     ids.filter(|id| id[3..].bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned).collect()
 }
 
-/// What is known of each fact: the fact itself, or the ids it is found by.
+/// The known facts: each one itself, or the ids under which it can be found.
 #[derive(Default)]
 struct Known {
     facts: BTreeMap<u64, String>,
@@ -101,7 +101,7 @@ struct Known {
 }
 
 impl Known {
-    /// Reads it from all that the model is shown.
+    /// Reads them from everything that the model sees.
     fn of(asked: &Asked) -> Self {
         let mut known = Self::default();
         let mut calls: BTreeMap<&str, &str> = BTreeMap::new();
@@ -152,7 +152,7 @@ impl Known {
     }
 }
 
-/// Works, and answers what is asked for out of what it is shown and may recall.
+/// Works, and answers questions from what it sees and may recall.
 fn script(asked: &Asked, seen: &Mutex<Seen>) -> Reply {
     let is_summary = is_for_summary(asked);
     let mut seen = seen.lock().unwrap();
@@ -205,7 +205,7 @@ fn fact_of(number: u64) -> String {
     format!("{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Files of about 600 tokens, and every third one of more than is kept in a conversation; facts stand in the middle.
+/// Files of about 600 tokens, and every third one longer than a conversation keeps; facts are in the middle.
 fn put_files(runner: &ScriptedRunner, turns: u64) {
     for number in 0..turns {
         let lines = if number.is_multiple_of(3) { 240 } else { 60 };

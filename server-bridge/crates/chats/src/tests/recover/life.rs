@@ -1,4 +1,4 @@
-//! Servers that can be killed, and time that stands still.
+//! Servers that can be killed, and a clock that can be held.
 
 use std::future::poll_fn;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 
-/// A server that can be killed: its tasks run in a runtime of their own, on a thread of its own.
+/// A server that can be killed: its tasks run in their own runtime, on their own thread.
 pub(super) struct Life {
     pub(super) bench: Bench,
     runtime: Handle,
@@ -24,7 +24,7 @@ impl Life {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             let _ = own.block_on(stopped);
-            // With the runtime its tasks are dropped, wherever they are.
+            // Its tasks are dropped with the runtime, wherever they are.
         });
         let database = database.to_owned();
         let bench = runtime.spawn(async move { Bench::of(&database).await }).await.unwrap();
@@ -40,7 +40,7 @@ impl Life {
         posted.await.messages[1].id
     }
 
-    /// Ends it without a word.
+    /// Ends it abruptly.
     pub(super) async fn kill(self, runner: &ScriptedRunner) {
         runner.cut();
         let key = execs::sandbox_user(&self.bench.user).key;
@@ -52,23 +52,23 @@ impl Life {
     }
 }
 
-/// Time that passes only when it is told to, though a database works meanwhile.
+/// A clock that only advances when told to, even while a database works.
 pub(super) struct HeldClock(std::sync::mpsc::Sender<()>);
 
 impl HeldClock {
     pub(super) fn hold() -> Self {
         let (held, release) = std::sync::mpsc::channel();
-        // While this waits, the clock does not run ahead.
+        // While this waits, the clock does not advance by itself.
         tokio::task::spawn_blocking(move || release.recv());
         tokio::time::pause();
         Self(held)
     }
 
-    /// Lets time pass, in steps, until a message is told; it must be within `limit`.
+    /// Advances the clock, in steps, until a message's event; it must come within `limit`.
     pub(super) async fn until_told(&self, bench: &mut Bench, limit: Duration) -> Message {
         let begin = tokio::time::Instant::now();
         loop {
-            // The database takes its own time on its own thread, which is not the clock's.
+            // The database takes real time on its own thread, which the clock does not control.
             for _ in 0..100 {
                 tokio::task::yield_now().await;
                 if let Ok(ChatEvent::Message(message)) = bench.events.try_recv() {

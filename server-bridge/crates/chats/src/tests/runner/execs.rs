@@ -1,4 +1,4 @@
-//! The scripted runner's commands: each writes into a log that every stream reads from where it wants.
+//! The scripted runner's commands: each writes into a log that every stream reads from its own offset.
 
 use std::collections::HashMap;
 
@@ -23,19 +23,19 @@ pub(super) struct Execs {
 
 struct Known {
     words: Vec<String>,
-    /// The directory it is in, relative to the workspace; nothing for the workspace itself.
+    /// Its directory, relative to the workspace; empty for the workspace itself.
     directory: String,
     profile: &'static str,
     files: Files,
     log: Vec<(Channel, Bytes)>,
-    /// So much of the log, in bytes, is not kept for who attaches.
+    /// The first bytes of the log that are not kept for clients that attach.
     forgotten: usize,
     exited: Option<ExecExited>,
 }
 
 struct Reader {
     exec: ExecId,
-    /// What it has of the log, in bytes.
+    /// Its position in the log, in bytes.
     offset: usize,
 }
 
@@ -45,7 +45,7 @@ impl Execs {
         Self { files, ..Self::default() }
     }
 
-    /// Begins a command, and returns it as it was given.
+    /// Begins a command, and returns its text.
     pub(super) fn start(&mut self, session: &mut Session, id: StreamId, exec: Exec) -> Option<String> {
         let Command::Shell(line) = exec.command else { panic!("no shell command") };
         let line = String::from_utf8(line).unwrap();
@@ -155,7 +155,7 @@ impl Execs {
 }
 
 impl Known {
-    /// Goes on with the script until it waits or ends.
+    /// Continues the script until it waits or ends.
     fn advance(&mut self) {
         while self.exited.is_none() {
             let word = self.words.first().map_or("exit:0", String::as_str);

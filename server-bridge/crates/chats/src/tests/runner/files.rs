@@ -10,55 +10,55 @@ use proto::message::{
 use proto::request::ReadFile;
 use proto::{Channel, DataBuf, ErrorKind, Request, Session, StreamId, WireError, codec};
 
-/// Where the workspace is, as the runner says at its registration.
+/// The workspace's path, as the runner declares it at registration.
 const WORKSPACE: &str = "/workspace";
 
 /// The largest piece of a file that is sent at once, in bytes.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// When a file was changed, unless a test says otherwise, in Unix milliseconds.
+/// The default modification time of a file, in Unix milliseconds.
 const MODIFIED_MS: i64 = 1_000_000;
 
-/// Path and content of the files, and whether writing works at all. Paths are meant from the workspace.
+/// The paths and contents of the files, and a switch that makes writing fail. Paths are relative to the workspace.
 #[derive(Clone, Default)]
 pub(in crate::tests) struct Files {
     pub(in crate::tests) written: Arc<Mutex<HashMap<String, Vec<u8>>>>,
     pub(in crate::tests) refuse: Arc<Mutex<bool>>,
     modified_ms: Arc<Mutex<HashMap<String, i64>>>,
-    /// What was asked for, in the order it was; and reads that wait to be answered.
+    /// The requests, in order; and the reads that wait for an answer.
     pub(in crate::tests) asked: Arc<Mutex<Vec<String>>>,
     are_held: Arc<AtomicBool>,
     waiting: Arc<Mutex<Vec<(StreamId, ReadFile)>>>,
 }
 
 impl Files {
-    /// Puts an empty file there that was changed at this time.
+    /// Adds an empty file with this modification time.
     pub(in crate::tests) fn put(&self, path: &str, modified_ms: i64) {
         self.written.lock().unwrap().insert(path.to_owned(), Vec::new());
         self.modified_ms.lock().unwrap().insert(path.to_owned(), modified_ms);
     }
 
-    /// Puts a file there, in place of what was there before.
+    /// Writes a file, replacing an earlier one.
     pub(in crate::tests) fn write(&self, path: &str, content: &str) {
         self.written.lock().unwrap().insert(path.to_owned(), content.as_bytes().to_vec());
     }
 
-    /// A file's content, where there is one.
+    /// A file's content, if it exists.
     pub(in crate::tests) fn content(&self, path: &str) -> Option<String> {
         self.written.lock().unwrap().get(path).map(|content| text(content))
     }
 
-    /// Takes a file away.
+    /// Removes a file.
     pub(super) fn remove(&self, path: &str) {
         self.written.lock().unwrap().remove(path);
     }
 
-    /// Lets reads wait from now on.
+    /// Makes reads wait from now on.
     pub(in crate::tests) fn hold(&self) {
         self.are_held.store(true, Ordering::SeqCst);
     }
 
-    /// Answers what is asked about files; of a file that shall be written, the path.
+    /// Answers a request about files; for a file that is to be written, returns the path.
     pub(super) fn answer(&self, session: &mut Session, id: StreamId, request: Request) -> Option<String> {
         match request {
             Request::WriteFile(_) if *self.refuse.lock().unwrap() => {
@@ -91,7 +91,7 @@ impl Files {
         None
     }
 
-    /// Answers all reads that wait.
+    /// Answers all pending reads.
     pub(super) fn answer_reads(&self, session: &mut Session) {
         for (id, read) in std::mem::take(&mut *self.waiting.lock().unwrap()) {
             let path = path(&read.path.0);
@@ -110,14 +110,14 @@ impl Files {
         }
     }
 
-    /// Keeps a file that arrived whole.
+    /// Stores a completely received file.
     pub(super) fn keep(&self, session: &mut Session, id: StreamId, path: String, content: Vec<u8>) {
         let bytes = content.len() as u64;
         self.written.lock().unwrap().insert(path, content);
         session.message(id, &FileWritten { bytes }.into(), true).unwrap();
     }
 
-    /// Facts about a file, or about the directory that files make by their paths.
+    /// Metadata of a file, or of a directory implied by the files' paths.
     fn metadata(&self, path: &str) -> Option<Metadata> {
         let files = self.written.lock().unwrap();
         let Some(content) = files.get(path) else {
@@ -149,12 +149,12 @@ impl Files {
     }
 }
 
-/// The rest of a path beneath a directory.
+/// The rest of a path within a directory.
 fn beneath<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     if directory == "." { Some(path) } else { path.strip_prefix(directory)?.strip_prefix('/') }
 }
 
-/// A path from the workspace on, without what means nothing.
+/// A path relative to the workspace, without redundant parts.
 fn path(path: &[u8]) -> String {
     let path = text(path);
     let path = path.strip_prefix(WORKSPACE).unwrap_or(&path);

@@ -1,4 +1,4 @@
-//! What a person is asked to allow: the whole of it, in one shape for the page, the terminals and programs.
+//! The whole question that a person is asked to allow, in one shape for the page, the terminals and programs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

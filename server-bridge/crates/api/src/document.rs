@@ -1,6 +1,6 @@
-//! The documents that stand in messages: what a command came to, what a model did.
+//! The documents in messages: the result of a command, the actions of a model.
 //!
-//! They are stored as they are and never rewritten: to change one, add an optional field.
+//! They are stored unchanged and never rewritten: to change one, add an optional field.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! The body of every answer that says no.
+//! The body of every refusal.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! The events of `GET /api/v1/events`: what happens to a user's chats, runners and settings, as it happens.
+//! The events of `GET /api/v1/events`: changes of a user's chats, runners and settings, as they happen.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

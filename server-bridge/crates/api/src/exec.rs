@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::words::ExecStatus;
 
-/// The most an exec runs by its own time limit, in seconds (30 days).
+/// The longest time limit of an exec, in seconds (30 days).
 pub const TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 
 /// The first byte of the client's binary frames: standard input. Alone, it ends the input.
@@ -94,7 +94,7 @@ pub struct PtyAsk {
     pub term: String,
 }
 
-/// The terminal of a client that does not name its own.
+/// The default terminal type, for a client that does not name its own.
 pub fn usual_terminal() -> String {
     "xterm-256color".to_owned()
 }

@@ -1,14 +1,14 @@
 //! The languages of the server's texts, and their translation.
 //!
-//! Code says every text in English, where it arises. [`Language::translated`] finds it in one table a language (`zh`): rows of the
-//! English text and the translated one, in which `{}` stands for what the code fills in. A text that the table does not have stays
-//! English. A new text needs no change here; its translation is one row.
+//! Code writes every text in English, in place. [`Language::translated`] looks it up in the language's table (`zh`): rows of the
+//! English text and its translation, in which `{}` stands for a value that the code fills in. A text that the table does not have
+//! stays English. A new text needs no change here; its translation is one row.
 
 mod zh;
 
 use std::borrow::Cow;
 
-/// How deep a text within a text is translated: an error within a sentence, and one within that.
+/// The depth to which a text within a text is translated: an error within a sentence, and one within that.
 const DEPTH: usize = 3;
 /// The longest text that is looked up, in bytes: longer ones are output, not messages.
 const TEXT_BYTES: usize = 16 * 1024;
@@ -16,18 +16,19 @@ const TEXT_BYTES: usize = 16 * 1024;
 /// A language of the server's texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// The one in which the code says everything.
+    /// The language of the texts in the code.
     #[default]
     English,
     /// Simplified Chinese.
     Chinese,
 }
 
-/// A row of a table: the English text and its translation, where `{0}` is what the first `{}` of the English text stands for.
+/// A row of a table: the English text and its translation, in which `{0}` is the value of the first `{}` of the English
+/// text.
 pub type Row = (&'static str, &'static str);
 
 impl Language {
-    /// The first language of an `Accept-Language` header that there is here.
+    /// The first language of an `Accept-Language` header that is supported.
     pub fn of_header(header: &str) -> Self {
         header.split(',').find_map(|tag| Self::of_tag(tag.split(';').next()?.trim())).unwrap_or_default()
     }
@@ -45,7 +46,7 @@ impl Language {
         }
     }
 
-    /// Its tag, as it stands in an `Accept-Language` header.
+    /// Its tag in an `Accept-Language` header.
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -53,7 +54,7 @@ impl Language {
         }
     }
 
-    /// A text of the server in this language; what has no translation stays as it is.
+    /// A text of the server in this language; a text without translation stays as it is.
     pub fn translated(self, text: &str) -> Cow<'_, str> {
         let table = match self {
             Self::English => return Cow::Borrowed(text),
@@ -63,7 +64,7 @@ impl Language {
     }
 }
 
-/// A text as a table of one's own has it; `None` for one that it does not have.
+/// A text's translation in another table; `None` if the table does not have it.
 pub fn in_table(table: &[Row], text: &str) -> Option<String> {
     if text.len() > TEXT_BYTES { None } else { translated(table, text, DEPTH) }
 }
@@ -83,7 +84,7 @@ fn translated(table: &[Row], text: &str, depth: usize) -> Option<String> {
     if text.contains(". ") { parts(table, text.split_inclusive(". "), "", depth) } else { None }
 }
 
-/// Parts of a text, if one of them at least is known.
+/// The parts of a text, if at least one of them is known.
 fn parts<'a>(
     table: &[Row],
     parts: impl Iterator<Item = &'a str>,
@@ -109,13 +110,13 @@ fn translated_line(table: &[Row], line: &str, depth: usize) -> Option<String> {
     translated(table, line, depth)
 }
 
-/// A text that a row has as a whole; of several such rows the one that fixes most of the text.
+/// The translation of a text by a row that matches it as a whole; of several such rows the one with the most fixed text.
 fn whole(table: &[Row], text: &str, depth: usize) -> Option<String> {
     let rows = table.iter().filter_map(|(english, other)| Some((english, other, filled(english, text)?)));
     let (_, other, words) =
         rows.max_by_key(|(english, ..)| english.len() - 2 * english.matches("{}").count())?;
     let mut said = String::new();
-    // The words are put in once: one that looks like a place for another stays as it is.
+    // The values are put in once: a value that looks like a placeholder stays as it is.
     let mut pieces = other.split('{');
     said.push_str(pieces.next()?);
     for piece in pieces {
@@ -128,7 +129,7 @@ fn whole(table: &[Row], text: &str, depth: usize) -> Option<String> {
     Some(said)
 }
 
-/// The words that stand in a text for each `{}` of its English form, if it is of that form.
+/// The values of each `{}` in the English form, if the text has that form.
 fn filled<'a>(form: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let mut pieces = form.split("{}");
     let mut rest = text.strip_prefix(pieces.next()?)?;
@@ -143,7 +144,7 @@ fn filled<'a>(form: &str, text: &'a str) -> Option<Vec<&'a str>> {
         words.push(&rest[..at]);
         rest = &rest[at + piece.len()..];
     }
-    // A word that is not there is no word; and a form without words has to be the whole text.
+    // A missing value does not match; and a form without values has to be the whole text.
     (rest.is_empty() && words.iter().all(|word| !word.is_empty())).then_some(words)
 }
 
@@ -226,7 +227,7 @@ mod tests {
         }
     }
 
-    /// All of the server's code on one line a file, with its texts as they are.
+    /// All of the server's code, one line per file, with its texts unchanged.
     fn sources() -> String {
         let mut all = String::new();
         let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")];

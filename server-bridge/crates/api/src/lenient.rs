@@ -1,13 +1,13 @@
-//! Reading a document of another version: one that is not understood counts as none.
+//! Reading a document of another version: one that is not understood counts as absent.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Reads a document if it is one that this version understands.
+/// Reads a document if this version understands it.
 ///
 /// # Errors
-/// Text that is no JSON.
+/// Text that is not JSON.
 pub(crate) fn document<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: DeserializeOwned,

@@ -1,26 +1,27 @@
 //! The shapes of the HTTP API: every document, event, frame and error, declared once.
 //!
 //! The server constructs these types, the command line and the terminal UI read them, and the page's types are generated
-//! from them by way of the OpenAPI description. The crate does no I/O and depends on nothing of ours. To change a shape
-//! safely: a field that other versions may lack gets `#[serde(default)]`, with `#[schema(required)]` where this server
-//! always sends it; readers ignore fields they do not know; a word or a frame they do not know becomes `Unknown`.
+//! from them by way of the OpenAPI description. The crate does no I/O and depends on no other crate of this project. To
+//! change a shape safely: a field that other versions may lack gets `#[serde(default)]`, with `#[schema(required)]` where
+//! this server always sends it; readers ignore fields they do not know; a word or a frame they do not know becomes
+//! `Unknown`.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`exec`] | the exec socket: its request, the frames of both ends, and the views of an exec on record |
 //! | [`event`] | the events of `GET /api/v1/events` |
 //! | [`chat`] | conversations and their messages |
-//! | [`document`] | the documents that stand in messages: commands, answers, tools, approvals |
-//! | [`model`] | the models that answer |
-//! | [`turn`] | answers to what a model asks, and what is taken back |
+//! | [`document`] | the documents in messages: commands, answers, tools, approvals |
+//! | [`model`] | models and subscriptions |
+//! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
-//! | [`settings`] | where work goes, and what is wanted of every agent |
-//! | [`mod@file`], [`container`], [`task`] | files, containers, and commands that go on by themselves |
-//! | [`session`], [`account`], [`key`] | who one is, accounts, keys for programs |
-//! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, what models took, what was done |
-//! | [`error`] | the body of every answer that says no |
+//! | [`settings`] | the active place, and a user's settings for every agent |
+//! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
+//! | [`session`], [`account`], [`key`] | the current user, accounts, keys for programs |
+//! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, the usage of models, the audit trail |
+//! | [`error`] | the body of every refusal |
 //! | [`language`] | the languages of the server's texts, and their translation |
-//! | [`words`] | texts that are one of some words, as enums |
+//! | [`words`] | texts with a fixed set of values, as enums |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod account;

@@ -1,9 +1,9 @@
-//! Documents as lines of JSON, as programs are given them.
+//! Documents as lines of JSON, for programs.
 
 use serde::Serialize;
 
-/// A document as one line of JSON. The keys of each object stand in alphabetical order, so that a line does not change when
-/// the order of a type's fields does. A document that is no JSON, such as one with a map whose keys are no texts, is `null`.
+/// A document as one line of JSON. The keys of each object are in alphabetical order, so that a line does not change when
+/// the order of a type's fields does. A document that is not valid JSON, such as a map whose keys are not texts, is `null`.
 pub fn to_line(document: &impl Serialize) -> String {
     serde_json::to_value(document).unwrap_or_default().to_string()
 }

@@ -162,10 +162,10 @@ pub struct PriceDocument {
 }
 
 impl PriceDocument {
-    /// A model's name and what its tokens cost: `NAME=IN/OUT[/CACHED[/CACHING]]`, in dollars for a million.
+    /// Parses a model's name and the price of its tokens: `NAME=IN/OUT[/CACHED[/CACHING]]`, in dollars per million.
     ///
     /// # Errors
-    /// How it is written.
+    /// The expected form.
     pub fn of_model(text: &str) -> Result<(String, Self), &'static str> {
         let parsed = || {
             let (name, numbers) = text.rsplit_once('=')?;

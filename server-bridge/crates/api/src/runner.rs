@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What stands for the Docker container, where a runner's name could stand.
+/// The value in place of a runner's name for the Docker container.
 pub const DOCKER: &str = "__docker__";
-/// What stands for the server itself, where a runner's name could stand.
+/// The value in place of a runner's name for the server itself.
 pub const NONE: &str = "none";
-/// What leaves the choice of a place to the server.
+/// The value that leaves the choice of a place to the server.
 pub const AUTO: &str = "auto";
 
 /// A registered machine. The facts are those of its last registration, null before the first.

@@ -47,7 +47,7 @@ pub struct ServerSettingsChange {
     pub base_prompt: Option<Option<String>>,
 }
 
-/// A field that is there, be it null; serde would read null as a field that is not.
+/// A field that is present, even if null; serde would read null as an absent field.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

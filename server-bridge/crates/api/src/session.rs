@@ -1,4 +1,4 @@
-//! Logging in and out, who one is, and what stands for a login for a moment.
+//! Logging in and out, the current user, and short-lived substitutes for a login.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

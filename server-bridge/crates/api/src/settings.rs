@@ -1,4 +1,4 @@
-//! Where the caller's work goes, and what they want of every agent.
+//! The caller's active place, and their settings for every agent.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

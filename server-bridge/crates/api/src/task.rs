@@ -1,4 +1,4 @@
-//! Commands that go on by themselves.
+//! Background commands.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

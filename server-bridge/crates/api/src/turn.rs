@@ -1,4 +1,4 @@
-//! Answers to what a model asks, and what of a conversation is taken back.
+//! Answers to a model's questions, and undo.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

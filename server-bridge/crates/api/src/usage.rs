@@ -1,4 +1,4 @@
-//! What models took: tokens and cost.
+//! The usage of models: tokens and cost.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! What a request carries: nothing, a little JSON, or a file or tree that never stands in memory.
+//! The body of a request: nothing, a little JSON, or a file or tree that is never in memory as a whole.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,14 +28,14 @@ pub(super) enum RequestBody {
 /// A directory's archive, made while it is sent.
 pub(super) struct TreeBody {
     packer: Box<Packer>,
-    /// Told once it is over; whoever waits for the answer learns it there.
+    /// Set once it is over; the code that waits for the answer reads it there.
     packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
     moved_bytes: Arc<AtomicU64>,
     buffer: BytesMut,
 }
 
 impl TreeBody {
-    /// What `packer` makes; how that ended goes to `packed`, and what was sent is counted in `moved_bytes`.
+    /// The archive made by `packer`; its result goes to `packed`, and sent bytes are counted in `moved_bytes`.
     pub(super) fn new(
         packer: Packer,
         packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
@@ -44,7 +44,7 @@ impl TreeBody {
         Self { packer: Box::new(packer), packed, moved_bytes, buffer: BytesMut::new() }
     }
 
-    /// Reads on this thread, as a file is read.
+    /// Reads on this thread, as for a file.
     fn next(&mut self) -> Option<io::Result<Bytes>> {
         if self.packed.get().is_some() {
             return None;
@@ -54,7 +54,7 @@ impl TreeBody {
         while filled < FILE_CHUNK_BYTES {
             match self.packer.read(&mut self.buffer[filled..]) {
                 Ok(0) => {
-                    // Nobody else sets it.
+                    // It is set only here.
                     let _ = self.packed.set(Ok(self.packer.report().clone()));
                     break;
                 }
@@ -71,7 +71,7 @@ impl TreeBody {
     }
 }
 
-/// The next so many bytes of a file.
+/// The next `n` bytes of a file.
 pub(super) struct FileBody {
     file: File,
     left_bytes: u64,
@@ -80,7 +80,7 @@ pub(super) struct FileBody {
 }
 
 impl FileBody {
-    /// Exactly `size_bytes` of `file`; what was sent is counted in `moved_bytes`.
+    /// Exactly `size_bytes` of `file`; sent bytes are counted in `moved_bytes`.
     pub(super) fn new(file: File, size_bytes: u64, moved_bytes: Arc<AtomicU64>) -> Self {
         Self { file, left_bytes: size_bytes, moved_bytes, buffer: BytesMut::new() }
     }
@@ -91,7 +91,7 @@ impl FileBody {
             return None;
         }
         let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(FILE_CHUNK_BYTES);
-        // Once hyper has sent a chunk its memory is free, and is taken again here.
+        // Once hyper has sent a chunk its memory is free, and is used again here.
         self.buffer.resize(wanted, 0);
         let read = loop {
             match self.file.read(&mut self.buffer[..]) {

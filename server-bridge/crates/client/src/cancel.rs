@@ -1,4 +1,4 @@
-//! `sandbridge cancel`: the end of a command that runs.
+//! `sandbridge cancel`: ends a running command.
 
 use std::process::ExitCode;
 

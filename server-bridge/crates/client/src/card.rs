@@ -1,18 +1,17 @@
-//! What a person is asked to allow, as lines of a terminal: however long a line of it is and whatever it says, none of its
-//! pieces stands where the terminal's own words stand.
+//! A request for approval, as lines of a terminal: no line of it, however long, can look like the terminal's own text.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Before each line of the server's own words, and before the pieces of one that is too long.
+/// In front of each line of the server's own text, and of the pieces of an overlong one.
 const OWN: &str = "  │ ";
 const OWN_REST: &str = "  │     ";
 
-/// Before each line of what the model wrote, which the server begins with [`QUOTE`].
+/// In front of each line of the model's text, which the server marks with [`QUOTE`].
 const QUOTED: &str = "  │   | ";
 const QUOTE: &str = "  | ";
 
-/// The least room for text, in cells.
+/// The smallest width for text, in cells.
 const ROOM: usize = 8;
 
 /// The gutters of a line of an approval, first and for its other pieces, and the line itself.

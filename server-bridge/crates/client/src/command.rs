@@ -39,19 +39,19 @@ impl Registration {
         (self.arguments)()
     }
 
-    /// Runs the command with what was given.
+    /// Runs the command with its parsed arguments.
     ///
     /// # Errors
-    /// Arguments that make no sense; else how the command ended.
+    /// Invalid arguments; else how the command ended.
     pub(crate) fn run(self, globals: &Globals, matches: &ArgMatches) -> Result<Outcome, clap::Error> {
         (self.run)(globals, matches)
     }
 }
 
-/// Runs a client command on this thread alone: no hop to another, and the least to start.
+/// Runs a client command on this thread alone: without a switch to another, and with the least startup cost.
 ///
 /// # Errors
-/// The command's own, and `internal` where nothing can be started.
+/// The command's own, and `internal` if nothing can be started.
 pub(crate) fn block_on(
     command: impl Future<Output = Result<ExitCode, Failure>>,
 ) -> Result<ExitCode, Failure> {
@@ -60,7 +60,7 @@ pub(crate) fn block_on(
         .build()
         .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
     let result = runtime.block_on(command);
-    // A read of a terminal may still be under way; it must not hold up the end.
+    // A read of a terminal may still be pending; it must not hold up the end.
     runtime.shutdown_background();
     result
 }

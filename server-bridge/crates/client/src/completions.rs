@@ -1,7 +1,7 @@
 //! `sandbridge completions`: a completion script on standard output.
 //!
-//! The script asks this program itself what fits, each time: from the parser's own definitions, and where a name of the
-//! server's is wanted, from the server (`names`). So it is never older than the program.
+//! The script asks this program each time: for the parser's own definitions, and for names on the server, through the server
+//! (`names`). So it is never out of date.
 
 use std::process::ExitCode;
 
@@ -14,9 +14,9 @@ use super::output;
 use crate::command::Command;
 use crate::globals::Globals;
 
-/// What a script sets to ask what fits.
+/// The variable that a script sets to ask for completions.
 const VARIABLE: &str = "COMPLETE_SANDBRIDGE";
-/// What this program is called.
+/// The name of this program.
 const PROGRAM: &str = "sandbridge";
 
 /// Print a completion script for a shell
@@ -63,7 +63,7 @@ fn run(options: CompletionsOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a script, if it is one that asks, and ends then.
+/// Answers a completion script, if one asks, and ends then.
 pub(super) fn answer(program: impl Fn() -> clap::Command) {
     CompleteEnv::with_factory(program).var(VARIABLE).bin(PROGRAM).completer(PROGRAM).complete();
 }

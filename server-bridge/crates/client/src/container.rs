@@ -1,4 +1,4 @@
-//! `sandbridge container`: one's own container as a whole.
+//! `sandbridge container`: the user's own container as a whole.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// The permission bits of an exported archive: it holds whatever the container does.
+/// The permission bits of an exported archive: it contains everything of the container.
 const ARCHIVE_MODE: u32 = 0o600;
 
 /// Show, stop, save, export, replace or remove your container
@@ -73,7 +73,7 @@ async fn run(globals: &Globals, command: ContainerCommand) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// What became of the container, as programs are told.
+/// The new state of the container, for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Became {
@@ -118,7 +118,7 @@ async fn done(client: &mut Client, command: ContainerCommand) -> Result<(String,
     })
 }
 
-/// Without a time limit of the client's own: these take as long as the server's disk does.
+/// Without a time limit of the client: these take as long as the server's disk does.
 async fn send(client: &mut Client, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
     let mut body = client.send(method, path, "", RequestBody::Empty).await?.into_body();
     let mut answer = Vec::new();

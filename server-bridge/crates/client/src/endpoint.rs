@@ -23,21 +23,21 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 /// A connection.
 pub(super) type BoxedSocket = Box<dyn Socket>;
 
-/// Where a server is.
+/// A server's address.
 pub(super) struct Endpoint {
     url: String,
     ca_cert: Option<PathBuf>,
     is_secure: bool,
     host: String,
     port: u16,
-    /// `Host` as HTTP wants it.
+    /// The value of the header `Host`.
     pub(super) authority: String,
-    /// What stands before every path, without a slash at its end.
+    /// The prefix of every path, without a trailing slash.
     pub(super) base_path: String,
 }
 
 impl Endpoint {
-    /// Reads an address such as `http://127.0.0.1:8080`; over TLS the certificates in `ca_cert` are trusted as well.
+    /// Parses an address such as `http://127.0.0.1:8080`; over TLS the certificates in `ca_cert` are trusted as well.
     pub(super) fn parse(url: &str, ca_cert: Option<PathBuf>) -> Result<Self, Failure> {
         let invalid = || {
             let hint = "it must look like http://HOST:PORT or https://HOST";
@@ -85,7 +85,7 @@ impl Endpoint {
         self.failed(why, "is it running, and is --server (or SANDBRIDGE_SERVER) right?")
     }
 
-    /// The failure of a connection on which something else than HTTP was heard.
+    /// The failure of a connection whose peer does not speak HTTP.
     pub(super) fn no_http(&self, why: &dyn Display) -> Failure {
         if self.is_secure {
             return self.unreachable(why);
@@ -97,7 +97,7 @@ impl Endpoint {
         Failure::other("unreachable", format!("cannot reach the server at {}: {why}; {hint}", self.url))
     }
 
-    /// What to do about a TLS handshake that failed.
+    /// The hint about a TLS handshake that failed.
     fn tls_hint(&self, error: &rustls::Error) -> &'static str {
         match error {
             rustls::Error::InvalidCertificate(
@@ -130,9 +130,9 @@ impl Endpoint {
     }
 }
 
-/// TLS that trusts what this machine trusts, and the certificates in `ca_cert`.
+/// TLS that trusts this machine's certificates, and those in `ca_cert`.
 fn tls_connector(ca_cert: Option<&Path>) -> io::Result<TlsConnector> {
-    // An error says that a provider is there already, which is all that is wanted.
+    // An error means that a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut roots = rustls::RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();

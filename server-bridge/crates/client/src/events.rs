@@ -1,4 +1,4 @@
-//! What a server tells of its user's chats, runners and settings, as it happens.
+//! A server's events about its user's chats, runners and settings, as they happen.
 
 use api::event::{Event, ServerEvent};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub(super) struct Events {
     stood: Stood,
 }
 
-/// How far they were heard: where another connection goes on.
+/// The position in the events: where another connection continues.
 pub(super) struct Stood {
     epoch: String,
     seq: u64,
@@ -27,12 +27,12 @@ struct Kind {
 }
 
 impl Events {
-    /// Begins to listen; from its return on nothing is missed.
+    /// Begins to listen; from its return on no event is missed.
     pub(super) async fn open(session: &Session) -> Result<Self, Failure> {
         Ok(Self::go_on(session, None).await?.0)
     }
 
-    /// The same where an earlier connection stood; says whether what came since then will come, each event once.
+    /// The same from an earlier connection's position; returns true if all events since then will come, each once.
     pub(super) async fn go_on(session: &Session, stood: Option<&Stood>) -> Result<(Self, bool), Failure> {
         let path = match stood {
             None => "/api/v1/events".to_owned(),
@@ -49,13 +49,13 @@ impl Events {
             }
         };
         if let Some(stood) = stood.filter(|_| resumed) {
-            // What was missed is still to come.
+            // Missed events are still to come.
             events.stood.seq = stood.seq;
         }
         Ok((events, resumed))
     }
 
-    /// The next one that can be read; an error once the server is gone, or greets in a way that cannot be read.
+    /// The next readable event; an error once the server is gone, or its greeting cannot be read.
     pub(super) async fn next(&mut self) -> Result<Event, Failure> {
         loop {
             let message = self.inbox.next().await?;
@@ -69,14 +69,14 @@ impl Events {
                     }
                     return Ok(event);
                 }
-                // Who waits for the greeting would wait for ever.
+                // A caller that waits for the greeting would wait forever.
                 Err(_) if is_hello(message.as_payload()) => return Err(nonsense()),
                 Err(error) => tracing::debug!(%error, "an event of an unknown shape"),
             }
         }
     }
 
-    /// How far they were heard.
+    /// The position in the events.
     pub(super) fn stood(self) -> Stood {
         self.stood
     }

@@ -1,10 +1,10 @@
-//! What went wrong, as people, programs and shells are told.
+//! Errors, for people, programs and shells.
 
 use std::process::ExitCode;
 
 use super::line::Line;
 
-/// The command line makes no sense.
+/// The command line is invalid.
 pub const USAGE: u8 = 2;
 /// It ran longer than it was allowed to.
 pub const TIMED_OUT: u8 = 124;
@@ -14,13 +14,13 @@ pub const NOT_RUN: u8 = 125;
 pub const NOT_EXECUTABLE: u8 = 126;
 /// Its program does not exist.
 pub const NOT_FOUND: u8 = 127;
-/// What a signal's number is added to.
+/// The base for a signal's number.
 pub const SIGNALED: u8 = 128;
 /// Ended because its terminal was hung up.
 pub const HUNG_UP: u8 = SIGNALED + 1;
 /// Ended by Ctrl-C.
 pub const INTERRUPTED: u8 = SIGNALED + 2;
-/// Ended because nobody reads its output any more.
+/// Ended because its output has no reader any more.
 pub const BROKEN_PIPE: u8 = SIGNALED + 13;
 
 /// Any other failure.
@@ -29,16 +29,16 @@ pub const FAILED: u8 = 1;
 /// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// What programs match on.
+    /// The kind, which programs match on.
     pub kind: String,
-    /// What people read: what happened and what to do next, on one line.
+    /// The text for people: what happened and what to do next, on one line.
     pub message: String,
     /// The exit code.
     pub code: u8,
 }
 
 impl Failure {
-    /// The command line makes no sense.
+    /// The command line is invalid.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { kind: "usage".to_owned(), message: message.into(), code: USAGE }
     }
@@ -48,7 +48,7 @@ impl Failure {
         Self { kind: kind.into(), message: message.into(), code: FAILED }
     }
 
-    /// The same as `exec` tells it: the sandbox could not run the command, for whatever reason.
+    /// The same in the form of `exec`: the sandbox could not run the command, for any reason.
     pub fn into_not_run(self) -> Self {
         let code = match (self.code, self.kind.as_str()) {
             (FAILED, "command_not_found") => NOT_FOUND,
@@ -59,7 +59,7 @@ impl Failure {
         Self { code, ..self }
     }
 
-    /// Tells it, and gives the exit code.
+    /// Prints it, and returns the exit code.
     pub fn report(&self, as_json: bool) -> ExitCode {
         if as_json {
             let line = Line::Error { kind: &self.kind, message: Some(&self.message) };

@@ -1,4 +1,4 @@
-//! The options of every command, and what follows from them: the home directory, its settings, the session.
+//! The options of every command, and their consequences: the home directory, its settings, the session.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 
-/// The variables that say where the server is, where things are kept, and what is trusted.
+/// The variables for the server's address, the home directory, and trusted certificates.
 pub(crate) const SERVER_VARIABLES: [&str; 3] = ["SANDBRIDGE_SERVER", "SANDBRIDGE_HOME", "SANDBRIDGE_CA_CERT"];
 
 /// Options of every command.
@@ -40,7 +40,7 @@ pub struct Globals {
 }
 
 impl Globals {
-    /// The server to talk to, and who one is there.
+    /// The server to talk to, and the login there.
     ///
     /// # Errors
     /// `invalid` for a home directory, a setting or a `client.json` that cannot be used.
@@ -53,18 +53,18 @@ impl Globals {
         Ok(Session::load(&home, server.as_deref(), ca_cert)?.with_api_key(api_key))
     }
 
-    /// Where settings and sessions are kept.
+    /// The directory of settings and sessions.
     ///
     /// # Errors
-    /// `invalid` where nothing says so.
+    /// `invalid` if none is configured.
     pub fn home(&self) -> Result<PathBuf, Failure> {
         home::find(self.home.as_deref()).map_err(|error| Failure::other("invalid", error.to_string()))
     }
 
-    /// What the files in the home directory and the environment say.
+    /// The settings in the home directory's files and the environment.
     ///
     /// # Errors
-    /// `invalid` for a file that cannot be read or understood.
+    /// `invalid` for a file that cannot be read or parsed.
     pub fn settings(&self, home: &Path) -> Result<Settings, Failure> {
         Settings::load(home).map_err(|error| Failure::other("invalid", error.to_string()))
     }

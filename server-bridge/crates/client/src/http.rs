@@ -44,12 +44,12 @@ impl Client {
         Ok(Self { endpoint: session.endpoint()?, token: None, language: session.language(), sender: None })
     }
 
-    /// Asks for a document.
+    /// Requests a document.
     pub(crate) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
         read(&self.small(Method::GET, path, None, ANSWER_TIMEOUT).await?)
     }
 
-    /// Sends a document; the answer is read by [`read`], where there is one.
+    /// Sends a document; the answer is read by [`read`], if there is one.
     pub(crate) async fn send_document(
         &mut self,
         method: Method,
@@ -62,13 +62,13 @@ impl Client {
         self.small(method, path, Some(body), patience).await
     }
 
-    /// Asks for something without saying more; the answer is read by [`read`], where there is one.
+    /// Sends a request without a body; the answer is read by [`read`], if there is one.
     pub(crate) async fn ask(&mut self, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
         self.small(method, path, None, ANSWER_TIMEOUT).await
     }
 
-    /// Sends a request and returns its answer, whose body is still to be read. A status that is no success becomes the
-    /// failure that the server told.
+    /// Sends a request and returns its answer, whose body is still to be read. A status other than success becomes the
+    /// failure that the server reported.
     pub(super) async fn send(
         &mut self,
         method: Method,
@@ -84,7 +84,7 @@ impl Client {
         if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
     }
 
-    /// Sends a request with these headers and returns its answer, whatever its status.
+    /// Sends a request with these headers and returns its answer, with any status.
     pub(super) async fn send_with(
         &mut self,
         method: Method,
@@ -92,7 +92,7 @@ impl Client {
         headers: &[(&'static str, String)],
         body: RequestBody,
     ) -> Result<Response<Incoming>, Failure> {
-        // Some proxies refuse a request that says nothing of its length (411).
+        // Some proxies refuse a request without a length (411).
         let is_length_due = method != Method::GET && matches!(body, RequestBody::Empty);
         let mut request = Request::builder()
             .method(method)
@@ -157,7 +157,7 @@ impl Client {
             .handshake(TokioIo::new(socket))
             .await
             .map_err(|error| self.endpoint.unreachable(&cause(&error)))?;
-        // It ends with its sender; what breaks it is told by the request that it breaks.
+        // It ends with its sender; an error shows in the request that it breaks.
         drop(tokio::spawn(connection));
         Ok(sender)
     }
@@ -199,7 +199,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// The failure that a refusal tells, of which this was read.
+/// The failure in a refusal with this body.
 pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<&str>) -> Failure {
     let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
         let known = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
@@ -215,10 +215,10 @@ pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<
     Failure::other(error.kind, message)
 }
 
-/// Reads a document of an answer.
+/// Parses a document of an answer.
 ///
 /// # Errors
-/// `protocol` for one that lacks what this version needs, `unreachable` for what is no JSON at all.
+/// `protocol` if it lacks something that this version needs, `unreachable` if it is not JSON at all.
 pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(answer).map_err(
         |error| {
@@ -227,7 +227,7 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
     )
 }
 
-/// The server said something that this version does not understand.
+/// The server sent something that this version does not understand.
 pub(super) fn nonsense() -> Failure {
     Failure::other(
         "protocol",
@@ -235,7 +235,7 @@ pub(super) fn nonsense() -> Failure {
     )
 }
 
-/// The innermost reason, which says most.
+/// The innermost cause, which is the most specific.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -249,7 +249,7 @@ fn not_sandbridge() -> Failure {
     Failure::other("unreachable", message)
 }
 
-/// The failure that a server's refusal tells.
+/// The failure in a server's refusal.
 pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
     let status = response.status();
     let retry_after =
@@ -260,7 +260,7 @@ pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
     }
 }
 
-/// All of an answer that is small enough.
+/// The whole of a small answer.
 pub(super) async fn read_small(response: Response<Incoming>) -> Result<Vec<u8>, Failure> {
     let mut body = response.into_body();
     let mut bytes = Vec::new();

@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::failure::Failure;
 
-/// SIGINT and SIGTERM. From its making on neither ends this program by itself, and none is lost that comes while nobody
+/// SIGINT and SIGTERM. Once this exists neither ends this program automatically, and none is lost that comes while nothing
 /// waits.
 pub(super) struct Interrupts {
     interrupt: Signal,
@@ -25,7 +25,7 @@ impl Interrupts {
     }
 }
 
-/// Ctrl-C alone; SIGTERM ends this program as ever.
+/// Ctrl-C alone; SIGTERM ends this program as usual.
 pub(super) fn ctrl_c() -> Result<Signal, Failure> {
     listen(SignalKind::interrupt())
 }

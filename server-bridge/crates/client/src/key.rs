@@ -1,4 +1,4 @@
-//! `sandbridge key`: what one's programs show instead of a login.
+//! `sandbridge key`: the keys that the user's programs use instead of a login.
 
 use std::process::ExitCode;
 

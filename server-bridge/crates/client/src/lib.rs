@@ -1,8 +1,8 @@
 //! The client: the command line and the terminal UI, on a server's HTTP interface.
 //!
-//! Every command here talks to a server and knows nothing of how it works inside; what works on the server's own machine
-//! (`serve`, `user`, `backup`, `restore`, `here`) is registered by the program that has both. A command runs on one thread and loads
-//! nothing it does not need: `sandbridge exec` has to start faster than `ssh`.
+//! Every command here talks to a server and depends on nothing of its inside; commands for the server's own machine (`serve`, `user`, `backup`,
+//! `restore`, `here`) are registered by the program that has both. A command runs on one thread and loads nothing it does not need: `sandbridge
+//! exec` has to start faster than `ssh`.
 //!
 //! | module | holds |
 //! |---|---|
@@ -10,14 +10,14 @@
 //! | `exec/`, `shell/`, `cp/` | the streaming commands |
 //! | [`chat`] | the chat, line by line |
 //! | `tui/` | the chat on the full screen |
-//! | `card` | what a person is asked to allow, as lines of a terminal |
+//! | `card` | a request for approval, as lines of a terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
 //! | `runner`, `key`, `container`, `model`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | [`globals`] | the options of every command |
-//! | [`session`] | the server, and who one is there: `client.json` |
+//! | [`session`] | the server, and the login there: `client.json` |
 //! | `routes` | one method per route, with the documents of crate `api` |
-//! | `endpoint`, [`http`], `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, what a server says by itself |
-//! | [`failure`] | what went wrong, for people, programs and shells |
+//! | `endpoint`, [`http`], `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, a server's events |
+//! | [`failure`] | errors, for people, programs and shells |
 //! | `interrupts` | Ctrl-C and SIGTERM |
 //! | [`output`], `line` | words, and JSON for programs |
 //! | `names` | names that shells complete |
@@ -88,14 +88,14 @@ struct Cli {
     globals: Globals,
 }
 
-/// A command line that was read.
+/// A parsed command line.
 struct Parsed {
     globals: Globals,
     registration: Registration,
     matches: ArgMatches,
 }
 
-/// The whole of the `sandbridge` program with these commands: reads the command line, does what it asks for, says how it ended.
+/// The whole `sandbridge` program with these commands: parses the command line, carries it out, reports how it ended.
 pub fn main(commands: &[Registration]) -> ExitCode {
     completions::answer(|| program(commands));
     let mut command = without_empty_variables(program(commands));
@@ -131,7 +131,7 @@ fn parse(
     Ok(Parsed { globals, registration: *registration.ok_or_else(missing)?, matches })
 }
 
-/// An empty variable is no value, here as in the server's options; clap alone would read an empty text.
+/// An empty variable counts as unset, here as in the server's options; clap alone would read an empty text.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command

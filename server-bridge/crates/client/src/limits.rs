@@ -6,17 +6,18 @@ use std::time::Duration;
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the answer to a small request may take.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a runner's download of its new program may take: more than the server gives it, so that it is the server who says so.
+/// How long a runner's download of its new program may take: more than the server allows, so that the server reports the
+/// timeout.
 pub(super) const UPDATE_TIMEOUT: Duration = Duration::from_secs(11 * 60);
-/// How long a runner may be away for an update: more than it may promise to its server.
+/// How long a runner may be disconnected for an update: more than it may announce to its server.
 pub(super) const UPDATE_RETURN_PATIENCE: Duration = Duration::from_secs(2 * 60);
-/// How often it is looked how a runner's update stands.
+/// How often the state of a runner's update is checked.
 pub(super) const UPDATE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The largest answer that is read into memory, in bytes: a page of messages of 1 MiB each would be larger, and is
 /// never asked for.
 pub(super) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// How much of a file is read, or gathered of a connection, at once, in bytes.
+/// How much of a file is read at once, or of a connection gathered, in bytes.
 pub(super) const FILE_CHUNK_BYTES: usize = 256 * 1024;
 /// How long a copy runs before its progress is shown.
 pub(super) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
@@ -27,89 +28,88 @@ pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) const STDIN_CHUNK_BYTES: usize = 64 * 1024;
 /// Pieces of standard input that may wait to be sent.
 pub(super) const STDIN_QUEUE: usize = 2;
-/// How far input may be ahead of what the server says it took, in bytes: what is said of the output is behind it on the same
-/// connection, and the command may wait for that.
+/// How far input may be ahead of what the server took, in bytes: acknowledgements of the output are queued after it on the
+/// same connection, and the command may wait for them.
 pub(super) const STDIN_AHEAD_BYTES: u64 = 1024 * 1024 - STDIN_CHUNK_BYTES as u64;
-/// How much of the input that was sent is kept, to be sent again after the connection was lost, in bytes: more than can be
-/// under way between here and the command.
+/// How much of the sent input is kept, to be sent again after the connection was lost, in bytes: more than can be in flight
+/// between here and the command.
 pub(super) const STDIN_KEPT_BYTES: u64 = 16 * 1024 * 1024;
-/// Output that is taken before the server is told of it at once, in bytes: a part of what may be under way where few commands
-/// run.
+/// Output that is acknowledged at once, in bytes: a part of what may be in flight if few commands run.
 pub(super) const ACK_BYTES: u64 = 256 * 1024;
-/// How much later the server is told of less, down to [`ACK_MIN_BYTES`]: where many commands run, less may be under way.
+/// The delay of acknowledging less, down to [`ACK_MIN_BYTES`]: if many commands run, less may be in flight.
 pub(super) const ACK_DELAY: Duration = Duration::from_millis(2);
-/// Output that may be taken without the server being told, in bytes; less than the least that may be under way.
+/// Output that may stay unacknowledged, in bytes; less than the least that may be in flight.
 pub(super) const ACK_MIN_BYTES: u64 = 16 * 1024;
 /// How much of the end of a command's standard error is searched for a known cause of its failure, in bytes.
 pub(super) const HINT_TAIL_BYTES: usize = 1024;
-/// How long a lost server is looked for while a command runs.
+/// How long reconnecting to a lost server is tried while a command runs.
 pub(super) const RECONNECT_PATIENCE: Duration = Duration::from_secs(600);
-/// The first pause before that is tried again; it doubles.
+/// The first pause between these attempts; it doubles.
 pub(super) const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 /// The longest such pause.
 pub(super) const RECONNECT_PAUSE_LIMIT: Duration = Duration::from_secs(2);
-/// How long the server may be away before a person is told.
+/// How long the server may be unreachable before a person is informed.
 pub(super) const AWAY_NOTE: Duration = Duration::from_secs(3);
 /// How long the goodbye to a server may take.
 pub(super) const GOODBYE_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a cancelled command may take to end before this program ends without it: the grace between TERM and KILL,
-/// and a little.
+/// How long a cancelled command may take to end before this program ends without it: the grace between TERM and KILL, and a
+/// little more.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(8);
-/// Pieces of what is typed into a terminal that may wait to be sent.
+/// Pieces of terminal input that may wait to be sent.
 pub(super) const KEYS_QUEUE: usize = 64;
-/// How long a terminal that was hung up may take to say how it ended.
+/// How long a terminal that was hung up may take to report how it ended.
 pub(super) const HANG_UP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces of output that may wait to be written.
 pub(super) const OUTPUT_QUEUE: usize = 16;
 
-/// The longest message of an MCP client, in bytes: more than the server takes, so that it is the server who says so.
+/// The longest message of an MCP client, in bytes: more than the server accepts, so that the server reports the error.
 pub(super) const MCP_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// How long answers to an MCP client may take that has closed its end.
+/// How long answers may take for an MCP client that has closed its end.
 pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Messages of a chat that are read at once after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 
-/// The shortest beginning of a chat's id that names it, in characters.
+/// The shortest prefix of a chat's id that identifies it, in characters.
 pub(super) const CHAT_ID_MIN_CHARS: usize = 4;
 
-/// How much of what a tool is about is shown, in characters.
+/// How much of a tool's subject is shown, in characters.
 pub(super) const HINT_CHARS: usize = 100;
 
 /// Messages that the full-screen chat reads of a chat at first, and again after it missed some.
 pub(super) const SHOWN_MESSAGES: u32 = 100;
-/// Messages that it reads at once while one scrolls back.
+/// Messages that it reads at once while the user scrolls back.
 pub(super) const OLDER_MESSAGES: u32 = 100;
-/// Messages that it keeps in memory; the oldest give way.
+/// Messages that it keeps in memory; the oldest are dropped.
 pub(super) const TRANSCRIPT_MESSAGES: usize = 2000;
-/// What it keeps of the output of one command while that runs, in bytes: the end.
+/// How much it keeps of the output of a running command, in bytes: the end.
 pub(super) const LIVE_OUTPUT_BYTES: usize = 200_000;
-/// What it keeps of an answer while that is written, in bytes; whole, it is as the server keeps it.
+/// How much it keeps of an answer while that is being written, in bytes; the complete one is as the server keeps it.
 pub(super) const SAID_MAX_BYTES: usize = 1024 * 1024;
 /// Lines of output that a card shows unfolded; the whole is in the file that it names.
 pub(super) const UNFOLDED_LINES: usize = 1000;
-/// The longest text that one can write at once, in bytes; the server takes no longer one.
+/// The longest text that can be written at once, in bytes; the server accepts no longer one.
 pub(super) const INPUT_MAX_BYTES: usize = 256 * 1024;
 /// Sent texts that come back with the Up key.
 pub(super) const HISTORY_ENTRIES: usize = 500;
-/// How long an approval must have been on the screen before a key answers it, in milliseconds: whoever was typing did not
-/// mean it.
+/// How long an approval must have been on the screen before a key answers it, in milliseconds: an earlier key was not meant
+/// for it.
 pub(super) const APPROVAL_GUARD_MS: u64 = 500;
-/// How long after a key nothing comes up by itself over what is being written, in milliseconds.
+/// How long after a key nothing may cover the text being written, in milliseconds.
 pub(super) const TYPING_MS: u64 = 1500;
 /// How long a note stays on the screen, in milliseconds.
 pub(super) const NOTE_MS: u64 = 8_000;
 /// Notes that are shown at once.
 pub(super) const NOTES: usize = 3;
-/// The shortest time between two pictures: more than one in it is never seen.
+/// The shortest time between two frames: more would not be visible.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// How often the screen is drawn while something runs.
 pub(super) const TICK_INTERVAL: Duration = Duration::from_millis(250);
-/// How often what was missed of a running message is read again, in milliseconds.
+/// How often the missed parts of a running message are read again, in milliseconds.
 pub(super) const REFRESH_MS: u64 = 1_000;
 /// Events that may wait to be shown.
 pub(super) const SCREEN_QUEUE: usize = 1024;
-/// Requests of the full-screen chat that may be under way at once.
+/// Requests of the full-screen chat that may be in progress at once.
 pub(super) const REQUESTS: usize = 8;
 /// The first pause before a lost server is tried again; it doubles.
 pub(super) const LISTEN_PAUSE: Duration = Duration::from_millis(250);
@@ -117,23 +117,23 @@ pub(super) const LISTEN_PAUSE: Duration = Duration::from_millis(250);
 pub(super) const LISTEN_PAUSE_LIMIT: Duration = Duration::from_secs(10);
 /// How often the screen is drawn while nothing happens.
 pub(super) const IDLE_INTERVAL: Duration = Duration::from_secs(60);
-/// How much of a picture is gathered before it is written, in bytes.
+/// How much of a frame is gathered before it is written, in bytes.
 pub(super) const DRAW_BUFFER_BYTES: usize = 64 * 1024;
 /// Lines that a turn of the mouse's wheel scrolls.
 pub(super) const WHEEL_LINES: i32 = 3;
 
-/// How far this machine's clock may be from the server's before it is told.
+/// How far this machine's clock may differ from the server's before that is reported.
 pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(30);
-/// How long a model may take to say a word while it is looked at whether it answers.
+/// How long a model may take to answer one word when it is checked.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a server may take to name what a shell completes.
+/// How long a server may take to return completions.
 pub(super) const COMPLETION_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How many of a provider's models an error names.
 pub(super) const MODELS_SHOWN: usize = 40;
 
-/// How much of the end of a terminal's output is shown to somebody who attaches, in bytes.
+/// How much of the end of a terminal's output is shown to a client that attaches, in bytes.
 pub(super) const REPLAY_BYTES: u64 = 256 * 1024;
-/// How much of a replay may be passed over in search of a place to begin at, in bytes.
+/// How much of a replay may be skipped in search of a place to begin, in bytes.
 pub(super) const REPLAY_SEARCH_BYTES: usize = 16 * 1024;

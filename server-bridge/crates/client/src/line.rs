@@ -1,4 +1,4 @@
-//! The lines of JSON that programs are given with `--json`, each with a `type`.
+//! The lines of JSON for programs with `--json`, each with a `type`.
 //!
 //! Programs rely on their keys: one may be added, none renamed or left out.
 
@@ -24,13 +24,13 @@ pub(crate) enum Line<'a> {
         duration_ms: u64,
         runner: Option<&'a str>,
     },
-    /// An exec that goes on by itself.
+    /// An exec in the background.
     Detached { exec_id: &'a str, runner: Option<&'a str> },
     /// A failure.
     Error { kind: &'a str, message: Option<&'a str> },
-    /// A command or a tool was begun.
+    /// A command or a tool began.
     ToolStart { id: i64, tool: &'a str, command: &'a str, runner: Option<&'a str> },
-    /// It wrote something; a sub-agent, whose chat is named, does something.
+    /// Its output; or the action of a sub-agent, whose chat is named.
     ToolOutput {
         id: i64,
         channel: &'a str,
@@ -51,23 +51,23 @@ pub(crate) enum Line<'a> {
         approval: Option<&'a ApprovalDocument>,
         runner: Option<&'a str>,
     },
-    /// A piece of a model's thoughts.
+    /// A piece of a model's reasoning.
     Reasoning { id: i64, text: &'a str },
-    /// A piece of a model's answer, or words of the agent.
+    /// A piece of a model's answer, or a text of the agent.
     Text {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<i64>,
         text: &'a str,
     },
-    /// What was said in this message does not count: it begins again.
+    /// The text of this message is void: it begins again.
     Void { id: i64 },
-    /// Tokens and money that an answer took.
+    /// Tokens and cost of an answer.
     Usage(&'a UsageDocument),
-    /// Words of the server.
+    /// A notice of the server.
     Notice { text: &'a str },
-    /// A message that was taken back, to be changed and said again.
+    /// A message that was taken back, to be changed and sent again.
     Input { text: &'a str },
-    /// Everything that came of a message was told.
+    /// All effects of a message were reported.
     Done { chat_id: &'a str, exit_code: u8 },
 }
 

@@ -32,7 +32,7 @@ impl Command for LoginOptions {
     }
 }
 
-/// What programs are told of a login.
+/// The result of a login, for programs.
 #[derive(Serialize)]
 struct LoginLine<'a> {
     server: &'a str,

@@ -22,7 +22,7 @@ impl Command for LogoutOptions {
     }
 }
 
-/// What programs are told of a logout.
+/// The result of a logout, for programs.
 #[derive(Serialize)]
 struct LogoutLine<'a> {
     server: &'a str,
@@ -38,7 +38,7 @@ async fn log_out(globals: &Globals) -> Result<ExitCode, Failure> {
     if session.login().is_some() {
         let answer = Client::new(&session)?.log_out().await;
         session.forget()?;
-        // A session that the server has ended already is as good as ended now.
+        // A session that the server has ended already counts as ended.
         answer.or_else(|failure| if failure.kind == "unauthorized" { Ok(()) } else { Err(failure) })?;
     }
     if globals.json {

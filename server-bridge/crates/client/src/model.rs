@@ -1,4 +1,4 @@
-//! `sandbridge model`: the models that answer in one's chats.
+//! `sandbridge model`: the models for the user's chats.
 
 use std::process::ExitCode;
 
@@ -166,7 +166,7 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(String, String
     Ok(both(&kept, words))
 }
 
-/// Which models could have been named, as far as the provider says so.
+/// The models that could have been named, if the provider lists them.
 async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>) -> Failure {
     let place = ProviderDocument {
         provider: Provider::from(options.provider.as_str()),
@@ -202,7 +202,7 @@ async fn choose(client: &mut Client, model: String) -> Result<(String, String), 
     Ok(both(&choice, words))
 }
 
-/// Asks a model for a word: NAME, NAME/TIER or NAME/MODEL; without one, what answers now.
+/// Asks a model for one word: NAME, NAME/TIER or NAME/MODEL; without one, the current one.
 pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<TrialView, Failure> {
     let model = match model {
         Some(model) => model,
@@ -219,13 +219,13 @@ pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<T
     }
 }
 
-/// What a model that was asked for a word said.
+/// The answer of a tested model.
 pub(super) fn trial_words(trial: &TrialView) -> String {
     let TrialView { subscription, model, answer, duration_ms } = trial;
     format!("{subscription}/{model} answered in {duration_ms} ms: {answer}")
 }
 
-/// The provider's key, as its owner wants to give it.
+/// The provider's key, from the source that its owner chose.
 fn key(options: &AddOptions) -> Result<Option<String>, Failure> {
     let unreadable =
         |error: std::io::Error| Failure::other("invalid", format!("cannot read the key: {error}"));

@@ -1,5 +1,5 @@
-//! Names that shells complete: those of one's runners, chats, models, keys and commands, asked of the server. One that does
-//! not answer within a moment has none to offer.
+//! Names that shells complete: the user's runners, chats, models, keys and commands, from the server. A server that does not
+//! answer within a moment offers none.
 
 use std::ffi::OsStr;
 
@@ -16,7 +16,7 @@ use super::limits::COMPLETION_PATIENCE;
 use super::output::{Colour, ago};
 use crate::globals::{Globals, SERVER_VARIABLES};
 
-/// What is named.
+/// The kind of names.
 #[derive(Clone, Copy)]
 enum Kind {
     Runners,
@@ -36,7 +36,7 @@ pub(super) fn places() -> ArgValueCompleter {
     completer(Kind::Runners, &[DOCKER, NONE, AUTO])
 }
 
-/// The chats, by their ids.
+/// The chats, by id.
 pub(super) fn chats() -> ArgValueCompleter {
     completer(Kind::Chats, &[])
 }
@@ -51,7 +51,7 @@ pub(super) fn keys() -> ArgValueCompleter {
     completer(Kind::Keys, &[])
 }
 
-/// The commands that run, by their ids.
+/// The running commands, by id.
 pub(super) fn commands() -> ArgValueCompleter {
     completer(Kind::Commands, &[])
 }
@@ -59,7 +59,7 @@ pub(super) fn commands() -> ArgValueCompleter {
 fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let begun = begun.to_string_lossy();
-        // Whoever completes wants no errors between the words.
+        // Errors must not appear during completion.
         let asked = ask(kind).map(printable).unwrap_or_default();
         let fixed = always.iter().map(|name| ((*name).to_owned(), String::new()));
         let fitting = asked.into_iter().chain(fixed).filter(|(name, _)| name.starts_with(begun.as_ref()));
@@ -72,7 +72,7 @@ fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
     })
 }
 
-/// Names, and what they are.
+/// Names, each with a description.
 type Offered = Vec<(String, String)>;
 
 fn ask(kind: Kind) -> Result<Offered, Failure> {
@@ -124,7 +124,7 @@ fn of_subscription(of: SubscriptionView) -> Offered {
     std::iter::once((of.name.clone(), of.provider.to_string())).chain(tiers).collect()
 }
 
-/// The names that there are. Control characters stay out: a shell would print them.
+/// The offered names. Those with control characters are left out: a shell would print them.
 fn printable(offered: Offered) -> Offered {
     let word = |text: &str| text.chars().filter(|character| !character.is_control()).collect::<String>();
     let words = offered.iter().map(|(name, about)| (word(name), word(about)));

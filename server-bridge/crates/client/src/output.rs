@@ -17,15 +17,15 @@ pub enum Colour {
     Never,
 }
 
-/// What was asked for with `--color`.
+/// The value of `--color`.
 static COLOUR: OnceLock<Colour> = OnceLock::new();
 
-/// Says when colours are used; the first word counts.
+/// Sets the use of colours; the first call counts.
 pub fn set_colour(colour: Colour) {
     let _ = COLOUR.set(colour);
 }
 
-/// Whether colours are used where it is a terminal, or is none.
+/// True if colours are used: on a terminal, and otherwise.
 pub fn has_colour(is_terminal: bool) -> bool {
     let wanted = COLOUR.get().copied().unwrap_or_default();
     decide(wanted, is_terminal, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
@@ -42,23 +42,23 @@ fn decide(wanted: Colour, is_terminal: bool, variable: impl Fn(&str) -> Option<S
     }
 }
 
-/// Prints one document as JSON on a line of its own.
+/// Prints one document as JSON on a line.
 pub fn json_line(document: &impl Serialize) {
     line(&api::to_line(document));
 }
 
-/// What was done to something of a name, as programs are told.
+/// An action on a named object, for programs.
 #[derive(Serialize)]
 pub(super) struct Named<'a> {
     pub(super) name: &'a str,
 }
 
-/// A document as programs are given it, and the same in words.
+/// A document for programs, and the same as text.
 pub(super) fn both(document: &impl Serialize, words: impl Into<String>) -> (String, String) {
     (api::to_line(document), words.into())
 }
 
-/// Prints a line. Whoever stopped reading does not want it, so a failure is no news.
+/// Prints a line. A failure is ignored: the reader has gone.
 pub fn line(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
@@ -69,8 +69,7 @@ pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "sandbridge: {}", printable(text));
 }
 
-/// Control characters are shown, not sent: what a runner or an archive says of itself may be in a text, and a terminal
-/// would obey them.
+/// Control characters are shown, not sent: a text may come from a runner or an archive, and a terminal would obey them.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -117,7 +116,7 @@ pub(super) fn duration(duration_ms: u64) -> String {
     }
 }
 
-/// Rows with their columns aligned; what a terminal would obey is shown, not sent.
+/// Rows with their columns aligned; control characters are shown, not sent.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let shown = |row: &Vec<String>| row.iter().map(|cell| printable(cell)).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();

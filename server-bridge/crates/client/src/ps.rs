@@ -1,4 +1,4 @@
-//! `sandbridge ps`: the commands that run.
+//! `sandbridge ps`: lists the running commands.
 
 use std::process::ExitCode;
 

@@ -26,7 +26,7 @@ use crate::limits::{ANSWER_TIMEOUT, UPDATE_TIMEOUT};
 
 type Answer<T> = Result<T, Failure>;
 
-/// Which messages of a chat are asked for.
+/// The requested messages of a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     /// The newest.
@@ -56,7 +56,7 @@ impl Client {
     /// `POST /api/v1/sign-ins`.
     ///
     /// # Errors
-    /// The server's refusal, and what stands between.
+    /// The server's refusal, or a proxy's.
     pub async fn sign_in_code(&mut self) -> Answer<SignInView> {
         read(&self.ask(Method::POST, "/api/v1/sign-ins").await?)
     }
@@ -112,7 +112,7 @@ impl Client {
         self.delete(&format!("/api/v1/keys/{}", percent_encoded(name))).await
     }
 
-    /// `GET /api/v1/models`, of a chat or of all that have no model of their own.
+    /// `GET /api/v1/models`, for a chat or for all chats that have no model of their own.
     pub(crate) async fn models(&mut self, chat: Option<&str>) -> Answer<ModelList> {
         match chat {
             Some(chat) => self.get(&format!("/api/v1/models?chat={}", percent_encoded(chat))).await,
@@ -139,12 +139,12 @@ impl Client {
         self.delete(&format!("/api/v1/models/{}", percent_encoded(name))).await
     }
 
-    /// `PUT /api/v1/models/default`; none takes a choice back.
+    /// `PUT /api/v1/models/default`; `None` resets a choice.
     pub(crate) async fn choose_model(&mut self, model: Option<String>) -> Answer<ModelChoice> {
         self.put("/api/v1/models/default", &ModelChoice { model }).await
     }
 
-    /// `PUT /api/v1/chats/{id}/model`; none takes a choice back.
+    /// `PUT /api/v1/chats/{id}/model`; `None` resets a choice.
     pub(crate) async fn choose_chat_model(
         &mut self,
         chat: &str,
@@ -178,7 +178,7 @@ impl Client {
         self.get("/api/v1/chats").await
     }
 
-    /// `POST /api/v1/chats`: the chat in which nothing was said yet, or a new one.
+    /// `POST /api/v1/chats`: the empty chat, or a new one.
     pub(crate) async fn empty_chat(&mut self) -> Answer<ChatView> {
         read(&self.ask(Method::POST, "/api/v1/chats?reuse_empty=true").await?)
     }
@@ -198,7 +198,7 @@ impl Client {
         self.delete(&of_chat(chat, "")).await
     }
 
-    /// `POST /api/v1/chats/{id}/fork`, of all of it.
+    /// `POST /api/v1/chats/{id}/fork`, of the whole chat.
     pub(crate) async fn fork_chat(&mut self, chat: &str) -> Answer<ChatView> {
         self.post(&of_chat(chat, "/fork"), &Fork::default()).await
     }
@@ -208,7 +208,7 @@ impl Client {
         self.post(&of_chat(chat, "/undo"), &Undo { force }).await
     }
 
-    /// `GET /api/v1/chats/{id}/messages`, at most so many.
+    /// `GET /api/v1/chats/{id}/messages`, with a limit.
     pub(crate) async fn messages(&mut self, chat: &str, page: Page, limit: u32) -> Answer<MessagePage> {
         let from = match page {
             Page::Newest => String::new(),
@@ -245,7 +245,7 @@ impl Client {
         self.put(&of_chat(chat, "/approval"), &ApprovalMode { mode }).await
     }
 
-    /// `GET /api/v1/execs`, of all or of those that run.
+    /// `GET /api/v1/execs`, of all or of the running ones.
     pub(crate) async fn execs(&mut self, running: bool) -> Answer<Vec<ExecView>> {
         self.get(if running { "/api/v1/execs?running=true" } else { "/api/v1/execs" }).await
     }
@@ -305,7 +305,7 @@ fn of_chat(chat: &str, what: &str) -> String {
     format!("/api/v1/chats/{}{what}", percent_encoded(chat))
 }
 
-/// What names a place in a query that has something before it.
+/// The query parameter for a place, after other ones.
 pub(crate) fn on_query(on: Option<&str>) -> String {
     on.map_or_else(String::new, |on| format!("&on={}", percent_encoded(on)))
 }

@@ -1,4 +1,4 @@
-//! `--run-as USER`: as whom a command runs, and asking the person before it does as one who may do more.
+//! `--run-as USER`: the user that a command runs as, and asking for approval if that user may do more.
 
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -22,12 +22,12 @@ pub(super) struct RunAsOptions {
 }
 
 impl RunAsOptions {
-    /// Puts into `request` as whom it is to run, having asked the person where that needs their word.
+    /// Sets the user in `request`, after asking the person if approval is needed.
     ///
-    /// `reads_stdin` says that standard input is the command's, so that no answer can be read from it.
+    /// `reads_stdin` means that standard input is the command's, so that no answer can be read from it.
     ///
     /// # Errors
-    /// `approval_required` where nobody agreed; what the server says of the place.
+    /// `approval_required` without approval; the server's error about the place.
     pub(super) async fn add_to(
         &self,
         request: &mut ExecAsk,
@@ -41,7 +41,7 @@ impl RunAsOptions {
     }
 }
 
-/// Whether the person agreed; `false` where nobody has to.
+/// True if the person agreed; `false` if no person can be asked.
 async fn is_approved(
     session: &Session,
     on: Option<&str>,
@@ -67,20 +67,20 @@ async fn is_approved(
     }
 }
 
-/// Asks a question; anything but a yes is a no, and so is Ctrl-C.
+/// Asks a question; anything but a yes means no, and so does Ctrl-C.
 async fn ask(question: &str) -> Result<bool, Failure> {
     let unread = |error| Failure::other("io", format!("the answer cannot be read: {error}"));
     let mut interrupts = interrupts::ctrl_c()?;
     eprint!("{question}");
     let _ = std::io::stderr().flush();
     let (sender, answer) = tokio::sync::oneshot::channel();
-    // A thread of its own, which nobody waits for: the terminal may never give an answer.
+    // A separate thread that is not waited for: the terminal may never give an answer.
     std::thread::Builder::new()
         .name("answer".to_owned())
         .spawn(move || {
             let mut line = String::new();
             let read = std::io::stdin().lock().read_line(&mut line);
-            // Whoever asked may have been interrupted.
+            // The caller may have been interrupted.
             let _ = sender.send(read.map(|_| line));
         })
         .map_err(unread)?;

@@ -1,4 +1,4 @@
-//! `sandbridge runner`: the machines that run one's commands.
+//! `sandbridge runner`: the machines that run the user's commands.
 
 use std::process::ExitCode;
 
@@ -103,7 +103,7 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// Seconds, from a number with a unit.
+/// Parses a number with a unit as seconds.
 pub(super) fn ttl_seconds(text: &str) -> Result<u32, String> {
     let wrong = || format!("{text:?} is not a time: write a number and s, m, h or d, such as 30m");
     let unit = text.chars().last().ok_or_else(wrong)?;
@@ -118,13 +118,13 @@ pub(super) fn ttl_seconds(text: &str) -> Result<u32, String> {
     number.checked_mul(seconds).ok_or_else(wrong)
 }
 
-/// A token as programs are told of it.
+/// A token, for programs.
 #[derive(Serialize)]
 struct Token<'a> {
     name: &'a str,
     token: &'a str,
     command: &'a str,
-    /// Of a token for one use.
+    /// For a one-time token.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Option<i64>>,
     /// After a rotation.

@@ -1,4 +1,4 @@
-//! `sandbridge runner update`: waits until a runner has replaced its own program, or tells why not.
+//! `sandbridge runner update`: waits until a runner has replaced its own program, or reports why it failed.
 
 use std::time::Instant;
 
@@ -10,18 +10,18 @@ use super::http::Client;
 use super::limits::{UPDATE_LOOK_INTERVAL, UPDATE_RETURN_PATIENCE};
 use super::output;
 
-/// How an update stands.
+/// The state of an update.
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
-    /// It is connected as it was: something runs there.
+    /// It is still connected: commands run there.
     Waiting,
-    /// It is away.
+    /// It is disconnected.
     Away,
-    /// It connected again as it was and says nothing of an update: it was started anew, or its connection broke.
+    /// It reconnected unchanged and reports no update: it was restarted, or its connection broke.
     Forgotten,
     /// It is back, in this version.
     Done(String),
-    /// It is back as it was, and says why.
+    /// It is back unchanged, and reports the reason.
     Failed(String),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Updated {
     pub(super) version: String,
 }
 
-/// Lets the runner of that name update; returns its new version. `tells` gets a line for each thing that is waited for.
+/// Updates the runner of that name; returns its new version. `tells` gets a line for each stage of waiting.
 pub(super) async fn update(
     client: &mut Client,
     name: &str,
@@ -66,7 +66,7 @@ pub(super) async fn update(
     }
 }
 
-/// Asks for the update and waits until the new program is downloaded; returns its version.
+/// Requests the update and waits until the new program is downloaded; returns its version.
 async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<String, Failure> {
     tells(&format!("{name} downloads its new program and checks it"));
     let UpdateStarted { version, running } = client.update_runner(name).await?;
@@ -117,7 +117,7 @@ fn lost(name: &str) -> String {
     )
 }
 
-/// The version of a runner as a list shows it, with how to update it.
+/// The version of a runner in a list, with how to update it.
 pub(super) fn version_words(runner: &RunnerView) -> String {
     let RunnerView { name, update, update_error, .. } = runner;
     let version = runner.version.as_deref().unwrap_or("-");
@@ -131,7 +131,7 @@ pub(super) fn version_words(runner: &RunnerView) -> String {
     format!("{version} (update to {}: {how}{failed})", newer.version)
 }
 
-/// What a person is told while they wait.
+/// Prints a line for a waiting person.
 pub(super) fn tell(line: &str) {
     output::warn(line);
 }

@@ -1,4 +1,4 @@
-//! `sandbridge server`: what administrators change of a server while it runs.
+//! `sandbridge server`: server-wide settings that administrators change while it runs.
 
 use std::process::ExitCode;
 
@@ -33,7 +33,7 @@ pub(crate) struct SettingsOptions {
     base_prompt: Option<Wanted<String>>,
 }
 
-/// A value, or what the server was started with.
+/// A value, or the one from the server's start.
 #[derive(Clone)]
 struct Wanted<T>(Option<T>);
 

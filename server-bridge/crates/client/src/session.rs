@@ -1,4 +1,4 @@
-//! Which server one talks to and who one is there: `client.json` in the home directory, readable by its owner alone.
+//! The server and the login there: `client.json` in the home directory, readable by its owner only.
 //!
 //! A token is only ever sent to the server that issued it.
 
@@ -16,17 +16,17 @@ use super::failure::Failure;
 const FILE_NAME: &str = "client.json";
 const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 
-/// What is remembered from one call to the next.
+/// The state kept from one call to the next.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Remembered {
-    /// Where one logged in last.
+    /// The server of the last login.
     server: Option<String>,
     /// By server.
     #[serde(default)]
     logins: BTreeMap<String, Login>,
 }
 
-/// Who one is at a server.
+/// A login at a server.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Login {
     /// The session's token.
@@ -38,7 +38,7 @@ pub struct Login {
     pub chat: Option<String>,
 }
 
-/// A server, and who one is there.
+/// A server, and the login there.
 #[derive(Clone)]
 pub struct Session {
     path: PathBuf,
@@ -47,11 +47,11 @@ pub struct Session {
     pub server: String,
     /// Certificates to trust besides this machine's own, a PEM file.
     ca_cert: Option<PathBuf>,
-    /// A program's key, in the place of a login.
+    /// A program's key, used instead of a login.
     api_key: Option<String>,
-    /// The `sandbridge here` that this chat joined, which the server ends with.
+    /// The `sandbridge here` that this chat joined, whose process ends the server.
     joined: Option<Joined>,
-    /// The language of the server's texts, where one is asked for.
+    /// The language of the server's texts, if one was chosen.
     language: Option<Language>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// What is to be said once that process has ended; `None` while it runs.
+    /// The text to print once that process has ended; `None` while it runs.
     fn farewell(&self) -> Option<String> {
         if Path::new("/proc").join(self.pid.to_string()).exists() {
             return None;
@@ -76,7 +76,7 @@ impl Joined {
 }
 
 impl Session {
-    /// Reads what is remembered beneath `home`; `configured` is the server asked for, if one was.
+    /// Reads the stored state in `home`; `configured` is the configured server, if any.
     pub fn load(home: &Path, configured: Option<&str>, ca_cert: Option<PathBuf>) -> Result<Self, Failure> {
         let path = home.join(FILE_NAME);
         let remembered: Remembered = match std::fs::read(&path) {
@@ -94,8 +94,8 @@ impl Session {
         Ok(Self { path, remembered, server, ca_cert, api_key: None, joined: None, language: None })
     }
 
-    /// Remembers a login in a home directory whose one server has another address at every start: it takes the place of those
-    /// before it, and goes on with the chat used last. Also gives the token that was remembered before.
+    /// Stores a login in a home directory whose one server has another address at every start: it replaces earlier ones, and
+    /// keeps the chat used last. Also returns the earlier token.
     pub fn renew(
         home: &Path,
         server: &str,
@@ -111,12 +111,12 @@ impl Session {
         Ok((session, former.map(|former| former.token)))
     }
 
-    /// The same for who reads this language.
+    /// The same with this language.
     pub(super) fn with_language(self, language: Language) -> Self {
         Self { language: Some(language), ..self }
     }
 
-    /// The language that the server is asked to speak.
+    /// The language for the server's texts.
     pub(super) fn language(&self) -> Option<Language> {
         self.language
     }
@@ -126,28 +126,28 @@ impl Session {
         Self { joined: Some(Joined { pid, directory: directory.to_owned() }), ..self }
     }
 
-    /// What is to be said once the `sandbridge here` that this chat joined has ended; `None` while it runs, and where it joined
+    /// The text to print once the `sandbridge here` that this chat joined has ended; `None` while it runs, and if it joined
     /// none.
     pub fn farewell(&self) -> Option<String> {
         self.joined.as_ref().and_then(Joined::farewell)
     }
 
-    /// The same with a program's key, if there is one: it comes before the login.
+    /// The same with a program's key, if there is one: it takes precedence over the login.
     pub fn with_api_key(self, api_key: Option<String>) -> Self {
         Self { api_key, ..self }
     }
 
-    /// Whether a program's key stands in the place of a login.
+    /// True if a program's key is used in place of a login.
     pub fn has_api_key(&self) -> bool {
         self.api_key.is_some()
     }
 
-    /// Where the server is.
+    /// The server's address.
     pub(crate) fn endpoint(&self) -> Result<Endpoint, Failure> {
         Endpoint::parse(&self.server, self.ca_cert.clone())
     }
 
-    /// Who one is at the server, if one is logged in.
+    /// The login at the server, if there is one.
     pub fn login(&self) -> Option<&Login> {
         self.remembered.logins.get(&self.server)
     }
@@ -162,20 +162,20 @@ impl Session {
         self.api_key.as_deref().or_else(of_login).ok_or_else(not_logged_in)
     }
 
-    /// Remembers a login; the server becomes the one talked to by default.
+    /// Stores a login; the server becomes the default.
     pub fn remember(&mut self, login: Login) -> Result<(), Failure> {
         self.remembered.server = Some(self.server.clone());
         self.remembered.logins.insert(self.server.clone(), login);
         self.save()
     }
 
-    /// Forgets the login.
+    /// Removes the login.
     pub fn forget(&mut self) -> Result<(), Failure> {
         self.remembered.logins.remove(&self.server);
         self.save()
     }
 
-    /// Remembers the chat used last.
+    /// Stores the chat used last.
     pub fn remember_chat(&mut self, chat: &str) -> Result<(), Failure> {
         match self.remembered.logins.get_mut(&self.server) {
             Some(login) if login.chat.as_deref() != Some(chat) => login.chat = Some(chat.to_owned()),
@@ -196,7 +196,7 @@ impl Session {
         })
     }
 
-    /// Replaces the file in one step, so that two calls at once never leave half a file.
+    /// Replaces the file in one step, so that two simultaneous calls never leave half a file.
     fn write(&self) -> std::io::Result<()> {
         if let Some(home) = self.path.parent() {
             std::fs::create_dir_all(home)?;

@@ -48,12 +48,12 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Takes a message, to be sent by [`Outbox::send_all`].
+    /// Queues a message, to be sent by [`Outbox::send_all`].
     pub(super) fn push(&mut self, message: Message) {
         self.queue.push_back(message);
     }
 
-    /// Takes a JSON document, to be sent by [`Outbox::send_all`].
+    /// Queues a JSON document, to be sent by [`Outbox::send_all`].
     pub(super) fn push_json(&mut self, document: &impl Serialize) {
         match serde_json::to_string(document) {
             Ok(text) => self.push(Message::text(text)),
@@ -71,8 +71,8 @@ impl Outbox {
         self.queue.len()
     }
 
-    /// Sends what was taken. May be given up at any time and called again: nothing is lost or sent twice.
-    /// After an error nothing waits any more: the connection takes no more.
+    /// Sends the queued messages. May be given up at any time and called again: nothing is lost or sent twice. After an
+    /// error the queue is empty: the connection accepts no more.
     pub(super) async fn send_all(&mut self) -> Result<(), Failure> {
         let sent = self.try_send_all().await;
         if sent.is_err() {
@@ -96,7 +96,7 @@ impl Outbox {
     }
 }
 
-/// Says goodbye, so that the server knows that everything arrived.
+/// Sends a goodbye, so that the server knows that everything arrived.
 pub(super) async fn goodbye(mut outbox: Outbox, mut inbox: Inbox) {
     let goodbye = async {
         outbox.push(Message::close(None, ""));
@@ -104,7 +104,7 @@ pub(super) async fn goodbye(mut outbox: Outbox, mut inbox: Inbox) {
         while inbox.next().await.is_ok() {}
         Ok::<_, Failure>(())
     };
-    // What is not heard is asked for by nobody: this program ends.
+    // A lost goodbye does not matter: this program ends.
     let _ = tokio::time::timeout(GOODBYE_TIMEOUT, goodbye).await;
 }
 

@@ -1,4 +1,4 @@
-//! `sandbridge use`: choose where one's commands run.
+//! `sandbridge use`: choose the place where the user's commands run.
 
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ async fn run(globals: &Globals, options: UseOptions) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The choice in words; where it leads nowhere now, the warning says why.
+/// The choice in words; if it leads nowhere now, the warning has the reason.
 fn words(changed: &SettingsChanged) -> String {
     match (&changed.active_runner, &changed.warning) {
         (Some(name), _) => format!("your commands run on {name} now"),

@@ -1,9 +1,9 @@
-//! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 词元 a model's token, 令牌 a runner's token,
+//! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 词元 token of a model, 令牌 token of a runner,
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 use super::Row;
 
-/// Every text that is translated, by the place that says it.
+/// Every translated text, grouped by the part of the server it comes from.
 pub(super) const TABLE: &[Row] = &[
     // Requests and logins.
     ("the server could not do this; its log says why", "服务器无法完成此操作；原因见服务器日志"),
@@ -239,7 +239,7 @@ pub(super) const TABLE: &[Row] = &[
     ("replace earlier messages with a summary, to make room", "用摘要代替之前的内容，以腾出空间"),
     ("show how full the model's window is, and what fills it", "显示模型上下文窗口的占用情况"),
     ("begin a new chat", "新建会话"),
-    // What slash commands answer.
+    // Answers of slash commands.
     ("This chat's commands go to {} (bound).", "此会话的命令发往 {0}（已固定）。"),
     ("This chat's commands go to {}, your active runner.", "此会话的命令发往 {0}，即你的当前运行器。"),
     (

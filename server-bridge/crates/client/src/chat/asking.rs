@@ -1,4 +1,4 @@
-//! What a model waits for, asked of whoever is at the terminal; what happens meanwhile is shown all the same.
+//! A model's questions to the person at the terminal; other events are shown meanwhile.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -12,14 +12,14 @@ use super::read_lines;
 use crate::card;
 use crate::failure::Failure;
 
-/// How wide a terminal is that does not say it, in cells.
+/// The default width of a terminal, in cells.
 const COLUMNS: u16 = 80;
 
-/// Who answers what a model asks.
+/// The source of answers to a model's questions.
 pub(super) enum Answers {
-    /// Somebody at a terminal.
+    /// A person at a terminal.
     Person(mpsc::Receiver<String>),
-    /// Nobody: a program is never left waiting for somebody.
+    /// None: a program is never left waiting for a person.
     Nobody,
 }
 
@@ -30,28 +30,28 @@ impl Answers {
     }
 }
 
-/// An answer as the server takes it.
+/// An answer in the server's form.
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer {
-    /// Whether a tool may go on.
+    /// Permission for a tool.
     Approval(ApprovalAnswer),
     /// In words.
     Question(QuestionAnswer),
 }
 
-/// A tool that waits for a word of its user.
+/// A tool that waits for its user's answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asking {
     /// Its name.
     pub(super) tool: String,
-    /// All that its user is to allow, or its question.
+    /// Everything that its user is to allow, or its question.
     pub(super) detail: String,
-    /// What it asks beside words.
+    /// Further data of the question.
     pub(super) data: Option<ToolData>,
 }
 
 impl Asking {
-    /// The answers to choose from, where it asks a question.
+    /// The answers to choose from, if it asks a question.
     pub(super) fn options(&self) -> Option<&[String]> {
         match &self.data {
             Some(ToolData::Question { options }) => Some(options),
@@ -60,7 +60,7 @@ impl Asking {
     }
 }
 
-/// What waits for an answer, the oldest first; one at a time is asked.
+/// The pending questions, the oldest first; they are asked one at a time.
 #[derive(Default)]
 pub(super) struct Questions {
     waiting: BTreeMap<i64, Asking>,
@@ -73,7 +73,7 @@ impl Questions {
         self.waiting.insert(id, asking);
     }
 
-    /// It waits no more.
+    /// It does not wait any more.
     pub(super) fn settle(&mut self, id: i64) {
         self.waiting.remove(&id);
         if self.asked == Some(id) {
@@ -82,7 +82,7 @@ impl Questions {
         }
     }
 
-    /// Asks the oldest question, unless one is asked already; where nobody is there, this is the answer.
+    /// Asks the oldest question, unless one is being asked; without a person, returns this answer.
     pub(super) fn ask(&mut self, printer: &Printer, answers: &mut Answers) -> Option<Answer> {
         if self.asked.is_some() {
             return None;
@@ -90,7 +90,7 @@ impl Questions {
         let (&id, agent) = self.waiting.first_key_value()?;
         match answers {
             Answers::Person(lines) => {
-                // Nothing that was typed before the question answers it.
+                // Text typed before the question does not answer it.
                 while lines.try_recv().is_ok() {}
                 prompt(agent);
                 self.asked = Some(id);
@@ -105,7 +105,7 @@ impl Questions {
         }
     }
 
-    /// Waits for a line of whoever is asked; for ever where nobody is.
+    /// Waits for a line of the asked person; forever if there is none.
     pub(super) async fn line(&self, answers: &mut Answers) -> Option<String> {
         match answers {
             Answers::Person(lines) if self.asked.is_some() => lines.recv().await,
@@ -113,11 +113,11 @@ impl Questions {
         }
     }
 
-    /// What a line answers; none at the end of the input.
+    /// The answer in a line; `None` at the end of the input.
     pub(super) fn answered(&mut self, line: Option<String>) -> Option<Answer> {
         let id = self.asked.take()?;
         let agent = self.waiting.remove(&id)?;
-        // Somebody who ends the input is there, and says no.
+        // A person who ends the input is there, and refuses.
         Some(answer(id, &agent, Some(line.as_deref().unwrap_or_default())))
     }
 }
@@ -141,7 +141,7 @@ fn prompt(agent: &Asking) {
             print!("  allow {tool}? [y]es, {always}[N]o: ");
         }
     }
-    // Where nobody sees it, nobody answers.
+    // If the question cannot be seen, it will not be answered.
     let _ = std::io::stdout().flush();
 }
 

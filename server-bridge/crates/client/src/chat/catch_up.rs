@@ -1,4 +1,4 @@
-//! What a client missed that was too slow for its events: it is read again, whole.
+//! Catching up for a client that was too slow for its events: it reads everything again.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::http::Client;
 use crate::limits::CATCH_UP_MESSAGES;
 use crate::routes::Page;
 
-/// Whose words may be shown as they come: those of which none was missed.
+/// The messages whose text may be shown live: those of which no event was missed.
 #[derive(Default)]
 pub(super) struct Live {
     has_missed: bool,
-    /// What began since.
+    /// Messages that began since.
     whole: BTreeSet<i64>,
 }
 
@@ -24,20 +24,20 @@ impl Live {
         self.whole.clear();
     }
 
-    /// A message was told as it changed: with no text yet, all that is said in it is still to come.
+    /// An event of a message: if it has no text yet, all of its text is still to come.
     pub(super) fn told(&mut self, message: &MessageView) {
         if message.text.is_empty() {
             self.whole.insert(message.id);
         }
     }
 
-    /// Whether all that was said in a message so far was told. What was not is shown once the message is whole.
+    /// True if everything written in a message so far was shown. The rest is shown once the message is whole.
     pub(super) fn is_whole(&self, id: i64) -> bool {
         !self.has_missed || self.whole.contains(&id)
     }
 }
 
-/// Reads the messages of a chat from one on, as they stand now, page by page.
+/// Reads the current messages of a chat from one on, page by page.
 pub(super) struct Pages<'a> {
     client: &'a mut Client,
     chat: &'a str,
@@ -50,7 +50,7 @@ impl<'a> Pages<'a> {
         Self { client, chat, after: Some(first - 1), limit: CATCH_UP_MESSAGES }
     }
 
-    /// The next messages; `None` behind the last.
+    /// The next messages; `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<MessageView>>, Failure> {
         let Some(after) = self.after else { return Ok(None) };
         let page = loop {
@@ -65,7 +65,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// What is told where the server is gone amid an answer.
+/// The error when the server is lost during an answer.
 pub(super) fn lost(failure: Failure, chat: &str) -> Failure {
     let failure = failure.into_not_run();
     if failure.kind != "lost" {

@@ -1,6 +1,6 @@
 //! `sandbridge chat`: a chat in the terminal, line by line, or one message of it for a program.
 //!
-//! Where there is a terminal to fill and nothing else is asked for, `tui` does it instead.
+//! On a terminal, and without other options, `tui` is used instead.
 
 mod asking;
 mod catch_up;
@@ -75,7 +75,7 @@ async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failur
     run_in(globals.session()?, talk, message, globals.json).await
 }
 
-/// Reads a mode of approval.
+/// Parses a mode of approval.
 fn approval(word: &str) -> Result<Approval, &'static str> {
     match Approval::from(word) {
         Approval::Unknown(_) => Err("must be plan, ask, auto-edit or full"),
@@ -112,7 +112,7 @@ pub async fn run_in(
     }
 }
 
-/// Which chat is meant. What stands behind --resume and can be no id is the message.
+/// The chat to continue. An argument of --resume that cannot be an id is the message.
 fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, Failure> {
     Ok(match (talk.new, talk.resume.take()) {
         (true, _) => Which::New,
@@ -164,7 +164,7 @@ async fn line_by_line(
         if line.trim().is_empty() {
             continue;
         }
-        // One message that could not be sent does not end the chat, unless nobody is there to try again.
+        // A message that could not be sent does not end the chat, unless there is no person to try again.
         match conversation.say(&line, ctrl_c, &mut answers).await {
             Ok(_) => {}
             Err(failure) if prompt => {
@@ -179,7 +179,7 @@ async fn line_by_line(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Standard input line by line, read on a thread of its own: a terminal may never give another one.
+/// Standard input line by line, read on a separate thread: a terminal may never give another line.
 fn read_lines() -> Result<mpsc::Receiver<String>, Failure> {
     let (sender, lines) = mpsc::channel(1);
     std::thread::Builder::new()

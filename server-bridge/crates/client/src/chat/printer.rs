@@ -1,4 +1,4 @@
-//! What is shown of a chat: words for a person, lines of JSON for a program.
+//! The output of a chat: text for a person, lines of JSON for a program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
@@ -12,18 +12,18 @@ use crate::limits::HINT_CHARS;
 use crate::line::Line;
 use crate::output;
 
-/// Shows what happens.
+/// Prints events.
 pub(super) struct Printer {
     as_json: bool,
-    /// The last character shown of each running command's output; none while nothing was shown.
+    /// The last character shown of each running command's output; `None` while nothing was shown.
     shown: BTreeMap<i64, Option<char>>,
-    /// What was shown of what a model says.
+    /// The part of the model's text that was shown.
     said: BTreeMap<i64, String>,
-    /// The tools of which a program was told that they ask.
+    /// The tools whose questions a program was informed of.
     asked: BTreeSet<i64>,
-    /// How many steps of each sub-agent were shown, by the message of its call.
+    /// The number of steps of each sub-agent that were shown, by the message of its call.
     steps: BTreeMap<i64, u32>,
-    /// Whether the last thing shown has not ended its line.
+    /// True if the last thing shown did not end its line.
     is_amid_line: bool,
 }
 
@@ -33,24 +33,24 @@ impl Printer {
         Self { as_json, shown, said, asked, steps, is_amid_line: false }
     }
 
-    /// The server said something.
+    /// A notice of the server.
     pub(super) fn notice(&self, text: &str) {
         self.said(Line::Notice { text }, text);
     }
 
-    /// Nothing came of what was said; people have read why.
+    /// The message had no effect; people have read the reason.
     pub(super) fn refused(&self, kind: &str, text: &str) {
         if self.as_json {
             print(&Line::Error { kind, message: Some(text) });
         }
     }
 
-    /// The agent said something.
+    /// A text of the agent.
     pub(super) fn text(&self, text: &str) {
         self.said(Line::Text { id: None, text }, text);
     }
 
-    /// A command was begun.
+    /// A command began.
     pub(super) fn exec_started(&mut self, id: i64, exec: &ExecDocument) {
         self.shown.insert(id, None);
         if self.as_json {
@@ -64,7 +64,7 @@ impl Printer {
         match channel {
             Channel::Text => return self.words(id, text),
             Channel::Reasoning if self.as_json => return print(&Line::Reasoning { id, text }),
-            // A person sees what comes of it.
+            // A person only sees the result.
             Channel::Reasoning => return,
             Channel::Stdout | Channel::Stderr | Channel::Unknown(_) => {}
         }
@@ -80,7 +80,7 @@ impl Printer {
         }
     }
 
-    /// More of what the model says.
+    /// More of the model's text.
     fn words(&mut self, id: i64, text: &str) {
         self.said.entry(id).or_default().push_str(text);
         if self.as_json {
@@ -90,7 +90,7 @@ impl Printer {
         let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
     }
 
-    /// A message of the model as it stands now: what was not shown of it yet is, once it is whole.
+    /// The current message of the model: the part that was not shown is shown, once it is complete.
     pub(super) fn reply(&mut self, id: i64, text: &str) {
         let shown = self.said.get(&id).map_or("", String::as_str);
         match text.strip_prefix(shown) {
@@ -99,7 +99,7 @@ impl Printer {
             // Only its beginning is kept.
             None if !text.is_empty() && shown.starts_with(text) => {}
             None => {
-                // It begins anew: what was shown is void. People are told so by a notice.
+                // It begins again: what was shown is void. A notice informs people.
                 self.end_line();
                 self.said.remove(&id);
                 if self.as_json {
@@ -112,7 +112,7 @@ impl Printer {
         }
     }
 
-    /// The model has said and done all it wanted to, or could.
+    /// The model is done, or could not go on.
     pub(super) fn reply_ended(
         &mut self,
         status: &TurnStatus,
@@ -142,7 +142,7 @@ impl Printer {
         }
     }
 
-    /// A tool waits for a word of its user.
+    /// A tool waits for its user's answer.
     pub(super) fn asked(
         &mut self,
         id: i64,
@@ -159,7 +159,7 @@ impl Printer {
     /// A sub-agent, called with a tool, does something.
     pub(super) fn agent_does(&mut self, id: i64, agent: &SubAgentDocument) {
         let SubAgentDocument { chat_id, role, instance, steps, doing, .. } = agent;
-        // Before its first step it does nothing that could be told.
+        // Before its first step there is nothing to show.
         if doing.is_empty() || self.steps.insert(id, *steps).unwrap_or(0) >= *steps {
             return;
         }
@@ -171,7 +171,7 @@ impl Printer {
         dim(&format!("  ↳ {name}: {}", one_line(doing)));
     }
 
-    /// Says that nobody is there for what a tool waits for.
+    /// Reports that there is no person for a tool's question.
     pub(super) fn cannot_answer(&self, asking: &Asking) {
         let text = match asking.options() {
             Some(_) => {
@@ -187,7 +187,7 @@ impl Printer {
         }
     }
 
-    /// What it came to.
+    /// Its result.
     pub(super) fn tool_ended(&mut self, id: i64, tool: &str, status: &ToolStatus, text: &str) {
         let shown = self.shown.remove(&id).flatten();
         if self.as_json {
@@ -207,14 +207,14 @@ impl Printer {
         }
     }
 
-    /// A running command's runner is away, or is back; a program waits for the end anyway.
+    /// A running command's runner cannot be reached, or is back; a program waits for the end anyway.
     pub(super) fn exec_waits(&self, exec: &ExecDocument) {
         if let (false, Some(why)) = (self.as_json, exec.error.as_deref()) {
             output::warn(why);
         }
     }
 
-    /// A command ended; `message` is how it stands now.
+    /// A command ended; `message` is its current state.
     pub(super) fn exec_ended(&mut self, exec: &ExecDocument, message: &MessageView) {
         let MessageView { id, text, .. } = message;
         let id = *id;
@@ -239,7 +239,7 @@ impl Printer {
         }
     }
 
-    /// What was taken back, to be changed and said again; people read it in the notice.
+    /// A message that was taken back, to be changed and sent again; people read it in the notice.
     pub(super) fn input(&self, text: &str) {
         if self.as_json {
             print(&Line::Input { text });
@@ -253,7 +253,7 @@ impl Printer {
         }
     }
 
-    /// Everything that came of a message was shown.
+    /// All effects of a message were shown.
     pub(super) fn done(&self, chat: &str, code: u8) {
         if self.as_json {
             print(&Line::Done { chat_id: chat, exit_code: code });
@@ -300,12 +300,12 @@ fn status_line(exec: &ExecDocument) -> String {
     parts.join(" · ")
 }
 
-/// Text of a model's that cannot play tricks with a terminal.
+/// A model's text, made safe for a terminal.
 pub(super) fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// The beginning of something on one line.
+/// The beginning of a text on one line.
 fn one_line(hint: &str) -> String {
     visible(hint).lines().next().unwrap_or_default().chars().take(HINT_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! The chats there are: `sandbridge chat list`, `sandbridge chat export`, and which one `--resume` means.
+//! The existing chats: `sandbridge chat list`, `sandbridge chat export`, and resolving `--resume`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -72,23 +72,23 @@ async fn export(client: &mut Client, id: &str, format: Format) -> Result<ExitCod
             return Ok(ExitCode::from(BROKEN_PIPE));
         }
     }
-    // Whoever stopped reading has what they wanted.
+    // A reader that has gone has what it wanted.
     let _ = std::io::stdout().flush();
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether this may be an id, or the beginning of one.
+/// True if this may be an id, or the beginning of one.
 pub(super) fn is_id(text: &str) -> bool {
     (CHAT_ID_MIN_CHARS..=32).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The chat where something last happened.
+/// The most recently active chat.
 pub(super) async fn last(client: &mut Client) -> Result<String, Failure> {
     let last = client.chats().await?.into_iter().next().map(|chat| chat.id);
     last.ok_or_else(|| Failure::other("not_found", "you have no chat yet; say something to begin one"))
 }
 
-/// The chat whose id is this, or begins so.
+/// The chat with this id, or whose id begins with it.
 pub(super) async fn find(client: &mut Client, id: &str) -> Result<String, Failure> {
     choose(&client.chats().await?, id)
 }

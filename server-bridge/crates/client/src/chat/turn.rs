@@ -1,4 +1,4 @@
-//! One message and all that comes of it.
+//! One message and all its effects.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::failure::{self, Failure};
 use crate::http::Client;
 use crate::session::Session;
 
-/// Which chat is talked to.
+/// The chat to talk to.
 pub(super) enum Which {
-    /// The one that was used here last, or a new one.
+    /// The one used here last, or a new one.
     Used,
     /// A new one.
     New,
-    /// The one where something last happened, here or elsewhere.
+    /// The most recently active one, here or elsewhere.
     Last,
-    /// The one whose id begins so.
+    /// The one whose id begins with this.
     Id(String),
 }
 
-/// A chat that is talked to.
+/// The chat being talked to.
 pub(super) struct Conversation {
     session: Session,
     client: Client,
@@ -38,7 +38,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Goes on with a chat, or begins a new one.
+    /// Continues a chat, or begins a new one.
     pub(super) async fn open(session: Session, which: Which, printer: Printer) -> Result<Self, Failure> {
         let client = Client::new(&session)?;
         let used = session.login().and_then(|login| login.chat.clone());
@@ -56,13 +56,13 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// Who talks, and in which chat, for the full-screen chat to go on with.
+    /// The session and the chat, for the full-screen chat to continue.
     pub(super) fn into_parts(self) -> (Session, String) {
         (self.session, self.chat)
     }
 
-    /// Says something, prints what comes of it, and returns the exit code that stands for it. The first Ctrl-C cancels
-    /// what was begun, a second one stops waiting for that.
+    /// Sends a message, prints its effects, and returns the matching exit code. The first Ctrl-C cancels it, a second one
+    /// stops waiting for that.
     pub(super) async fn say(
         &mut self,
         text: &str,
@@ -103,7 +103,7 @@ impl Conversation {
                         send(&mut self.client, &self.chat, answer).await?;
                     }
                 }
-                // What becomes of the command is not known once nothing is heard of it.
+                // The command's outcome is unknown once its events stop.
                 event = events.next() => match event.map_err(|failure| catch_up::lost(failure, &self.chat))? {
                     Event::Lagged => {
                         turn.printer.lagged();
@@ -139,7 +139,7 @@ impl Conversation {
         Ok(code)
     }
 
-    /// Says how much the model may do without asking from now on.
+    /// Sets the mode of approval from now on.
     pub(super) async fn set_approval(&mut self, mode: &Approval) -> Result<(), Failure> {
         match self.client.set_approval(&self.chat, mode.clone()).await {
             // The chat used last was deleted elsewhere.
@@ -151,7 +151,7 @@ impl Conversation {
         }
     }
 
-    /// Posts to the end, since the server may have begun the command already: its answer, and whether Ctrl-C was pressed
+    /// Posts to the end, since the server may have begun the command already: its answer, and true if Ctrl-C was pressed
     /// meanwhile; `None` if it was pressed twice.
     async fn post_through(
         &mut self,
@@ -207,17 +207,17 @@ async fn send(client: &mut Client, chat: &str, answer: Answer) -> Result<(), Fai
         Answer::Question(answer) => client.answer(chat, answer).await,
     };
     match sent {
-        // Somebody else was faster.
+        // Another client was faster.
         Err(failure) if ["not_found", "conflict"].contains(&failure.kind.as_str()) => Ok(()),
         sent => sent.map_err(Failure::into_not_run),
     }
 }
 
-/// What is still awaited of a message.
+/// The parts of a message that are still awaited.
 struct Turn<'a> {
     printer: &'a mut Printer,
     chat: &'a str,
-    /// Commands that run, and the answer that is under way.
+    /// Running commands, and the running answer.
     pending: BTreeSet<i64>,
     /// The message that stands for a model's answer, and whether that has begun.
     answer: Option<i64>,
@@ -270,9 +270,9 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Whether a message belongs to the answer that is awaited.
+    /// True if a message belongs to the awaited answer.
     fn follows(&self, message: &MessageView) -> bool {
-        // Until it begins, what is told is of the answer before it.
+        // Until it begins, live output belongs to the answer before it.
         let is_own = self.answer == Some(message.id);
         message.chat_id == self.chat
             && (is_own || self.has_begun && self.answer.is_some_and(|answer| message.id > answer))

@@ -47,16 +47,16 @@ impl Source {
     }
 }
 
-/// A file being written; dropped before its end, it leaves nothing behind.
+/// A file being written; dropping this before its end removes it.
 pub(crate) struct Target {
     written: Written,
     path: PathBuf,
     size_bytes: u64,
 }
 
-/// Where the bytes go.
+/// The destination of the bytes.
 enum Written {
-    /// A file that takes its place once it is whole.
+    /// A file that is put in place once it is complete.
     File(AtomicFile),
     /// A device or pipe, which cannot be replaced.
     Special(File),
@@ -72,8 +72,8 @@ impl Written {
 }
 
 impl Target {
-    /// Begins the file at `path`, or `name` in it if it is a directory. Missing directories are made, and room for
-    /// `size_bytes` is taken where the file system can.
+    /// Begins the file at `path`, or `name` in it if it is a directory. Missing directories are created, and space for
+    /// `size_bytes` is reserved if the file system supports that.
     pub(crate) fn create(path: &Path, name: OsString, mode: u32, size_bytes: u64) -> Result<Self, Failure> {
         let named_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let path = if named_directory || path.is_dir() { path.join(name) } else { path.to_owned() };
@@ -91,7 +91,7 @@ impl Target {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(|error| io_failure("make", parent, &error))?;
         }
-        // A link stays a link: what it leads to is replaced.
+        // A link stays a link: its target is replaced.
         let path = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let file = AtomicFile::create(&path, mode).map_err(|error| io_failure("write", &path, &error))?;
         let mut target = Self { written: Written::File(file), path, size_bytes: 0 };
@@ -99,20 +99,20 @@ impl Target {
         Ok(target)
     }
 
-    /// Takes room before it is written: a full disk is found at once, and ext4 need not write out a file whose blocks it
-    /// has not chosen yet when it replaces another.
+    /// Reserves space before it is written: a full disk is noticed at once, and ext4 need not write out a file whose blocks
+    /// are not allocated yet when it replaces another.
     fn reserve(&mut self, size_bytes: u64) -> Result<(), Failure> {
         if size_bytes == 0 {
             return Ok(());
         }
         match rustix::fs::fallocate(self.written.file(), FallocateFlags::KEEP_SIZE, 0, size_bytes) {
             Err(Errno::NOSPC) => Err(io_failure("write", &self.path, &Errno::NOSPC.into())),
-            // File systems that cannot do it are as good as before.
+            // A file system without this works as before.
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    /// Takes all of an answer's body, shown as it comes, and puts it in place; its size in bytes.
+    /// Writes an answer's whole body, with its progress, and puts it in place; returns its size in bytes.
     pub(crate) async fn receive(mut self, mut body: Incoming, progress: &Progress) -> Result<u64, Failure> {
         let moved_bytes = progress.moved_bytes();
         let received = async {
@@ -132,7 +132,7 @@ impl Target {
         Ok(())
     }
 
-    /// Puts the file in its place, and returns its size in bytes.
+    /// Puts the file in place, and returns its size in bytes.
     fn finish(self) -> Result<u64, Failure> {
         if let Written::File(file) = self.written {
             file.replace().map_err(|error| io_failure("write", &self.path, &error))?;

@@ -76,7 +76,7 @@ async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCode, Failure>
         }
     };
     let mut interrupts = Interrupts::listen()?;
-    // Dropping the copy removes what it has begun to write.
+    // Dropping the copy removes the partial file.
     let done = tokio::select! {
         copied = copied => copied?,
         () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
@@ -87,7 +87,7 @@ async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What programs are told of a copy.
+/// The result of a copy, for programs.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Copied {
@@ -106,7 +106,7 @@ impl Copied {
 async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Failure> {
     let source = Source::open(from)?;
     let mut path = to.path.clone();
-    // Asked in any case: a refusal is better heard before the first byte is sent.
+    // Asked in any case: a refusal is better before the first byte is sent.
     let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == FileKind::Directory);
     if is_directory || to.is_directory_by_name() {
         path = side::inside(&path, &source.name);
@@ -159,7 +159,7 @@ async fn download(
     target.receive(response.into_body(), &Progress::new(Some(stat.size))).await
 }
 
-/// What is there; `None` if nothing is.
+/// The remote file's metadata; `None` if it does not exist.
 async fn stat(client: &mut Client, remote: &Remote) -> Result<Option<StatView>, Failure> {
     match client.stat(&remote.path, remote.on.as_deref()).await {
         Ok(stat) => Ok(Some(stat)),

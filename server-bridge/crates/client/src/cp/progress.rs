@@ -1,4 +1,4 @@
-//! A progress bar for copies that take long, on a terminal.
+//! A progress bar for long copies, on a terminal.
 
 use std::future::Future;
 use std::io::IsTerminal;
@@ -9,9 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::limits::{PROGRESS_AFTER, PROGRESS_INTERVAL};
 
-/// How far a copy is.
+/// The progress of a copy.
 pub(crate) struct Progress {
-    /// Absent where nobody knows beforehand.
+    /// `None` if unknown beforehand.
     size_bytes: Option<u64>,
     moved_bytes: Arc<AtomicU64>,
 }
@@ -26,7 +26,7 @@ impl Progress {
         Arc::clone(&self.moved_bytes)
     }
 
-    /// Waits for the copy; after a second of that, shows a bar if somebody is there to see it.
+    /// Waits for the copy; after a second, shows a bar if there is a terminal.
     pub(crate) async fn shown_while<T>(&self, copy: impl Future<Output = T>) -> T {
         let mut copy = std::pin::pin!(copy);
         if !std::io::stderr().is_terminal() {

@@ -1,4 +1,4 @@
-//! Which side of a copy is where.
+//! The two sides of a copy.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,7 +15,7 @@ pub(super) struct Remote {
     pub(super) path: Vec<u8>,
 }
 
-/// From where to where.
+/// The source and the target.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// To a runner.
@@ -31,7 +31,7 @@ enum Side {
 }
 
 impl Route {
-    /// Reads both sides; `on` names the place of a side that begins with a colon.
+    /// Parses both sides; `on` names the place of a side that begins with a colon.
     pub(super) fn parse(source: &OsStr, target: &OsStr, on: Option<&str>) -> Result<Self, Failure> {
         match (Side::parse(source, on)?, Side::parse(target, on)?) {
             (Side::Local(from), Side::Remote(to)) => Ok(Self::Up { from, to }),
@@ -47,14 +47,14 @@ impl Route {
 }
 
 impl Remote {
-    /// True if its name says that it is a directory.
+    /// True if its name implies a directory.
     pub(super) fn is_directory_by_name(&self) -> bool {
         self.path.ends_with(b"/") || self.path == b"." || self.path.ends_with(b"/.")
     }
 }
 
 impl Side {
-    /// What stands before the first colon names a place, unless a slash comes earlier.
+    /// The text before the first colon names a place, unless a slash comes earlier.
     fn parse(text: &OsStr, on: Option<&str>) -> Result<Self, Failure> {
         let bytes = text.as_bytes();
         let colon = bytes.iter().position(|&byte| byte == b':');
@@ -96,7 +96,7 @@ fn place(name: &[u8], whole: &OsStr, on: Option<&str>) -> Result<String, Failure
     Ok(name.to_owned())
 }
 
-/// The last component of a path, or nothing if it has none of its own.
+/// The last component of a path, or nothing if it has none.
 pub(super) fn base_name(path: &[u8]) -> OsString {
     let trimmed = path.iter().rposition(|&byte| byte != b'/').map_or(&[][..], |end| &path[..=end]);
     let begin = trimmed.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);

@@ -1,7 +1,7 @@
 //! Directories: an archive that one side packs and the other unpacks.
 //!
-//! The runner is not trusted. What it sends is unpacked beneath an open handle of the target directory, as strictly as a
-//! runner unpacks what it is sent.
+//! The runner is not trusted. Its archive is unpacked below an open handle of the target directory, as strictly as on a
+//! runner.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,8 +24,7 @@ use crate::failure::Failure;
 use crate::http::{Client, next_chunk, path_query};
 use crate::routes::on_query;
 
-/// Copies a directory to a runner. Into a directory that is there it goes under its own name, unless that is to be a
-/// mirror.
+/// Copies a directory to a runner. Into an existing directory it goes under its own name, unless that is to be a mirror.
 pub(super) async fn upload(
     client: &mut Client,
     from: &Path,
@@ -62,7 +61,7 @@ pub(super) async fn upload(
     };
     let answer = progress.shown_while(sent).await;
     let report = match packed.get() {
-        // What was wrong here is why the rest was.
+        // The error here caused the other one.
         Some(Err(error)) => return Err(Failure::other("io", format!("{}: {error}", from.display()))),
         Some(Ok(report)) => Some(report),
         None => None,
@@ -110,7 +109,7 @@ pub(super) async fn download(
     Ok(Copied::Tree(TreeView { files, directories, symlinks, size: size_bytes, removed }))
 }
 
-/// The local directory that is filled; made, with what is missing on the way, unless it is there.
+/// The local directory that is filled; created with missing parents, unless it exists.
 fn target(to: &Path, options: UnpackOptions) -> Result<Unpacker, Failure> {
     let (above, name): (PathBuf, OsString) = match to.file_name() {
         Some(name) if !to.is_dir() => {
@@ -124,7 +123,7 @@ fn target(to: &Path, options: UnpackOptions) -> Result<Unpacker, Failure> {
     Unpacker::new(&root, &name, options).map_err(|error| guarded("write", to, &error))
 }
 
-/// Fails where something was left out: whoever runs this in a script has to know.
+/// Fails if something was left out: a script that runs this has to know.
 fn complete(report: &TreeReport) -> Result<(), Failure> {
     match &report.note {
         None => Ok(()),

@@ -7,13 +7,13 @@ use home::{Settings, key_file};
 
 use super::Check;
 
-/// The runner that goes into containers, as it is called beside the server.
+/// The name of the runner for containers, next to the server.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
 
-/// What holds secrets beneath the home directory: logins, keys, the server's encryption key.
+/// Files with secrets in the home directory: logins, keys, the server's encryption key.
 const SECRETS: [&str; 4] = ["client.json", "config.json", ".env", "sandbridge.key"];
 
-/// Can anybody else read what is secret, or put something in its place?
+/// Checks that no other user can read secrets, or replace the files.
 pub(super) fn check_permissions(home: &Path, checks: &mut Vec<Check>) {
     let mode = |path: &Path| Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o777);
     let mut is_fine = true;
@@ -43,7 +43,7 @@ pub(super) fn check_permissions(home: &Path, checks: &mut Vec<Check>) {
     }
 }
 
-/// Only of interest where the server runs. Looks where a server with this home directory would, flags aside.
+/// Only relevant where the server runs. Looks where a server with this home directory would, flags aside.
 pub(super) fn check_static_runner(settings: &Settings, home: &Path) -> Check {
     let configured = settings.value("runner_static").map(PathBuf::from);
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name(STATIC_RUNNER));

@@ -1,10 +1,10 @@
-//! `sandbridge doctor`: what works here, what does not, and the fix.
+//! `sandbridge doctor`: checks what works here, and suggests fixes.
 //!
 //! | module | looks at |
 //! |---|---|
 //! | `server` | the server: reached, trusted, of this version, its clock, the login |
 //! | `places` | the runners and the other places where commands run |
-//! | `model` | what answers in chats |
+//! | `model` | the models of chats |
 //! | `files` | files on this machine |
 
 mod files;
@@ -37,11 +37,11 @@ impl Command for DoctorOptions {
     }
 }
 
-/// How something stands.
+/// The state of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Works,
-    /// It does not work, and need not for everything else to.
+    /// It does not work, but is optional.
     Missing,
     Broken,
 }
@@ -50,7 +50,7 @@ struct Check {
     name: &'static str,
     standing: Standing,
     detail: String,
-    /// What to do about it.
+    /// The suggested fix.
     fix: Option<String>,
 }
 
@@ -84,7 +84,7 @@ async fn run(globals: &Globals, options: DoctorOptions) -> Result<ExitCode, Fail
     Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What programs are told.
+/// The report for programs.
 #[derive(Serialize)]
 struct Report<'a> {
     checks: Vec<CheckLine<'a>>,

@@ -1,4 +1,4 @@
-//! What answers in chats.
+//! The models of chats.
 
 use super::Check;
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use crate::limits::MODEL_PATIENCE;
 use crate::model;
 use crate::session::Session;
 
-/// Is a model set up, and does it answer?
+/// Checks that a model is set up, and that it answers.
 pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Check>) -> Result<(), Failure> {
     let mut client = Client::new(session)?;
     if client.models(None).await?.models.is_empty() {

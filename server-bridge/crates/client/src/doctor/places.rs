@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::http::Client;
 use crate::session::Session;
 
-/// Is the active runner there, and what about the other places?
+/// Checks the active runner, and the other places.
 pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Check>) -> Result<(), Failure> {
     let mut client = Client::new(session)?;
     let (settings, runners) = (client.settings().await?, client.runners().await?);
@@ -71,7 +71,7 @@ fn check_active(settings: &SettingsView, runners: &[RunnerView]) -> Check {
     }
 }
 
-/// Is any runner there at all?
+/// Checks that any runner is connected.
 fn check_online(runners: &[RunnerView]) -> Option<Check> {
     if runners.is_empty() || runners.iter().any(|runner| runner.online) {
         return None;
@@ -80,7 +80,7 @@ fn check_online(runners: &[RunnerView]) -> Option<Check> {
     Some(Check::missing("runners", "none of your runners is online", fix))
 }
 
-/// Is a runner of another version than the server?
+/// Checks for runners of another version than the server.
 fn check_versions(runners: &[RunnerView], server: &str) -> Option<Check> {
     let online = runners.iter().filter(|runner| runner.online);
     let others = online.filter_map(|runner| {
@@ -95,7 +95,7 @@ fn check_versions(runners: &[RunnerView], server: &str) -> Option<Check> {
     Some(Check::missing("runner versions", detail, "update the older ones if something does not work"))
 }
 
-/// Whether somebody chose to go without a layer: then nothing is missing.
+/// True if the operator chose to go without a layer: then nothing is missing.
 fn is_chosen(layer: &LayerView) -> bool {
     layer.name == "network" || layer.name == "limits" && layer.detail.starts_with("switched off")
 }

@@ -12,7 +12,7 @@ use crate::http::Client;
 use crate::limits::CLOCK_SKEW;
 use crate::session::Session;
 
-/// Looks at the server; its version, if one is logged in.
+/// Checks the server; returns its version, if the user is logged in.
 pub(super) async fn check(session: &Session, checks: &mut Vec<Check>) -> Option<String> {
     match clock(session).await {
         Ok(clock) => {
@@ -58,7 +58,7 @@ pub(super) async fn check(session: &Session, checks: &mut Vec<Check>) -> Option<
     }
 }
 
-/// Asks for anything, and compares clocks.
+/// Sends any request, and compares clocks.
 async fn clock(session: &Session) -> Result<Option<Check>, Failure> {
     let mut client = Client::anonymous(session)?;
     let response = client.send_with(Method::GET, "/healthz", &[], RequestBody::Empty).await?;
@@ -82,7 +82,7 @@ fn check_clock(ours: SystemTime, theirs: SystemTime) -> Check {
     Check::broken("clock", detail, fix)
 }
 
-/// Why it cannot be reached; its words end with what to do.
+/// The reason why it cannot be reached; the text ends with what to do.
 fn unreachable(failure: Failure) -> Check {
     let is_trust = ["certificate", "TLS", "https://"].iter().any(|word| failure.message.contains(word));
     match failure.message.rsplit_once("; ") {

@@ -1,4 +1,4 @@
-//! `sandbridge attach`: the output of a command that runs without this program.
+//! `sandbridge attach`: shows the output of a background command.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Hints for people: what to do about a command's end that has a usual cause.
+//! Hints for people: what to do about the usual causes of a command's failure.
 
 use std::ffi::OsString;
 
@@ -12,18 +12,18 @@ use crate::limits::HINT_TAIL_BYTES;
 const SHELL_CHARACTERS: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '~', '"', '\'', ' ', '\t', '\n'];
 
-/// A person is told this of a command that was denied something; a program would take it for the command's own words.
+/// The hint for a person about a command that was denied something; a program would mistake it for the command's own output.
 const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` says \
                       why, and --allow-read, --allow-write or --allow-git-config lift it";
 
-/// The same where git could not write a repository's configuration.
+/// The hint if git could not write a repository's configuration.
 const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repository's configuration and hooks, which git on \
                                  that machine obeys; start the runner with --allow-git-config to allow it";
 
 /// Words of git about a configuration that it cannot write, in small letters.
 const GIT_CONFIG_WORDS: [&str; 2] = ["could not write config file", "could not lock config file"];
 
-/// The line for a shell that was given as one word: the same failure with the command that runs it.
+/// The hint for a shell line that was given as one word: the same failure with the command that runs it.
 pub(super) fn with_shell_line(failure: Failure, command: &[OsString]) -> Failure {
     match command {
         [line] if failure.kind == "command_not_found" => match line.to_str() {
@@ -51,7 +51,7 @@ pub(super) fn timed_out(limit: Option<Seconds>) -> String {
     }
 }
 
-/// The sandbox denied something to a command that ended with these words on standard error.
+/// The hint if the sandbox denied something to a command that ended with this standard error.
 pub(super) fn denied(tail: &Tail) -> &'static str {
     if tail.names_git_config() { GIT_CONFIG_DENIED } else { DENIED }
 }

@@ -3,11 +3,10 @@
 //! ```text
 //!   standard input ──(thread)──► ┐            ┌ stdout, stderr ──(thread)──► descriptors 1 and 2
 //!   Ctrl-C, SIGTERM ───────────► ├─ WebSocket ┤
-//!   nobody reads the output ───► ┘            └ exit │ error ──► exit code
+//!   output has no reader ──────► ┘            └ exit │ error ──► exit code
 //! ```
-//! A connection that is lost is made again, and the command goes on meanwhile: nothing is missing and nothing comes twice.
-//! Reading and writing block, so each has a thread of its own: whoever reads our output slowly must not keep Ctrl-C from
-//! being heard.
+//! A lost connection is restored, and the command goes on meanwhile: no output is missing or repeated. Reading and writing
+//! block, so each has its own thread: a slow reader of the output must not block Ctrl-C.
 
 pub(super) mod attach;
 mod hint;
@@ -125,7 +124,7 @@ fn format(globals: &Globals) -> Format {
     if globals.json { Format::Json } else { Format::Raw }
 }
 
-/// Runs a stream to its end and reports that end; `limit` is the time that the command has, where this program set it.
+/// Runs a stream to its end and reports that; `limit` is the command's time limit, if this program set it.
 async fn finish(
     globals: &Globals,
     stream: Option<Stream<'_>>,
@@ -150,7 +149,7 @@ async fn finish(
             output::warn(hint::denied(&stderr_tail));
         }
     }
-    // All is written: the server may forget it.
+    // Everything is written: the server may discard it.
     if matches!(ended, Ended::Exit(_)) {
         socket::goodbye(outbox, inbox).await;
     }
@@ -171,7 +170,7 @@ async fn finish(
     }
 }
 
-/// The request as the server reads it. It is JSON, so what a command is told can only be text.
+/// The request in the server's form. It is JSON, so arguments can only be text.
 fn request(options: &ExecOptions) -> Result<ExecAsk, Failure> {
     let text = |word: &OsString| {
         word.to_str().map(str::to_owned).ok_or_else(|| {
@@ -194,7 +193,7 @@ fn request(options: &ExecOptions) -> Result<ExecAsk, Failure> {
     })
 }
 
-/// A frame of standard input: its first byte says so.
+/// A frame of standard input, marked by its first byte.
 fn stdin_frame(bytes: &[u8]) -> Bytes {
     let mut frame = Vec::with_capacity(1 + bytes.len());
     frame.push(wire::STDIN);

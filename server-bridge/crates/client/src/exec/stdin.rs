@@ -1,4 +1,4 @@
-//! Standard input, read on a thread of its own and never further ahead than a little.
+//! Standard input, read on a separate thread with a small read-ahead.
 
 use std::collections::VecDeque;
 
@@ -9,18 +9,18 @@ use super::stdin_frame;
 use crate::failure::Failure;
 use crate::limits::{STDIN_AHEAD_BYTES, STDIN_CHUNK_BYTES, STDIN_KEPT_BYTES, STDIN_QUEUE};
 
-/// Standard input as frames; the last one is empty and ends the command's input. The last of what was sent is kept, to be
-/// sent again over another connection.
+/// Standard input as frames; the last one is empty and ends the command's input. The last sent frames are kept, to be sent
+/// again over another connection.
 pub(crate) struct Stdin {
     frames: Option<mpsc::Receiver<Bytes>>,
     sent: VecDeque<Bytes>,
-    /// How much was sent before `sent`, and in it, in bytes of input.
+    /// How much was sent before `sent`, in bytes of input.
     forgotten_bytes: u64,
     sent_bytes: u64,
     has_ended: bool,
-    /// What is to be sent again, before anything new.
+    /// Frames to be sent again, before anything new.
     again: VecDeque<Bytes>,
-    /// How far the server took it on this connection, and how far it was sent there, in bytes of input.
+    /// The offsets up to which the server took the input on this connection, and up to which it was sent there, in bytes.
     taken: u64,
     offset: u64,
 }
@@ -47,7 +47,7 @@ impl Stdin {
     /// Begins to read.
     pub(crate) fn start() -> Result<Self, Failure> {
         let (sender, frames) = mpsc::channel(STDIN_QUEUE);
-        // The thread may be in a read for ever (a terminal); the end of the process ends it.
+        // The thread may be blocked in a read forever (a terminal); the end of the process ends it.
         std::thread::Builder::new()
             .name("stdin".to_owned())
             .spawn(move || read(&sender))
@@ -60,23 +60,23 @@ impl Stdin {
         self.frames.is_some() || !self.again.is_empty()
     }
 
-    /// Whether more may be sent before the server takes more.
+    /// True if more may be sent before the server takes more.
     pub(crate) fn may_go_ahead(&self) -> bool {
         self.offset.saturating_sub(self.taken) < STDIN_AHEAD_BYTES
     }
 
-    /// The server took it up to there.
+    /// The server took it up to this offset.
     pub(crate) fn taken(&mut self, offset: u64) {
         self.taken = offset;
     }
 
-    /// Takes no more.
+    /// Accepts no more.
     pub(crate) fn close(&mut self) {
         self.frames = None;
         self.again.clear();
     }
 
-    /// Begins anew at `offset`, on another connection; `false` where that is not kept any more.
+    /// Begins again at `offset`, on another connection; `false` if that is not kept any more.
     pub(crate) fn rewind(&mut self, offset: u64) -> bool {
         if offset < self.forgotten_bytes {
             return false;

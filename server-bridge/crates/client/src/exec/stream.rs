@@ -1,7 +1,7 @@
-//! Everything that moves while a command runs, over as many connections as that takes.
+//! A running command's data in both directions, over as many connections as necessary.
 //!
 //! ```text
-//!   connected ──lost──► looking for the server ──found──► the same request again, with what is here already ──► connected
+//!   connected ──lost──► looking for the server ──found──► the same request again, with the current offset ──► connected
 //! ```
 
 use std::pin::Pin;
@@ -26,17 +26,17 @@ use crate::socket::{self, Inbox, Outbox};
 
 /// How the stream ended.
 pub(super) enum Ended {
-    /// The server told how the command ended.
+    /// The server reported how the command ended.
     Exit(ExecExit),
-    /// It goes on by itself.
+    /// It goes on in the background.
     Detached { exec_id: String, runner: Option<String> },
-    /// The server told why it could not be run, or the connection broke.
+    /// The server reported why it could not be run, or the connection broke.
     Failed(Failure),
     /// The user does not want to wait any longer.
     Interrupted,
 }
 
-/// What Ctrl-C does.
+/// The effect of Ctrl-C.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnInterrupt {
     /// It ends the command.
@@ -45,16 +45,16 @@ pub(super) enum OnInterrupt {
     Leave,
 }
 
-/// Where a connection leads, and what is said first on it.
+/// The endpoint of a connection, and its first message.
 pub(super) enum Opening {
     /// The exec socket; the request, which names its exec.
     Request(Box<ExecAsk>),
-    /// An exec that runs already, by its path.
+    /// A running exec, by its path.
     Attach(String),
 }
 
 impl Opening {
-    /// The socket's path for who has that much of the output.
+    /// The socket's path for a client that has that much of the output.
     fn path(&self, offset: u64) -> String {
         match self {
             Self::Request(_) => "/api/v1/exec".to_owned(),
@@ -78,20 +78,19 @@ pub(super) struct Stream<'a> {
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
     pub(super) writer: Writer,
-    /// The end of what the command wrote to standard error.
+    /// The end of the command's standard error.
     pub(super) stderr_tail: Tail,
     stdin: Stdin,
     pub(super) interrupts: Interrupts,
     format: Format,
     on_interrupt: OnInterrupt,
-    /// How much of the output came, what was told to be missing included, and how much of that the server knows.
+    /// How much of the output arrived, including reported gaps, and how much of that was acknowledged.
     offset: u64,
     acknowledged: u64,
-    /// Until the server is told of what is here and less than what is told at once; one timer, since most of what it is
-    /// set for is told before it.
+    /// The timer for acknowledging a small amount; a single one, since most amounts are acknowledged before it fires.
     acknowledge_later: Pin<Box<Sleep>>,
     is_later: bool,
-    /// Whether input must wait for the server to say where it goes on.
+    /// True if input must wait until the server says where it continues.
     awaits_start: bool,
 }
 
@@ -131,8 +130,8 @@ impl<'a> Stream<'a> {
         }))
     }
 
-    /// Moves bytes both ways until the command ended. No arm waits for more than its own event, so a command that
-    /// reads no input still has its output shown, and Ctrl-C is always heard.
+    /// Moves bytes both ways until the command ended. No branch waits for more than its own event, so a command that reads
+    /// no input still has its output shown, and Ctrl-C always works.
     pub(super) async fn run(&mut self) -> Ended {
         let readers = self.writer.watch();
         let mut given_up_at = None;
@@ -161,8 +160,8 @@ impl<'a> Stream<'a> {
                     self.acknowledge();
                 }
                 sent = self.outbox.send_all(), if self.outbox.is_busy() => {
-                    // A server that has ended the exec reads no more; what it said of the end is still to be read, and
-                    // a connection that is lost shows there too.
+                    // A server that has ended the exec reads no more; its last messages are still to be read, and a lost
+                    // connection is noticed there too.
                     self.awaits_start |= sent.is_err();
                 }
                 frame = self.stdin.next(), if sends_input && !is_cancelled => {
@@ -175,7 +174,7 @@ impl<'a> Stream<'a> {
                     }
                     given_up_at = Some(self.cancel());
                 }
-                // Unread input may stand before the cancel; then closing the connection is what cancels.
+                // Unread input may be queued before the cancel; then closing the connection cancels.
                 () = sleep_until(given_up_at.unwrap_or_else(Instant::now)), if is_cancelled => {
                     return Ended::Interrupted;
                 }
@@ -228,7 +227,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Tells the server what is here, unless it knows.
+    /// Acknowledges the received output, unless that is done.
     fn acknowledge(&mut self) {
         if self.acknowledged < self.offset {
             self.acknowledged = self.offset;
@@ -236,7 +235,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Finds the server again and goes on; the end, where that cannot be.
+    /// Reconnects to the server and continues; returns the end, if that is impossible.
     async fn reconnect(&mut self, lost: Failure) -> Option<Ended> {
         let lost_at = Instant::now();
         let mut pause = RECONNECT_PAUSE;
@@ -247,7 +246,7 @@ impl<'a> Stream<'a> {
                 self.note("the server is away; the command goes on without it, waiting for it");
             }
             let found = async {
-                // Also before the first time: a server that accepts and breaks at once is not hammered.
+                // Also before the first attempt: a server that accepts and breaks at once is not hammered.
                 sleep(pause).await;
                 self.opening.open(self.session, self.offset).await
             };
@@ -278,7 +277,7 @@ impl<'a> Stream<'a> {
         Instant::now() + CANCEL_TIMEOUT
     }
 
-    /// A word to a person; programs read the end.
+    /// A note for a person; programs read the end.
     fn note(&self, text: &str) {
         if self.format == Format::Raw {
             output::warn(text);
@@ -286,7 +285,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Whether a connection that failed like this may be made later.
+/// True if a connection that failed like this may succeed later.
 fn is_passing(failure: &Failure) -> bool {
     ["unreachable", "unavailable", "lost", "rate_limited"].contains(&failure.kind.as_str())
 }

@@ -1,4 +1,4 @@
-//! What the server says of a running command, and the lines that programs are given.
+//! The server's messages about a running command, and the lines for programs.
 
 pub(crate) use api::exec::STDIN;
 use api::exec::{ExecExit, STDERR, STDOUT, ServerFrame};
@@ -12,7 +12,7 @@ use crate::failure::{self, Failure};
 use crate::http;
 use crate::line::Line;
 
-/// How output is written.
+/// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// As the command wrote it.
@@ -21,27 +21,27 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Something the server said.
+/// A message of the server.
 pub(crate) enum Incoming {
-    /// The command goes on from here; where its input does, in bytes.
+    /// The command continues from here; with the offset of its input, in bytes.
     Started(u64),
-    /// It goes on by itself under this id.
+    /// It goes on in the background under this id.
     Detached { exec_id: String, runner: Option<String> },
-    /// The command wrote something: ready to be written, and how many bytes it was.
+    /// Output of the command: in the form to write, and its length in bytes.
     Output(Channel, Bytes, usize),
-    /// So many bytes of output are no longer available.
+    /// This many bytes of output are not kept any more.
     Gap(u64),
-    /// So much of its input was taken, in bytes from its start.
+    /// Its input was taken up to this offset, in bytes from its start.
     InputTaken(u64),
-    /// The runner is away, or back again.
+    /// The runner cannot be reached, or is back.
     Away(bool),
     /// It ended.
     Exit(ExecExit),
-    /// It could not be run, or its outcome is not known.
+    /// It could not be run, or its outcome is unknown.
     Failed(Failure),
 }
 
-/// Reads a message; `None` for what needs no attention.
+/// Parses a message; `None` if there is nothing to do.
 pub(crate) fn incoming(message: Message, format: Format) -> Option<Incoming> {
     let nonsense = || Some(Incoming::Failed(http::nonsense()));
     if message.is_text() {
@@ -79,17 +79,17 @@ pub(crate) fn incoming(message: Message, format: Format) -> Option<Incoming> {
     })
 }
 
-/// The exit code of this program that stands for a command's end.
+/// The exit code of this program for a command's end.
 pub(crate) fn exit_code(exit: &ExecExit) -> u8 {
     failure::exit_code(exit.code, exit.signal, exit.timed_out, exit.cancelled)
 }
 
-/// Whether the sandbox seems to have denied something to a command that failed.
+/// True if the sandbox seems to have denied something to a command that failed.
 pub(crate) fn is_denied(exit: &ExecExit) -> bool {
     exit.sandbox_denied && exit_code(exit) != 0
 }
 
-/// The last line that a program is given.
+/// The last line for a program.
 pub(crate) fn exit_line(exit: &ExecExit) -> Bytes {
     line(&Line::exit(exit))
 }

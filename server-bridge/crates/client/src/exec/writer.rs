@@ -1,4 +1,5 @@
-//! Descriptors 1 and 2, written in order: at once what they take without waiting, the rest on a thread of its own.
+//! Descriptors 1 and 2, written in order: at once as far as they accept data without blocking, the rest on a separate
+//! thread.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(crate) enum Channel {
 
 type Piece = (Channel, Bytes);
 
-/// Writes pieces in the order they came. Takes one piece more than its queue holds, so that taking never waits.
+/// Writes pieces in order. Accepts one piece more than its queue holds, so that accepting never waits.
 pub(crate) struct Writer {
     thread: Option<Thread>,
     waiting: Option<Piece>,
@@ -35,7 +36,7 @@ pub(crate) struct Writer {
     stderr: AtOnce,
 }
 
-/// The thread that waits for whoever reads the output, once there was something to wait for.
+/// The thread that waits for a slow reader, once there was something to wait for.
 struct Thread {
     queue: mpsc::Sender<Piece>,
     done: oneshot::Receiver<()>,
@@ -57,11 +58,11 @@ impl Broken {
     }
 }
 
-/// Tells when nobody reads the output any more.
+/// Reports when the output has no reader any more.
 pub(crate) struct BrokenWatch(Arc<Broken>);
 
 impl BrokenWatch {
-    /// Waits for it. May be given up at any time.
+    /// Waits for that. May be given up at any time.
     pub(crate) async fn broken(&self) {
         while !self.0.is_broken.load(Ordering::Acquire) {
             self.0.news.notified().await;
@@ -81,7 +82,7 @@ impl Writer {
         }
     }
 
-    /// Takes a piece. Only when [`Writer::is_full`] says no.
+    /// Takes a piece. Only if [`Writer::is_full`] is false.
     pub(crate) fn push(&mut self, channel: Channel, mut bytes: Bytes) {
         if self.waiting.is_none() && self.broken.unwritten.load(Ordering::Acquire) == 0 {
             let written = match channel {
@@ -100,7 +101,7 @@ impl Writer {
         }
     }
 
-    /// The thread's queue; none where there can be no thread, which is as if nobody read the output.
+    /// The thread's queue; none if there can be no thread, which counts as if the output had no reader.
     fn queue(&mut self) -> Option<mpsc::Sender<Piece>> {
         if self.thread.is_none() {
             match Thread::start(&self.broken) {
@@ -134,12 +135,12 @@ impl Writer {
         }
     }
 
-    /// True if nobody reads the output any more.
+    /// True if the output has no reader any more.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.is_broken.load(Ordering::Acquire)
     }
 
-    /// A watch on the same, which can be waited on beside everything else.
+    /// A watch on the same, which can be awaited beside other events.
     pub(crate) fn watch(&self) -> BrokenWatch {
         BrokenWatch(Arc::clone(&self.broken))
     }
@@ -157,7 +158,7 @@ impl Writer {
         }
         if let Some(Thread { queue, done, .. }) = self.thread.take() {
             drop(queue);
-            // An error says that the thread has ended as well.
+            // An error means that the thread has ended as well.
             let _ = done.await;
         }
     }
@@ -170,14 +171,14 @@ impl Thread {
         let broken = Arc::clone(broken);
         let thread = std::thread::Builder::new().name("output".to_owned()).spawn(move || {
             write_all(pieces, &broken);
-            // Nobody listens if the user was tired of waiting.
+            // There is no receiver if the user stopped waiting.
             let _ = tell_done.send(());
         })?;
         Ok(Self { queue, done, _thread: thread })
     }
 }
 
-/// Writes until there is no more. After a failure the rest is taken and dropped.
+/// Writes until there is no more. After a failure the rest is discarded.
 fn write_all(mut pieces: mpsc::Receiver<Piece>, broken: &Broken) {
     while let Some((channel, bytes)) = pieces.blocking_recv() {
         if broken.is_broken.load(Ordering::Acquire) {
@@ -196,12 +197,12 @@ fn write_all(mut pieces: mpsc::Receiver<Piece>, broken: &Broken) {
     }
 }
 
-/// What of a descriptor can be written without waiting for whoever reads it.
+/// How much of a descriptor's data can be written without blocking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtOnce {
     /// All: a file.
     All,
-    /// As much as fits now, for as long as the system can say how much that is.
+    /// As much as fits now, as long as the system can tell how much that is.
     WhatFits,
     /// Nothing.
     Nothing,
@@ -217,9 +218,9 @@ impl AtOnce {
         }
     }
 
-    /// Writes what can be written at once; how much that was. What went wrong shows in writing the rest.
+    /// Writes what can be written at once; returns how much. An error shows when the rest is written.
     fn write(&mut self, to: impl AsFd, bytes: &[u8]) -> usize {
-        /// Where the descriptor stands.
+        /// The descriptor's current position.
         const HERE: u64 = u64::MAX;
         let flags = match self {
             Self::All => ReadWriteFlags::empty(),
@@ -244,7 +245,7 @@ fn write(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
-                // Whoever gave us the descriptor made it non-blocking.
+                // The descriptor was non-blocking when this program got it.
                 let mut wanted = [rustix::event::PollFd::new(&to, rustix::event::PollFlags::OUT)];
                 match rustix::event::poll(&mut wanted, None) {
                     Ok(_) | Err(Errno::INTR) => {}

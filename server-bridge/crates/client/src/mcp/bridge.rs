@@ -1,4 +1,4 @@
-//! The HTTP side: a POST per message, the session that the server gave, and its answers as they come.
+//! The HTTP side: a POST per message, the server's session, and its answers as they come.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// Sends messages to a server's endpoint, and what it answers to standard output.
+/// Sends messages to a server's endpoint, and its answers to standard output.
 pub(super) struct Bridge {
     session: Session,
     known: Mutex<Known>,
@@ -31,12 +31,12 @@ pub(super) struct Bridge {
     opening: tokio::sync::Mutex<()>,
 }
 
-/// What was agreed on.
+/// The negotiated state.
 #[derive(Clone, Default)]
 struct Known {
     session: Option<String>,
     version: Option<String>,
-    /// The client's own words, to be said again to a server that was started anew.
+    /// The client's own message, to be sent again to a restarted server.
     initialize: Option<Message>,
 }
 
@@ -46,7 +46,7 @@ impl Bridge {
         Self { session, known, idle, opening: tokio::sync::Mutex::default() }
     }
 
-    /// Opens a session; what the server says of it goes to the client.
+    /// Opens a session; the server's answer goes to the client.
     pub(super) async fn initialize(&self, message: &Message) -> Result<(), Failure> {
         let _one = self.opening.lock().await;
         *self.known() = Known { initialize: Some(message.clone()), ..Known::default() };
@@ -59,28 +59,28 @@ impl Bridge {
         .await
     }
 
-    /// Sends a request, and its answers to the client; says when the server has it.
+    /// Sends a request, and its answers to the client; reports when the server has it.
     pub(super) async fn request(&self, message: &Message, accepted: impl FnOnce()) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         accepted();
         self.relay(client, response, |answer| output::line(&answer.line())).await
     }
 
-    /// Sends what has no answer.
+    /// Sends a message that has no answer.
     pub(super) async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         self.relay(client, response, |_| {}).await
     }
 
-    /// Ends the session, and with it what is under way there.
+    /// Ends the session, and the requests in progress there.
     pub(super) async fn close(&self) {
         if self.known().session.is_some() {
-            // A server that does not hear it ends the session by itself.
+            // A server that does not receive it ends the session on its own.
             let _ = timeout(GOODBYE_TIMEOUT, self.send(Method::DELETE, None)).await;
         }
     }
 
-    /// Sends a message; to a server that knows the session no longer, after a new one was opened.
+    /// Sends a message; if the server does not have the session any more, after opening a new one.
     async fn send_in_session(&self, message: &Message) -> Result<(Client, Response<Incoming>), Failure> {
         let before = self.known().session.clone();
         let (client, response) = self.send(Method::POST, Some(message)).await?;
@@ -91,7 +91,7 @@ impl Bridge {
         self.send(Method::POST, Some(message)).await
     }
 
-    /// Opens a session in the place of one that is gone, unless somebody did already.
+    /// Replaces a session that is gone, unless that was done already.
     async fn open_again(&self, gone: Option<String>) -> Result<(), Failure> {
         let _one = self.opening.lock().await;
         let known = self.known().clone();
@@ -135,7 +135,7 @@ impl Bridge {
         Ok((client, response))
     }
 
-    /// Hands each message of an answer on. A refusal that is no message becomes a failure.
+    /// Passes each message of an answer on. A refusal that is not a message becomes a failure.
     async fn relay(
         &self,
         client: Client,

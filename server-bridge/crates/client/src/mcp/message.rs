@@ -1,4 +1,4 @@
-//! A JSON-RPC message: its text, which is passed on as it came, and the little that the transport needs of it.
+//! A JSON-RPC message: its text, which is passed on unchanged, and the little that the transport needs of it.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -10,12 +10,12 @@ pub(super) struct Message {
     head: Head,
 }
 
-/// What was read instead of a message.
+/// The reason why a line is not a message.
 #[derive(Debug)]
 pub(super) enum NoMessage {
     /// No JSON.
     NoJson,
-    /// JSON that is no message, with the id that it has all the same.
+    /// JSON that is not a message, with its id if it has one.
     NoRpc(Option<Box<RawValue>>),
 }
 
@@ -31,7 +31,7 @@ struct Head {
     result: Option<Box<RawValue>>,
 }
 
-/// What the transport reads of the parameters of a message.
+/// The parameters of a message that the transport reads.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Params {
     /// The request that is cancelled.
@@ -60,7 +60,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawV
 }
 
 impl Message {
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
     /// [`NoMessage`].
@@ -71,7 +71,7 @@ impl Message {
             id: Option<Box<RawValue>>,
         }
         let text: Box<RawValue> = serde_json::from_slice(bytes).map_err(|_| NoMessage::NoJson)?;
-        // A list could be read as the fields of a message, in their order.
+        // A list could be parsed as the fields of a message, in order.
         let is_object = text.get().starts_with('{');
         match serde_json::from_str(text.get()) {
             Ok(head) if is_object => Ok(Self { text, head }),
@@ -82,39 +82,39 @@ impl Message {
         }
     }
 
-    /// The message that says that a session is ready.
+    /// The message that reports that a session is ready.
     pub(super) fn initialized() -> Result<Self, NoMessage> {
         Self::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
     }
 
     /// Its text, on one line.
     pub(super) fn line(&self) -> String {
-        // Between values a line's end is nothing but space, and within a text there is none.
+        // Between values a line end is only white space, and within a text there is none.
         self.text.get().replace(['\n', '\r'], " ")
     }
 
-    /// Whether it says that it is JSON-RPC.
+    /// True if it declares itself as JSON-RPC.
     pub(super) fn is_rpc(&self) -> bool {
         self.head.jsonrpc.is_some()
     }
 
-    /// Its id; none of a notification.
+    /// Its id; `None` for a notification.
     pub(super) fn id(&self) -> Option<&RawValue> {
         self.head.id.as_deref()
     }
 
-    /// What it asks for; none of an answer.
+    /// Its method; `None` for an answer.
     pub(super) fn method(&self) -> Option<&str> {
         self.head.method.as_deref()
     }
 
-    /// Its parameters, as far as they are understood here.
+    /// Its parameters, as far as they are used here.
     pub(super) fn params(&self) -> Params {
         let params = self.head.params.as_deref();
         params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
     }
 
-    /// The version that an answer to `initialize` agrees to.
+    /// The version in an answer to `initialize`.
     pub(super) fn agreed_version(&self) -> Option<String> {
         let result: Initialized = serde_json::from_str(self.head.result.as_deref()?.get()).ok()?;
         result.version
@@ -122,7 +122,7 @@ impl Message {
 }
 
 impl Params {
-    /// The version that a message without a session names.
+    /// The version in a message without a session.
     pub(super) fn version(&self) -> Option<&str> {
         self.meta.as_ref()?.version.as_deref()
     }

@@ -1,10 +1,10 @@
 //! `sandbridge mcp`: the server's MCP endpoint for clients that start a program and talk with it over its standard streams.
 //!
 //! ```text
-//!   stdin, a message a line ─► read ─► a task per request ─► POST /mcp ─► its answers ─► stdout, a message a line
+//!   stdin, one message per line ─► read ─► a task per request ─► POST /mcp ─► its answers ─► stdout, a message a line
 //!                                └─ notifications: in their order
 //! ```
-//! Nothing is understood here beyond what the other transport needs. Standard output carries messages alone.
+//! Only what the other transport needs is parsed here. Standard output carries only messages.
 
 mod bridge;
 mod message;
@@ -30,11 +30,11 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// JSON-RPC: what came is no JSON.
+/// JSON-RPC: the line is not JSON.
 const PARSE_ERROR: i32 = -32700;
-/// JSON-RPC: it is JSON, and no message.
+/// JSON-RPC: it is JSON, but not a message.
 const INVALID_REQUEST: i32 = -32600;
-/// JSON-RPC: what the transport failed of.
+/// JSON-RPC: the transport failed.
 const TRANSPORT_ERROR: i32 = -32000;
 
 /// Serve your runners to an MCP client over standard input and output
@@ -50,7 +50,7 @@ impl Command for McpOptions {
 
 async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
     let session = globals.session()?;
-    // Without a login or a key this says so at once, and the client shows it.
+    // Without a login or a key this fails at once, and the client shows the error.
     session.token()?;
     let bridge = Arc::new(Bridge::new(session));
     let mut interrupts = Interrupts::listen()?;
@@ -67,7 +67,7 @@ async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
                 say_error(None, INVALID_REQUEST, "a message is too long; send large files in parts");
             }
             Read::End => {
-                // Those that were asked for are told, unless they take long.
+                // Pending requests get their answers, unless they take long.
                 let _ = timeout(MCP_DRAIN_TIMEOUT, requests.end()).await;
                 break;
             }
@@ -77,18 +77,18 @@ async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is under way.
+/// The requests in progress.
 #[derive(Default)]
 struct Requests {
     tasks: JoinSet<()>,
-    /// Whether the server has each one, by its id.
+    /// For each id, true if the server has it.
     accepted: HashMap<String, watch::Receiver<bool>>,
 }
 
 impl Requests {
     async fn take(&mut self, bridge: &Arc<Bridge>, line: &[u8]) {
         while self.tasks.try_join_next().is_some() {}
-        // A sender that is gone says that its request is over.
+        // A dropped sender means that its request is over.
         self.accepted.retain(|_, accepted| accepted.has_changed().is_ok());
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -109,7 +109,7 @@ impl Requests {
                 let known = cancelled.and_then(|id| self.accepted.get(id.get()).cloned());
                 let bridge = Arc::clone(bridge);
                 self.tasks.spawn(async move {
-                    // It must not overtake what it cancels.
+                    // It must not overtake the request that it cancels.
                     if let Some(mut accepted) = known {
                         let _ = accepted.wait_for(|is_accepted| *is_accepted).await;
                     }
@@ -144,18 +144,18 @@ impl Requests {
     }
 }
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Read {
-    /// A whole line, its end taken off.
+    /// A complete line, without its end.
     Line(Vec<u8>),
-    /// A line that is larger than any message may be; it was passed over.
+    /// A line that is longer than any message may be; it was skipped.
     TooLong,
     /// Nothing more will come.
     End,
 }
 
-/// The lines of standard input. A thread of its own reads them: a read there cannot be given up.
+/// The lines of standard input. A separate thread reads them: a read there cannot be given up.
 fn read_lines() -> mpsc::Receiver<Result<Read, Failure>> {
     let (sender, lines) = mpsc::channel(STDIN_QUEUE);
     std::thread::spawn(move || {

@@ -1,21 +1,21 @@
 //! The way out of a terminal whose other end does not answer: a tilde at the beginning of a line, as in `ssh`.
 
-/// What a person wants of this program, not of the other end.
+/// A person's command to this program, not to the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteRequest {
     /// Hang up and end.
     HangUp,
     /// End, and leave the other end running.
     Leave,
-    /// Say which escapes there are.
+    /// Print the escapes.
     Help,
 }
 
-/// What the escapes are, for the one who asks; lines end as in a raw terminal.
+/// The list of escapes; lines end as in a raw terminal.
 pub(super) const HELP: &str = "~.  hang up\r\n~d  leave it running\r\n~?  this text\r\n~~  a tilde\r\n\
                                They work at the beginning of a line.\r\n";
 
-/// Reads what is typed for escapes.
+/// Scans input for escapes.
 #[derive(Debug)]
 pub(super) struct Escape {
     at: At,
@@ -24,7 +24,7 @@ pub(super) struct Escape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     LineBegin,
-    /// Behind a tilde that was not passed on yet.
+    /// After a tilde that was not passed on yet.
     Tilde,
     Inside,
 }
@@ -34,7 +34,7 @@ impl Escape {
         Self { at: At::LineBegin }
     }
 
-    /// Appends to `passed` what is meant for the other end; gives the first wish, behind which nothing is read.
+    /// Appends the input for the other end to `passed`; returns the first escape, after which nothing more is read.
     pub(super) fn read(&mut self, typed: &[u8], passed: &mut Vec<u8>) -> (usize, Option<RouteRequest>) {
         for (index, &byte) in typed.iter().enumerate() {
             match (self.at, byte) {

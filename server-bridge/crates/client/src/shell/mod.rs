@@ -73,9 +73,9 @@ impl Command for ShellOptions {
 
 /// How it ended.
 enum Ended {
-    /// The server told how the command ended.
+    /// The server reported how the command ended.
     Exit(ExecExit),
-    /// The server told why it could not be run, or the connection broke.
+    /// The server reported why it could not be run, or the connection broke.
     Failed(Failure),
     /// Hung up, and not waited for any longer.
     HungUp,
@@ -137,22 +137,22 @@ async fn run(globals: &Globals, options: ShellOptions) -> Result<ExitCode, Failu
     }
 }
 
-/// How the terminal of an exec that runs already is shown again.
+/// The replay for the terminal of a running exec.
 async fn replay(session: &Session, exec_id: &str) -> Result<Replay, Failure> {
     Ok(Replay::of(Client::new(session)?.exec_report(exec_id).await?.output_bytes))
 }
 
-/// What the system tells this program.
+/// The signals to this program.
 struct Signals {
     resized: Signal,
     end: [Signal; 4],
 }
 
-/// What a signal meant.
+/// The meaning of a signal.
 enum News {
     /// The terminal has another size.
     Resized,
-    /// This program is to end.
+    /// This program has to end.
     End,
     /// Its terminal is gone.
     TerminalGone,
@@ -191,7 +191,7 @@ impl Signals {
     }
 }
 
-/// Everything that moves while the terminal is open.
+/// A terminal's data in both directions while it is open.
 struct Stream {
     outbox: Outbox,
     inbox: Inbox,
@@ -199,20 +199,20 @@ struct Stream {
     stdin: Stdin,
     signals: Signals,
     escape: Escape,
-    /// What is shown of the output so far, when coming back.
+    /// The output so far to show after reconnecting.
     replay: Option<Replay>,
-    /// When waiting for the end is over, once it was hung up.
+    /// When waiting for the end is over, after hanging up.
     hung_up: Option<Instant>,
 }
 
 impl Stream {
-    /// Moves bytes both ways until the command ended. No arm waits for more than its own event.
+    /// Moves bytes both ways until the command ended. No branch waits for more than its own event.
     async fn run(&mut self) -> Ended {
         let readers = self.writer.watch();
         loop {
             let is_blocked = self.writer.is_full();
             let is_hung_up = self.hung_up.is_some();
-            // Keys are read while others wait to be sent: the way out must work when nothing can be sent.
+            // Keys are read while others wait to be sent: the escapes must work when nothing can be sent.
             let has_room = self.stdin.is_open() && self.outbox.waiting() < KEYS_QUEUE;
             let give_up_at = self.hung_up.unwrap_or_else(Instant::now);
             tokio::select! {
@@ -239,7 +239,7 @@ impl Stream {
                 },
                 () = self.writer.has_room(), if is_blocked => {}
                 sent = self.outbox.send_all(), if self.outbox.is_busy() => {
-                    // A server that has ended the exec reads no more; what it said of the end is still to be read.
+                    // A server that has ended the exec reads no more; its last messages are still to be read.
                     if sent.is_err() {
                         self.stdin.close();
                     }
@@ -263,8 +263,7 @@ impl Stream {
         }
     }
 
-    /// Shows a terminal that one comes back to: what it showed last, and a program that fills the screen draws it anew when
-    /// its size changes.
+    /// Shows a terminal again after reconnecting: its last output, and a full-screen program redraws when its size changes.
     fn show_again(&mut self) {
         let Some(replay) = &self.replay else { return };
         self.writer.push(Channel::Stdout, Bytes::from_static(replay.preamble()));
@@ -274,7 +273,8 @@ impl Stream {
         }
     }
 
-    /// Takes a frame of keys; the empty one says that this terminal is gone. Whether the other end is to be left running.
+    /// Handles a frame of keys; an empty one means that this terminal is gone. Returns true if the other end is to be left
+    /// running.
     fn typed(&mut self, frame: &Bytes) -> bool {
         let mut rest = &frame[1..];
         if rest.is_empty() {
@@ -293,7 +293,7 @@ impl Stream {
                     return false;
                 }
                 Some(RouteRequest::Leave) => return true,
-                // It is no output of the other end, and waits for none.
+                // It is not output of the other end, and does not wait for any.
                 Some(RouteRequest::Help) => eprint!("\r\n{HELP}"),
                 None => {}
             }
@@ -310,7 +310,7 @@ impl Stream {
     }
 }
 
-/// The request as the server reads it. It is JSON, so what a command is told can only be text.
+/// The request in the server's form. It is JSON, so arguments can only be text.
 fn request(options: &ShellOptions) -> Result<ExecAsk, Failure> {
     let text = |word: &OsString| {
         word.to_str()

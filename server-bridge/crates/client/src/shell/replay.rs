@@ -1,14 +1,14 @@
-//! Showing a terminal again to somebody who attaches to it.
+//! Showing a terminal again to a client that attaches to it.
 //!
 //! Programs write differences, so what a screen shows depends on all that was ever written to it. Replaying all of it may take
-//! 64 MiB; its end is enough for a shell, and a program that fills the screen draws it anew when it is asked to
-//! (the `redraw` frame). The end is replayed from a place where a terminal is in no middle of anything.
+//! 64 MiB; its end is enough for a shell, and a full-screen program redraws on request (the `redraw` frame). The replay begins
+//! at a place where no character or sequence is cut.
 
 use bytes::{Buf, Bytes};
 
 use crate::limits::{REPLAY_BYTES, REPLAY_SEARCH_BYTES};
 
-/// What a terminal is sent before a replay: every mode back to what it was when it was switched on, an empty screen.
+/// The bytes sent to a terminal before a replay: they reset every mode to its initial state, and clear the screen.
 const CLEAN: &[u8] = b"\x1b[!p\x1b[?1049l\x1b[H\x1b[2J\x1b[3J";
 
 /// The end of a terminal's output, on its way to somebody who attaches.
@@ -20,12 +20,12 @@ const CLEAN: &[u8] = b"\x1b[!p\x1b[?1049l\x1b[H\x1b[2J\x1b[3J";
 #[derive(Debug)]
 pub(super) struct Replay {
     offset: u64,
-    /// How much more may be passed over; `None` once a place to begin at was found.
+    /// How much more may be skipped; `None` once a place to begin was found.
     search: Option<usize>,
 }
 
 impl Replay {
-    /// A replay of an exec that has written so many bytes, gaps included.
+    /// A replay of an exec that has written this many bytes, including gaps.
     pub(super) fn of(output_bytes: u64) -> Self {
         let offset = output_bytes.saturating_sub(REPLAY_BYTES);
         Self { offset, search: (offset > 0).then_some(REPLAY_SEARCH_BYTES) }
@@ -36,17 +36,17 @@ impl Replay {
         self.offset
     }
 
-    /// What to send to the terminal first.
+    /// The bytes to send to the terminal first.
     pub(super) fn preamble(&self) -> &'static [u8] {
         CLEAN
     }
 
-    /// Output was dropped by the runner: what follows is in the middle of something.
+    /// The runner dropped output: what follows may begin inside a sequence.
     pub(super) fn gap(&mut self) {
         self.search = Some(REPLAY_SEARCH_BYTES);
     }
 
-    /// What of this output is to be shown. All of it, but for what comes before the first place to begin at.
+    /// The part of this output to show: all of it, except before the first place to begin.
     pub(super) fn pass(&mut self, mut output: Bytes) -> Bytes {
         let Some(left) = self.search else { return output };
         let window = &output[..output.len().min(left)];
@@ -56,7 +56,7 @@ impl Replay {
                 output.advance(at);
                 output
             }
-            // Nothing to begin at within reach: better a torn line than nothing.
+            // No place to begin within reach: a torn line is better than nothing.
             None if window.len() == left => {
                 self.search = None;
                 output
@@ -69,7 +69,7 @@ impl Replay {
     }
 }
 
-/// Where no character and no sequence is torn: behind the end of a line, or at an escape, which ends whatever it meets.
+/// A place where no character or sequence is cut: after the end of a line, or at an escape, which ends any sequence.
 fn begin_at(output: &[u8]) -> Option<usize> {
     let at = output.iter().position(|byte| matches!(byte, b'\n' | 0x1b))?;
     Some(if output[at] == b'\n' { at + 1 } else { at })

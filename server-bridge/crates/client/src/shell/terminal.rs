@@ -1,4 +1,4 @@
-//! This program's own terminal: raw while the other end has it, as it was on every way out.
+//! This program's own terminal: raw while the other end uses it, and restored on every way out.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -7,16 +7,16 @@ use rustix::termios::{OptionalActions, Termios, Winsize};
 
 use crate::failure::Failure;
 
-/// What a program may have left switched on: the other screen, mouse reports, bracketed paste, application keys, a hidden
+/// Modes that a program may have left on: the alternate screen, mouse reports, bracketed paste, application keys, a hidden
 /// cursor, colours.
 const TIDY: &[u8] =
     b"\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h\x1b[m\r\n";
 
-/// How the terminal was, while it is raw.
+/// The terminal's earlier state, while it is raw.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 fn before() -> MutexGuard<'static, Option<Termios>> {
-    // It is set and taken whole.
+    // It is set and taken as a whole.
     BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -25,7 +25,7 @@ fn before() -> MutexGuard<'static, Option<Termios>> {
 pub(super) struct RawTerminal(());
 
 impl RawTerminal {
-    /// Fails, as wrong usage, where standard input is no terminal.
+    /// Fails, as wrong usage, if standard input is not a terminal.
     pub(super) fn check() -> Result<(), Failure> {
         if std::io::stdin().is_terminal() {
             return Ok(());
@@ -35,7 +35,7 @@ impl RawTerminal {
         ))
     }
 
-    /// Switches to raw mode: every key goes to the other end, Ctrl-C too.
+    /// Switches to raw mode: every key goes to the other end, including Ctrl-C.
     pub(super) fn enter() -> Result<Self, Failure> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -55,9 +55,9 @@ impl RawTerminal {
         Ok(Self(()))
     }
 
-    /// Switches off what the other end left switched on, for when it did not end by itself.
+    /// Resets the modes that the other end left on, if it did not end properly.
     pub(super) fn tidy(&self) {
-        // Nobody sees it if it does not get there.
+        // If it does not arrive, it is not seen.
         let _ = std::io::stdout().write_all(TIDY).and_then(|()| std::io::stdout().flush());
     }
 }
@@ -70,12 +70,12 @@ impl Drop for RawTerminal {
 
 fn restore() {
     if let Some(modes) = before().take() {
-        // Whoever closed the terminal needs no restoring.
+        // A closed terminal needs no restoring.
         let _ = rustix::termios::tcsetattr(std::io::stdin(), OptionalActions::Now, &modes);
     }
 }
 
-/// Height and width in character cells; the usual ones where the terminal does not know.
+/// Height and width in character cells; the usual ones if the terminal does not report them.
 pub(super) fn size() -> (u16, u16) {
     let known = |size: &Winsize| size.ws_row > 0 && size.ws_col > 0;
     let size = rustix::termios::tcgetwinsize(std::io::stdin()).ok().filter(known);

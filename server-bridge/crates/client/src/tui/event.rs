@@ -1,4 +1,4 @@
-//! What happens to the screen, and what it wants done.
+//! The screen's events, and its requests.
 
 use api::chat::{ChatView, CommandView, MessagePage, NewMessage, PostedView};
 use api::model::ModelList;
@@ -20,42 +20,42 @@ pub(super) enum Event {
     Key(KeyEvent),
     /// A text was pasted.
     Paste(String),
-    /// The wheel was turned, lines downwards.
+    /// The wheel was turned, in lines downwards.
     Wheel(i32),
     /// Ctrl-C from elsewhere.
     Interrupt,
     /// Time passed, or the terminal has another size.
     Tick,
-    /// The server is there and tells events from now on.
+    /// The server can be reached and sends events from now on.
     Connected {
-        /// Whether none of those since it was there last are missing.
+        /// True if no runner that was connected at the last look is missing.
         is_whole: bool,
     },
-    /// It is not, or not any more.
+    /// It cannot be reached, or not any more.
     Lost {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         why: String,
         /// When it is tried again, in milliseconds from now.
         retry_ms: u64,
     },
-    /// It is not, and will not be again: what to say and to do.
+    /// It cannot be reached, and will not be again: the text for the user.
     Ended(String),
-    /// The server told something.
+    /// An event of the server.
     Told(Told),
-    /// Something that was wanted is done, or failed.
+    /// A request is done, or failed.
     Done(Effect, Result<Answer, Failure>),
 }
 
-/// Something to be done at the server.
+/// A request to the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Effect {
     /// Read the list of chats.
     LoadChats,
-    /// Read where work could go.
+    /// Read the places where work could go.
     LoadPlaces,
-    /// Read what can be written into a chat besides messages.
+    /// Read the commands of a chat.
     LoadCommands,
-    /// Read which models there are, and which one answers in the chat.
+    /// Read the models, and the chat's current one.
     LoadModels { chat: String },
     /// Read the newest messages; `asked` is the transcript's clock.
     LoadMessages { chat: String, asked: u64 },
@@ -63,25 +63,25 @@ pub(super) enum Effect {
     LoadFrom { chat: String, first: i64, asked: u64 },
     /// Read messages before one.
     LoadOlder { chat: String, before: i64 },
-    /// Say something; what is said again under the same `send_id` is said once.
+    /// Send a message; a repetition with the same `send_id` counts once.
     Post { chat: String, text: String, send_id: String },
     /// Let a tool go on, or not.
     Approve { chat: String, message: i64, allow: bool, always: bool },
-    /// Answer a question; none means that there is no answer.
+    /// Answer a question; `None` means that there is no answer.
     Answer { chat: String, message: i64, text: Option<String> },
     /// Cancel what runs.
     Cancel { chat: String },
     /// Begin a chat.
     NewChat,
-    /// Go on with a chat as two.
+    /// Copy a chat, to continue it twice.
     Fork { chat: String },
     /// Give a chat another title.
     Rename { chat: String, title: String },
     /// Delete a chat.
     Delete { chat: String },
-    /// Choose where work goes.
+    /// Choose the active place.
     Use { place: Option<String> },
-    /// Say how much may be done without asking.
+    /// Set the mode of approval.
     SetMode { chat: String, mode: Approval },
     /// Choose the chat's model.
     SetModel { chat: String, model: Option<String> },
@@ -91,16 +91,16 @@ pub(super) enum Effect {
     Remember { chat: String },
     /// Try to reach the server now, if it is away.
     Reconnect,
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     /// End.
     Quit,
 }
 
-/// What the server answered.
+/// The server's answer.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// That it is done, and nothing else of interest.
+    /// It is done, without further data.
     Done,
     Chats(Vec<ChatView>),
     Places(SettingsView, Vec<RunnerView>),
@@ -108,17 +108,17 @@ pub(super) enum Answer {
     Models(ModelList),
     Messages(MessagePage),
     Posted(PostedView),
-    /// How much was told to stop.
+    /// The number of things that were cancelled.
     Cancelled(usize),
     /// A new chat.
     Chat(ChatView),
-    /// Where work goes now.
+    /// The active place now.
     Place(SettingsChanged),
     /// The message that was taken back.
     Undone(String),
 }
 
-/// Does it at the server, and gives the answer.
+/// Sends the request to the server, and returns the answer.
 pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answer, Failure> {
     Ok(match effect {
         Effect::LoadPlaces => Answer::Places(client.settings().await?, client.runners().await?),
@@ -170,7 +170,7 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
             Answer::Done
         }
         Effect::Undo { chat, force } => Answer::Undone(client.undo(chat, *force).await?.text),
-        // These are done here, not there.
+        // These are done here, not on the server.
         Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => Answer::Done,
     })
 }

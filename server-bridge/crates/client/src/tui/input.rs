@@ -1,4 +1,4 @@
-//! What is being written: lines, history, completion of slash commands.
+//! The text being written: lines, history, completion of slash commands.
 
 use api::chat::CommandView;
 use ratatui::crossterm::event::KeyEvent;
@@ -8,12 +8,12 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use super::text::visible;
 use crate::limits::{HISTORY_ENTRIES, INPUT_MAX_BYTES};
 
-/// Where one writes.
+/// The input field.
 pub(super) struct Input {
     pub(super) area: TextArea<'static>,
-    /// What was sent, the oldest first.
+    /// The sent texts, the oldest first.
     history: Vec<String>,
-    /// Which of it is shown, and what was being written before.
+    /// The history entry being shown, and the text written before.
     browsing: Option<(usize, String)>,
 }
 
@@ -32,23 +32,23 @@ fn area(text: &str) -> TextArea<'static> {
     area
 }
 
-/// A text that comes back, in front of what was written since.
+/// A returned text, in front of what was written since.
 pub(super) fn joined(text: &str, since: &str) -> String {
     if since.trim().is_empty() { text.to_owned() } else { format!("{text}\n{since}") }
 }
 
 impl Input {
-    /// All that is written.
+    /// The whole text.
     pub(super) fn text(&self) -> String {
         self.area.lines().join("\n")
     }
 
-    /// Whether nothing is written.
+    /// True if nothing has been typed.
     pub(super) fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
-    /// Puts a text in the place of what is written.
+    /// Replaces the text.
     pub(super) fn set(&mut self, text: &str) {
         self.area = area(&visible(text));
         self.browsing = None;
@@ -59,7 +59,7 @@ impl Input {
         self.set(&joined(text, &self.text()));
     }
 
-    /// Takes what is written, to be sent.
+    /// Takes the text, to be sent.
     pub(super) fn take(&mut self) -> String {
         let text = self.text();
         self.set("");
@@ -78,14 +78,14 @@ impl Input {
         }
     }
 
-    /// Puts other texts in the place of the history.
+    /// Replaces the history.
     pub(super) fn set_history(&mut self, texts: Vec<String>) {
         self.history.clear();
         self.browsing = None;
         texts.iter().for_each(|text| self.remember(text));
     }
 
-    /// A key that is for the text.
+    /// Handles a key for the text.
     pub(super) fn key(&mut self, key: KeyEvent) {
         if self.area.input(key) {
             self.browsing = None;
@@ -97,7 +97,7 @@ impl Input {
         self.area.insert_newline();
     }
 
-    /// Puts a text in; whether all of it fitted.
+    /// Inserts a text; returns true if all of it fitted.
     pub(super) fn paste(&mut self, text: &str) -> bool {
         let text = visible(&text.replace("\r\n", "\n").replace('\r', "\n"));
         let room = INPUT_MAX_BYTES.saturating_sub(self.text().len());
@@ -122,7 +122,7 @@ impl Input {
         }
     }
 
-    /// Down: the other way round, to what was being written.
+    /// Down: the opposite way, to the text being written.
     pub(super) fn down(&mut self) {
         let before = self.area.screen_cursor().row;
         self.area.move_cursor(CursorMove::Down);
@@ -140,17 +140,17 @@ impl Input {
     }
 }
 
-/// A way to go on with what is written.
+/// A completion of the text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Completion {
-    /// What stands there then.
+    /// The resulting text.
     pub(super) text: String,
-    /// How it is shown, and what it does.
+    /// Its display text, with its effect.
     pub(super) shown: String,
     pub(super) about: String,
 }
 
-/// What a text that begins with a slash can become. `arguments` gives what may stand behind a command.
+/// The completions of a text that begins with a slash. `arguments` returns the possible arguments of a command.
 pub(super) fn completions(
     text: &str,
     commands: &[CommandView],

@@ -1,4 +1,4 @@
-//! What a model writes, as lines on a screen: headings, lists, code, quotes, tables, links.
+//! A model's text as lines on a screen: headings, lists, code, quotes, tables, links.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::text::{visible, wrap};
 use super::view::theme::Theme;
 
-/// Markdown as lines of at most `width` cells. Half of a text, as it streams in, is shown as far as it goes.
+/// Markdown as lines of at most `width` cells. A partial text, as it streams in, is shown as far as it goes.
 pub(super) fn lines(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let text = visible(text);
     let mut writer = Writer {
@@ -32,7 +32,7 @@ pub(super) fn lines(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static
     writer.lines
 }
 
-/// What stands in front of the lines of a block.
+/// The prefix of a block's lines.
 struct Prefix {
     /// In front of the next line, once: a list's mark.
     once: Option<Span<'static>>,
@@ -47,7 +47,7 @@ struct Writer<'a> {
     styles: Vec<Style>,
     prefixes: Vec<Prefix>,
     lists: Vec<Option<u64>>,
-    /// Where the link that is written leads, and where its words begin.
+    /// The target of the open link, and where its text begins.
     link: Option<(String, usize)>,
     is_code: bool,
 }
@@ -146,7 +146,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where a link leads is always shown: its words may say something else.
+    /// The target of a link is always shown: its text may claim something else.
     fn end_link(&mut self) {
         self.styles.pop();
         let Some((to, from)) = self.link.take() else { return };
@@ -157,7 +157,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What was fit to be shown may not be any more: an entity such as `&#27;` is a character by now.
+    /// Text that was safe to show may not be any more: an entity such as `&#27;` is a character by now.
     fn push(&mut self, text: &str) {
         let text = visible(text);
         let style = self.styles.iter().fold(Style::new(), |style, more| style.patch(*more));

@@ -1,31 +1,31 @@
-//! The chat on the full screen: `sandbridge chat` where there is a terminal to fill.
+//! The chat on the full screen: `sandbridge chat` on a terminal.
 //!
 //! ```text
 //!   keys (thread) ─┐                      ┌─► draw(frame, state)      at most every 16 ms
 //!   server ────────┼─► update(state, event)
 //!   time, signals ─┘                      └─► effects ─► server ─► Event::Done
 //! ```
-//! All that decides anything is `update`, a function of the state and an event, and `draw`, a function of the state: both
-//! without I/O, and tested without a server. Around them is a thin shell: this file, `server` and `terminal`.
+//! All decisions are in `update`, a function of the state and an event, and `draw`, a function of the state: both without
+//! I/O, and tested without a server. Around them is a thin shell: this file, `server` and `terminal`.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `state` | all that the screen knows |
-//! | `event` | what happens to it, and what it wants done |
-//! | `update/` | what an event changes |
+//! | `state` | the state of the screen |
+//! | `event` | its events and requests |
+//! | `update/` | the effect of an event |
 //! | `view/` | the picture |
 //! | `transcript` | the open chat's messages, bounded, and live output |
 //! | `places` | where the next command runs |
-//! | `input` | what is being written: history, completion |
-//! | `picker` | lists to choose from, searched as one types |
-//! | `markdown`, `text` | what models and commands write, made fit for a terminal |
-//! | `wire` | what the server tells, in types |
+//! | `input` | the text being written: history, completion |
+//! | `picker` | lists to choose from, searched while typing |
+//! | `markdown`, `text` | texts of models and commands, made safe for a terminal |
+//! | `wire` | the server's documents, as types |
 //! | `server` | events with reconnection, and requests |
 //! | `words` | the texts in other languages |
 //! | `terminal` | the terminal: entered, restored, read |
 //!
-//! A new command: an `Action` in `picker`, its row in `update::overlay::open_palette`, its arm in `act`; what the server
-//! does for it is an `Effect`.
+//! A new command: an `Action` in `picker`, its row in `update::overlay::open_palette`, its arm in `act`; its request to the
+//! server is an `Effect`.
 
 mod event;
 mod input;
@@ -63,7 +63,7 @@ use view::theme::Theme;
 
 pub(super) use terminal::fits;
 
-/// Fills the terminal with a chat until its user has enough of it.
+/// Fills the terminal with a chat until its user quits.
 pub(super) async fn run(session: Session, chat: &str, mode: Option<Approval>) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen()?;
     let user = session.login().map(|login| login.user.clone()).unwrap_or_default();
@@ -83,7 +83,7 @@ pub(super) async fn run(session: Session, chat: &str, mode: Option<Approval>) ->
     let mut shell = Shell { screen, state, server, session, began, is_over: false };
     let (mut keys, mut news) = (keys, news);
     let code = shell.live(&mut keys, &mut news, &mut signals).await;
-    // What is on its way gets a moment, and the terminal is restored whatever becomes of it.
+    // Pending requests get a moment, and the terminal is restored in any case.
     drop(shell.screen);
     shell.server.end(news).await;
     code
@@ -100,7 +100,7 @@ struct Shell {
 }
 
 impl Shell {
-    /// Takes in what happens, and draws, until it is over.
+    /// Handles events, and draws, until it is over.
     async fn live(
         &mut self,
         keys: &mut mpsc::Receiver<Event>,
@@ -120,7 +120,7 @@ impl Shell {
                 (false, false) => next_frame + IDLE_INTERVAL,
             };
             tokio::select! {
-                // Keys come first: however much is told, they are not late.
+                // Keys come first: they are not delayed by many events.
                 biased;
                 key = keys.recv() => match key {
                     Some(key) => self.take(key)?,
@@ -170,7 +170,7 @@ impl Shell {
     }
 }
 
-/// What ends this program from elsewhere.
+/// Signals that end this program.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

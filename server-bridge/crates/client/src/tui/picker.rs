@@ -1,8 +1,8 @@
-//! A list to choose from, searched as one types.
+//! A list to choose from, searched while typing.
 
 use api::words::Approval;
 
-/// What choosing an item does.
+/// The effect of choosing an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
     NewChat,
@@ -22,17 +22,17 @@ pub(super) enum Action {
     Quit,
     /// Go to a chat.
     Chat(String),
-    /// Work goes there; none lets the server choose.
+    /// Send work there; `None` lets the server choose.
     Place(Option<String>),
-    /// How much may be done without asking.
+    /// Set the mode of approval.
     Mode(Approval),
-    /// What answers in this chat; none takes a choice back.
+    /// Set this chat's model; `None` resets the choice.
     Model(Option<String>),
     /// Begin to write a command.
     Write(String),
 }
 
-/// Something to choose.
+/// An item to choose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
     pub(super) label: String,
@@ -46,7 +46,7 @@ impl Item {
     }
 }
 
-/// The list, and what was typed.
+/// The list, and the typed text.
 #[derive(Debug, Default)]
 pub(super) struct Picker {
     pub(super) title: String,
@@ -61,7 +61,7 @@ impl Picker {
         Self { title: title.into(), hint: hint.into(), items, ..Self::default() }
     }
 
-    /// Puts others in their place, and stays at the same one if it is still there.
+    /// Replaces the items, and stays at the same one if it still exists.
     pub(super) fn replace(&mut self, items: Vec<Item>) {
         let chosen = self.chosen().map(|item| item.action.clone());
         self.items = items;
@@ -70,7 +70,7 @@ impl Picker {
         self.selected = same.unwrap_or(self.selected).min(found.len().saturating_sub(1));
     }
 
-    /// What fits what was typed, the best first.
+    /// The items that match the typed text, the best first.
     pub(super) fn found(&self) -> Vec<&Item> {
         let mut found: Vec<(i32, &Item)> = self
             .items
@@ -80,12 +80,12 @@ impl Picker {
                 Some((of_label.or_else(|| score(&self.query, &item.detail))?, item))
             })
             .collect();
-        // Where it fits alike, the order stays.
+        // Among equal matches the order stays.
         found.sort_by_key(|(score, _)| -score);
         found.into_iter().map(|(_, item)| item).collect()
     }
 
-    /// What would be chosen now.
+    /// The selected item.
     pub(super) fn chosen(&self) -> Option<&Item> {
         self.found().get(self.selected).copied()
     }
@@ -102,7 +102,7 @@ impl Picker {
         self.selected = 0;
     }
 
-    /// Goes up or down, around the ends.
+    /// Moves up or down, wrapping around.
     pub(super) fn step(&mut self, by: isize) {
         let count = self.found().len();
         if count > 0 {
@@ -111,8 +111,8 @@ impl Picker {
     }
 }
 
-/// How well a text fits what was typed: all its characters in their order; better at the beginning of words, and side by
-/// side; best as it was typed.
+/// How well a text matches the typed one: all its characters in order; better at the beginning of words, and next to each
+/// other; best if it contains it exactly.
 pub(super) fn score(query: &str, text: &str) -> Option<i32> {
     let whole = query.trim().to_lowercase();
     let found = text.to_lowercase().find(&whole).filter(|_| !whole.is_empty());

@@ -1,4 +1,4 @@
-//! Where the next command runs, in the words of the server's routing rules.
+//! The place of the next command, in terms of the server's routing rules.
 
 use api::runner::{AUTO, DOCKER, NONE};
 use api::settings::ChoiceView;
@@ -6,39 +6,39 @@ use api::words::ChoiceKind;
 
 use super::wire::Runner;
 
-/// What is known of the places.
+/// The known facts about the places.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The active runner; `None` lets the server choose.
     pub(super) active: Option<String>,
     pub(super) choices: Vec<ChoiceView>,
     pub(super) runners: Vec<Runner>,
-    /// Whether the server has told them yet.
+    /// True if the server has reported them.
     pub(super) is_known: bool,
 }
 
-/// How a place stands.
+/// The state of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Online,
     Offline,
-    /// None, or several that none was chosen of.
+    /// None, or several without a choice.
     Unclear,
 }
 
-/// Where work goes.
+/// The place of work.
 #[derive(Debug, PartialEq)]
 pub(super) struct Where {
     pub(super) name: String,
     pub(super) standing: Standing,
-    /// Its profile, or what stands in the way.
+    /// Its profile, or the obstacle.
     pub(super) note: Option<String>,
-    /// Whether the chat is bound to it.
+    /// True if the chat is bound to it.
     pub(super) is_bound: bool,
 }
 
 impl Places {
-    /// Where the work of a chat goes; `bound` is the place that it is bound to.
+    /// The place of a chat's work; `bound` is the place that it is bound to.
     pub(super) fn of(&self, bound: Option<&str>) -> Where {
         match bound.or(self.active.as_deref()).filter(|name| *name != AUTO) {
             Some(name) => Where { is_bound: bound.is_some(), ..self.named(name) },
@@ -84,12 +84,12 @@ impl Places {
     }
 }
 
-/// Whether a command would run there now.
+/// True if a command would run there now.
 pub(super) fn is_ready(choice: &ChoiceView) -> bool {
     choice.available && choice.online
 }
 
-/// A place's name as people read it.
+/// A place's name for people.
 pub(super) fn shown(name: &str) -> String {
     match name {
         DOCKER => "Docker container".to_owned(),

@@ -1,4 +1,4 @@
-//! The server's side of the screen: its events, with a new try whenever they end, and requests.
+//! The server's side of the screen: its events, with reconnection, and requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::http::Client;
 use crate::limits::{GOODBYE_TIMEOUT, LISTEN_PAUSE, LISTEN_PAUSE_LIMIT, REQUESTS};
 use crate::session::Session;
 
-/// Talks to the server for the screen.
+/// The screen's connection to the server.
 pub(super) struct Server {
     session: Arc<Session>,
     news: mpsc::Sender<Event>,
@@ -28,7 +28,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Begins to listen; what happens is told to `news`.
+    /// Begins to listen; events go to `news`.
     pub(super) fn start(session: Session, news: mpsc::Sender<Event>) -> Self {
         let server = Self {
             session: Arc::new(session),
@@ -48,7 +48,7 @@ impl Server {
         server
     }
 
-    /// Does something; what came of it is told.
+    /// Sends a request; its result goes to the screen.
     pub(super) fn request(&self, effect: Effect) {
         let (session, news, clients, places) = (
             Arc::clone(&self.session),
@@ -71,7 +71,7 @@ impl Server {
                 }
                 Err(failure) => Err(failure),
             };
-            // Nobody wants to know once the screen is gone.
+            // The screen may be gone.
             let _ = news.send(Event::Done(effect, done)).await;
         };
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(doing));
@@ -82,7 +82,7 @@ impl Server {
         self.retry.notify_one();
     }
 
-    /// Ends; what is on its way to the server gets a moment.
+    /// Ends; pending requests get a moment.
     pub(super) async fn end(self, mut news: mpsc::Receiver<Event>) {
         self.tasks.close();
         let busy =
@@ -94,7 +94,7 @@ impl Server {
     }
 }
 
-/// Tells what the server tells; when that ends, tries again after a pause that doubles.
+/// Passes the server's events on; when they end, tries again after a pause that doubles.
 async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
     let mut pause = LISTEN_PAUSE;
     let mut stood = None;
@@ -113,11 +113,11 @@ async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
         };
         let Some(failure) = lost else { return };
         if let Some(farewell) = session.farewell() {
-            // Nobody wants to know once the screen is gone.
+            // The screen may be gone.
             let _ = news.send(Event::Ended(farewell)).await;
             return;
         }
-        // Not all of those whose server went away come back at once.
+        // Clients that lost their server must not all come back at once.
         let wait = pause.mul_f64(0.5 + rand::random::<f64>() / 2.0);
         let retry_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         if news.send(Event::Lost { why: why(failure), retry_ms }).await.is_err() {
@@ -131,7 +131,7 @@ async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
     }
 }
 
-/// Tells events until they end, and gives why; `None` where nobody wants them any more.
+/// Passes events on until they end, and returns the reason; `None` if the screen is gone.
 async fn relay(events: &mut Events, news: &mpsc::Sender<Event>) -> Option<Failure> {
     loop {
         match events.next().await {

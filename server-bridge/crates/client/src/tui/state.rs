@@ -1,4 +1,4 @@
-//! All that the screen knows.
+//! The state of the screen.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,74 +16,74 @@ use super::view::theme::Theme;
 use super::wire::{Chat, Role};
 use crate::limits::{APPROVAL_GUARD_MS, NOTE_MS, NOTES, TYPING_MS};
 
-/// Where keys go while nothing lies over the screen.
+/// Where keys go while nothing covers the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Focus {
-    /// What is being written.
+    /// The text being written.
     #[default]
     Input,
-    /// What a model waits for.
+    /// A model's question.
     Asking,
     /// The cards.
     Cards,
 }
 
-/// What lies over the screen and has the keys.
+/// A window over the screen that gets the keys.
 pub(super) enum Overlay {
     /// The command palette, places, models or modes.
     Pick(Picker),
     /// The chats, with keys of their own.
     Chats(Picker),
-    /// A question to be answered with yes or no, what yes does, and since when it is on the screen.
+    /// A yes-or-no question, the effect of yes, and since when it is on the screen.
     Confirm { question: String, yes: Effect, since_ms: u64 },
     /// A chat's new title.
     Rename { chat: String, title: String },
-    /// The keys; how far it is scrolled.
+    /// The list of keys; how far it is scrolled.
     Help(usize),
 }
 
-/// Whether the server is there.
+/// True if the server can be reached.
 #[derive(Debug, Default)]
 pub(super) enum Connection {
     #[default]
     Connecting,
     Online,
-    /// Why not, and when it is tried again, in milliseconds of this program.
+    /// The reason, and when it is tried again, in milliseconds of this program.
     Lost {
         why: String,
         retry_at_ms: u64,
     },
-    /// It will not be there again: what to do.
+    /// It will not come back: what to do.
     Ended(String),
 }
 
-/// What a model waits for, as it is answered.
+/// A model's question, and the answer being given.
 #[derive(Debug, Default)]
 pub(super) struct Asking {
     /// The message; 0 while nothing waits.
     pub(super) message: i64,
     /// Since when it is on the screen.
     pub(super) since_ms: u64,
-    /// Whether the answer is on its way.
+    /// True if the answer is being sent.
     pub(super) is_sent: bool,
-    /// Which answer is chosen; the one behind the last stands for one's own words.
+    /// The selected answer; the one after the last stands for a free text.
     pub(super) selected: usize,
     pub(super) own_words: String,
-    /// How many lines of what it wants to do are scrolled away.
+    /// How many lines of the request are scrolled away.
     pub(super) scrolled: usize,
 }
 
-/// Where the messages are scrolled to.
+/// The scroll position of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Scroll {
-    /// The end, whatever comes.
+    /// The end, following new messages.
     #[default]
     End,
-    /// This line of this message stands at the top.
+    /// This line of this message is at the top.
     At { id: i64, line: usize },
 }
 
-/// What the last picture showed; scrolling reckons with it.
+/// The layout of the last frame; scrolling uses it.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// The lines of each message.
@@ -92,33 +92,33 @@ pub(super) struct Layout {
     pub(super) height: usize,
 }
 
-/// The lines of each message, as they were drawn last, and for which revision of it.
+/// The lines of each message as they were drawn last, with the revision.
 #[derive(Default)]
 pub(super) struct Drawn {
     pub(super) width: usize,
     pub(super) lines: HashMap<i64, (u64, Vec<Line<'static>>)>,
 }
 
-/// A word about something that happened.
+/// A note about an event.
 pub(super) struct Note {
     pub(super) text: String,
     pub(super) is_warning: bool,
     pub(super) until_ms: u64,
 }
 
-/// What was sent, and may have arrived or not.
+/// A sent message that may have arrived or not.
 pub(super) struct Unanswered {
     pub(super) chat: String,
     pub(super) text: String,
     pub(super) send_id: String,
 }
 
-/// All that the screen knows.
+/// The state of the screen.
 pub(super) struct State {
     pub(super) theme: Theme,
     pub(super) server: String,
     pub(super) user: String,
-    /// What makes the `send_id`s of this program its own, and how many there were.
+    /// A prefix that makes the `send_id`s of this program unique, and their count.
     own: String,
     sends: u64,
     pub(super) unanswered: Option<Unanswered>,
@@ -126,42 +126,42 @@ pub(super) struct State {
     pub(super) now_ms: u64,
     pub(super) connection: Connection,
     pub(super) chats: Vec<Chat>,
-    /// The chat that is open.
+    /// The open chat.
     pub(super) chat: String,
     pub(super) transcript: Transcript,
     pub(super) places: Places,
-    /// What answers in the chat, and what could.
+    /// The chat's model, and the possible ones.
     pub(super) model: Option<String>,
     pub(super) models: Vec<(String, String)>,
-    /// How much may be done without asking, where it was said here.
+    /// The modes of approval that were set here.
     pub(super) modes: HashMap<String, String>,
-    /// What can be written into a chat besides messages.
+    /// The slash commands.
     pub(super) commands: Vec<CommandView>,
     pub(super) input: Input,
-    /// What was being written in other chats.
+    /// The unsent texts of other chats.
     pub(super) drafts: HashMap<String, String>,
-    /// Which completion is chosen; `None` while they are out of the way.
+    /// The selected completion; `None` while they are hidden.
     pub(super) completion: Option<usize>,
-    /// Whether something is on its way to the server.
+    /// True if a request to the server is in progress.
     pub(super) is_posting: bool,
     pub(super) is_cancelling: bool,
     pub(super) is_loading_older: bool,
     pub(super) asking: Asking,
     pub(super) focus: Focus,
     pub(super) overlay: Option<Overlay>,
-    /// The card that is chosen.
+    /// The selected card.
     pub(super) card: Option<i64>,
     pub(super) scroll: Scroll,
     pub(super) layout: Layout,
     pub(super) drawn: Drawn,
     pub(super) notes: VecDeque<Note>,
-    /// When a key was typed last, and when what was missed was read again.
+    /// When a key was typed last, and when missed parts were read again.
     pub(super) typed_ms: u64,
     pub(super) refreshed_ms: u64,
 }
 
 impl State {
-    /// What is known at the start: where one is, and which chat is open.
+    /// The state at the start: the server and user, and the open chat.
     ///
     /// `own` is a word that no other program of the user has.
     pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str, own: String) -> Self {
@@ -201,27 +201,27 @@ impl State {
         }
     }
 
-    /// Whether the server is there.
+    /// True if the server is reachable.
     pub(super) fn is_online(&self) -> bool {
         matches!(self.connection, Connection::Online)
     }
 
-    /// Whether the picture changes by itself.
+    /// True if the picture changes on its own.
     pub(super) fn is_moving(&self) -> bool {
         self.transcript.is_running() || !self.notes.is_empty() || !self.is_online()
     }
 
-    /// The open chat, as the server tells of it.
+    /// The open chat, from the server.
     pub(super) fn open_chat(&self) -> Option<&Chat> {
         self.chats.iter().find(|chat| chat.id == self.chat)
     }
 
-    /// Where the next command runs.
+    /// The place of the next command.
     pub(super) fn place(&self) -> Where {
         self.places.of(self.open_chat().and_then(|chat| chat.runner.as_deref()))
     }
 
-    /// Says something in passing.
+    /// Shows a note for a while.
     pub(super) fn note(&mut self, text: impl Into<String>, is_warning: bool) {
         let until_ms = self.now_ms + NOTE_MS;
         self.notes.push_back(Note { text: text.into(), is_warning, until_ms });
@@ -230,7 +230,7 @@ impl State {
         }
     }
 
-    /// Puts a text in front of what is written in a chat, whether it is open or not.
+    /// Puts a text in front of the unsent text of a chat, open or not.
     pub(super) fn put_back(&mut self, chat: String, text: &str) {
         if chat == self.chat {
             return self.input.put_back(text);
@@ -239,7 +239,7 @@ impl State {
         *draft = joined(text, draft);
     }
 
-    /// The `send_id` of a text that is said in the open chat: that of the one that may have arrived, if it is the same.
+    /// The `send_id` for a text in the open chat: that of a message that may have arrived, if it has the same text.
     pub(super) fn send_id(&mut self, text: &str) -> String {
         match self.unanswered.take() {
             Some(sent) if sent.chat == self.chat && sent.text == text => sent.send_id,
@@ -250,13 +250,13 @@ impl State {
         }
     }
 
-    /// Whether something is written, here or in another chat, that was not sent.
+    /// True if there is unsent text, here or in another chat.
     pub(super) fn has_unsent(&self) -> bool {
         let is_text = |text: &str| !text.trim().is_empty();
         is_text(&self.input.text()) || self.drafts.values().any(|draft| is_text(draft))
     }
 
-    /// Opens a chat; what was being written in the other one waits there, or comes along if that one is gone.
+    /// Opens a chat; the unsent text of the earlier one waits there, or moves along if that chat is gone.
     pub(super) fn open(&mut self, chat: &str) -> Vec<Effect> {
         let draft = self.input.text();
         let is_gone = self.open_chat().is_none();
@@ -281,7 +281,7 @@ impl State {
         ]
     }
 
-    /// Keeps what is asked in step with what waits. It never takes the keys: the Tab key gives them to it.
+    /// Updates the question from the pending ones. It never takes the keys: the Tab key gives them to it.
     pub(super) fn follow_asking(&mut self) {
         let message = self.transcript.asking().next().map_or(0, |entry| entry.message.id);
         if message != self.asking.message {
@@ -292,18 +292,19 @@ impl State {
         }
     }
 
-    /// Whether a question of this program may come up by itself: nobody is writing, and nothing else lies there.
+    /// True if a question of this program may come up without being asked for: no text is being typed, and nothing else is
+    /// open.
     pub(super) fn may_ask(&self) -> bool {
         let is_typing = self.typed_ms > 0 && self.typed_ms + TYPING_MS > self.now_ms;
         self.overlay.is_none() && self.input.is_empty() && !is_typing
     }
 
-    /// Whether what is there since then was on the screen long enough for a key to be meant for it.
+    /// True if what appeared since then was on the screen long enough for a key to be meant for it.
     pub(super) fn may_answer(&self, since_ms: u64) -> bool {
         self.now_ms >= since_ms + APPROVAL_GUARD_MS
     }
 
-    /// How what is written could go on.
+    /// The completions of the text.
     pub(super) fn completions(&self) -> Vec<Completion> {
         if self.completion.is_none()
             || !self.input.area.lines().first().is_some_and(|line| line.starts_with('/'))
@@ -321,7 +322,7 @@ impl State {
         })
     }
 
-    /// What was said in the chat becomes the history of what is written.
+    /// Makes the chat's messages the history of the input.
     pub(super) fn follow_history(&mut self) {
         let said = self.transcript.entries().filter(|entry| entry.message.role == Role::User);
         let said = said.map(|entry| entry.said.clone()).collect();

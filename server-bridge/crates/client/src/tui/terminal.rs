@@ -1,4 +1,4 @@
-//! This program's own terminal while the chat fills it, as it was on every way out.
+//! This program's own terminal while the chat fills it, restored on every way out.
 
 use std::io::{BufWriter, IsTerminal, Stdout, stdout};
 use std::sync::Once;
@@ -53,7 +53,7 @@ impl Screen {
         self.terminal.draw(|frame| view::draw(frame, state)).map(drop)
     }
 
-    /// Lets the next picture be drawn whole.
+    /// Makes the next frame be drawn completely.
     pub(super) fn clear(&mut self) -> std::io::Result<()> {
         self.terminal.clear()
     }
@@ -66,18 +66,18 @@ impl Drop for Screen {
 }
 
 fn restore() {
-    // Whoever closed the terminal needs no restoring.
+    // A closed terminal needs no restoring.
     let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// Whether there is a terminal that can be filled.
+/// True if there is a terminal that can be used as a full screen.
 pub(crate) fn fits() -> bool {
     let is_able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
     is_able && std::io::stdin().is_terminal() && stdout().is_terminal()
 }
 
-/// What is typed, read on a thread of its own: a terminal may never give another key. It ends with the terminal.
+/// The typed keys, read on a separate thread: a terminal may never give another key. It ends with the terminal.
 pub(super) fn read_keys() -> Result<mpsc::Receiver<Event>, Failure> {
     let (sender, keys) = mpsc::channel(KEYS_QUEUE);
     std::thread::Builder::new()

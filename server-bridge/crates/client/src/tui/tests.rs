@@ -15,7 +15,7 @@ use super::view::theme::Theme;
 use super::{text, view, wire};
 use crate::failure::Failure;
 
-/// A person in front of the screen.
+/// A simulated person in front of the screen.
 struct Person {
     state: State,
     terminal: Terminal<TestBackend>,
@@ -24,7 +24,7 @@ struct Person {
 }
 
 impl Person {
-    /// In front of a connected screen, with nobody's chats and one runner.
+    /// A connected screen, without chats and with one runner.
     fn new(width: u16, height: u16) -> Self {
         let state = State::new(Theme::plain(), "http://127.0.0.1:1", "alice", "c1", "own".to_owned());
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -94,7 +94,7 @@ impl Person {
     fn sees(&self) -> String {
         let buffer = self.terminal.backend().buffer();
         let width = usize::from(buffer.area.width);
-        // A wide character covers the cell after it, whatever stands there.
+        // A wide character covers the cell after it, whatever that contains.
         let symbols = |row: &[Cell]| {
             let (mut line, mut at) = (String::new(), 0);
             while let Some(cell) = row.get(at) {
@@ -117,8 +117,7 @@ impl Person {
     }
 }
 
-/// An event as the server sends it.
-/// An answer of the server to what was wanted.
+/// An event in the server's form. The server's answer to a request.
 fn as_answer(effect: &Effect, answer: Value) -> Answer {
     fn read<T: serde::de::DeserializeOwned>(answer: Value) -> T {
         serde_json::from_value(answer).unwrap()
@@ -161,7 +160,7 @@ fn asking(id: i64, detail: &str) -> Value {
         "place": "laptop", "detail": detail}})
 }
 
-/// The first thing that is sent.
+/// The first message that is sent.
 fn post(text: &str) -> Effect {
     nth_post(1, text)
 }
@@ -230,7 +229,7 @@ fn an_approval_does_not_take_the_keys_of_who_is_writing() {
     assert!(matches!(person.wanted()[..], [Effect::Approve { allow: false, .. }]));
     assert_eq!(person.state.input.text(), "a draft and add");
 
-    // Nor those of who has not begun yet.
+    // Nor those of a model that has not begun yet.
     let mut person = Person::new(60, 20);
     person.message(asking(7, "rm -r x")).waits(5000);
     assert!(person.sees().contains("Tab: answer it"), "{}", person.sees());
@@ -652,7 +651,7 @@ fn a_person_with_a_chinese_locale_reads_chinese_and_their_own_words_stay() {
     assert!(sees.contains("›Help") && sees.contains("退出码3") && sees.contains("laptop在线"), "{sees}");
     let sees = person.control('k').sees().replace(' ', "");
     assert!(sees.contains("新建会话") && sees.contains("Enter执行·Esc关闭"), "{sees}");
-    // What is typed finds the words that are shown.
+    // Typing finds the displayed words.
     person.types("撤回");
     assert!(person.sees().replace(' ', "").contains("撤回上一条消息"));
     person.key(KeyCode::Esc).key(KeyCode::F(1));

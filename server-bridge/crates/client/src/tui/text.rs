@@ -1,6 +1,6 @@
-//! Text that a terminal shows and never obeys, and how it is broken into lines.
+//! Text made safe for a terminal, and broken into lines.
 //!
-//! Everything that comes from a server passes here before it is kept: what commands print, what models say, titles, names.
+//! Everything that comes from a server passes here before it is kept: output of commands, texts of models, titles, names.
 
 use anstyle_parse::{DefaultCharAccumulator, Perform};
 use ratatui::style::Style;
@@ -16,7 +16,7 @@ const SEQUENCE_BYTES: usize = 4096;
 
 type Parser = anstyle_parse::Parser<DefaultCharAccumulator>;
 
-/// Whether a terminal would obey a character, or show what stands around it in another order.
+/// True if a terminal would obey a character, or reorder the text around it.
 pub(super) fn is_unfit(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -25,7 +25,7 @@ pub(super) fn is_unfit(character: char) -> bool {
         )
 }
 
-/// Text on lines of its own; what a terminal would obey is replaced.
+/// Text on separate lines; control sequences are replaced.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -46,7 +46,7 @@ pub(super) fn one_line(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// At most so many cells of a line; an ellipsis stands for the rest.
+/// At most `width` cells of a line; an ellipsis stands for the rest.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -65,8 +65,8 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
-/// What a command prints, piece by piece: sequences that colour or move are dropped, wherever a piece ends; what is
-/// written again over a line replaces it.
+/// A command's output, piece by piece: sequences that colour or move are dropped, even if split between pieces; text that
+/// overwrites a line replaces it.
 #[derive(Default)]
 pub(super) struct Printed {
     parser: Parser,
@@ -74,13 +74,13 @@ pub(super) struct Printed {
     is_cut: bool,
 }
 
-/// What is printed, without what a terminal would obey.
+/// The output, without control sequences.
 #[derive(Default)]
 struct Lines {
     text: String,
     /// The last character was a return, which overwrites the line unless the line ends here.
     has_returned: bool,
-    /// How many bytes came since the last one that is seen: of the sequence that is read.
+    /// How many bytes came since the last visible one: of the current sequence.
     unseen_bytes: usize,
 }
 
@@ -111,12 +111,12 @@ impl Perform for Lines {
 }
 
 impl Printed {
-    /// More of it. Of more than `max_bytes` the end is kept.
+    /// Adds a piece. If there is more than `max_bytes` the end is kept.
     pub(super) fn push(&mut self, piece: &str, max_bytes: usize) {
         for byte in piece.bytes() {
             self.lines.unseen_bytes += 1;
             self.parser.advance(&mut self.lines, byte);
-            // A sequence that never ends is none.
+            // A sequence that never ends does not count as one.
             if self.lines.unseen_bytes > SEQUENCE_BYTES {
                 self.parser = Parser::new();
                 self.lines.unseen_bytes = 0;
@@ -132,26 +132,26 @@ impl Printed {
         }
     }
 
-    /// All of it at once.
+    /// A complete output at once.
     pub(super) fn whole(text: &str, max_bytes: usize) -> Self {
         let mut printed = Self::default();
         printed.push(text, max_bytes);
         printed
     }
 
-    /// What is kept of it.
+    /// The kept part.
     pub(super) fn text(&self) -> &str {
         &self.lines.text
     }
 
-    /// Whether its beginning is not kept.
+    /// True if its beginning was dropped.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
 }
 
-/// Breaks styled text into lines of at most `width` cells, at white space where there is some. `first` stands in front of
-/// the first line, `rest` in front of the others.
+/// Breaks styled text into lines of at most `width` cells, at white space if possible. `first` is the prefix of the first
+/// line, `rest` that of the others.
 pub(super) fn wrap(
     spans: &[Span<'static>],
     width: usize,

@@ -1,8 +1,8 @@
-//! What was said and done in the chat that is open, bounded in memory, and how news of it are taken in.
+//! The messages of the open chat, bounded in memory, and their updates.
 //!
-//! Three sources tell of a message: events, pages that were read, and the answer to a post. Events are the newest. A page
-//! never undoes what was told since it was asked for, and a post's answer only adds what nobody told yet. Where pieces of
-//! a running command's output were missed, it is read again now and then; of an answer, a mark stands for them until it is
+//! A message comes from three sources: events, pages that were read, and the answer to a post. Events are the newest. A page
+//! never undoes an event since it was requested, and a post's answer only adds what no event brought yet. Where pieces of a
+//! running command's output were missed, it is read again now and then; of an answer, a mark stands for them until it is
 //! whole.
 
 use std::collections::BTreeMap;
@@ -14,27 +14,27 @@ use super::text::{Printed, visible};
 use super::wire::{Message, Role};
 use crate::limits::{LIVE_OUTPUT_BYTES, SAID_MAX_BYTES, TRANSCRIPT_MESSAGES};
 
-/// Stands for words that were missed, until the answer is whole.
+/// Marks missed text, until the answer is complete.
 const MISSED: &str = " … ";
 
-/// One message and what is shown of it.
+/// One message and its display.
 pub(super) struct Entry {
     pub(super) message: Message,
-    /// What a command or a tool printed.
+    /// The output of a command or a tool.
     pub(super) printed: Printed,
-    /// What is said in it, fit to be shown.
+    /// Its text, made safe to show.
     pub(super) said: String,
     pub(super) reasoning: String,
-    /// Whether its owner folded or unfolded it.
+    /// True if its owner folded or unfolded it.
     pub(super) is_unfolded: Option<bool>,
-    /// Changes with what is shown.
+    /// Incremented when the display changes.
     pub(super) revision: u64,
     /// When it was first seen to run and to have ended, in milliseconds of this program.
     pub(super) began_ms: Option<u64>,
     pub(super) ended_ms: Option<u64>,
-    /// Whether every piece of its text was told so far.
+    /// True if every piece of its text was sent live so far.
     is_whole: bool,
-    /// When an event told of it last.
+    /// The time of its last event.
     told: u64,
 }
 
@@ -58,7 +58,7 @@ impl Entry {
         entry
     }
 
-    /// The same from a page: what was told of it before is in the page, or missed.
+    /// A message from a page: earlier live text is in the page, or missed.
     fn from_page(message: Message) -> Self {
         let mut entry = Self::new(message);
         entry.miss();
@@ -78,7 +78,7 @@ impl Entry {
         }
     }
 
-    /// Takes over what the message says, unless what was told piece by piece is ahead of it.
+    /// Takes the message's own text, unless the live text is ahead of it.
     fn show(&mut self) {
         self.revision += 1;
         let text = &self.message.text;
@@ -103,7 +103,7 @@ impl Entry {
         }
     }
 
-    /// Whether more is to come.
+    /// True if there is more to come.
     pub(super) fn is_open(&self) -> bool {
         let status = match (&self.message.exec, &self.message.agent) {
             (Some(exec), _) => exec.status.as_str(),
@@ -114,13 +114,13 @@ impl Entry {
         !self.message.undone && matches!(status, "queued" | "running" | "asking")
     }
 
-    /// Whether it waits for a word of its user.
+    /// True if it waits for its user's answer.
     pub(super) fn is_asking(&self) -> bool {
         matches!(&self.message.agent, Some(AgentDocument::Tool { status, .. }) if *status == ToolStatus::Asking)
             && !self.message.undone
     }
 
-    /// Whether it is a card, which can be folded.
+    /// True if it is a card, which can be folded.
     pub(super) fn is_card(&self) -> bool {
         self.message.exec.is_some()
             || matches!(self.message.agent, Some(AgentDocument::Tool { .. }))
@@ -140,7 +140,7 @@ impl Entry {
 #[derive(Default)]
 pub(super) struct Transcript {
     entries: BTreeMap<i64, Entry>,
-    /// Whether there are older messages than these.
+    /// True if there are older messages than these.
     pub(super) has_older: bool,
     /// Grows with each event.
     clock: u64,
@@ -162,13 +162,13 @@ impl Transcript {
         self.entries.first_key_value().map(|(id, _)| *id)
     }
 
-    /// What a page is stamped with when it is asked for.
+    /// The value that marks when a page was requested.
     pub(super) fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// A page of messages as they stood at `asked`. One that has nothing in common with what is known, and is behind it,
-    /// takes its place: what lies between is not known.
+    /// A page of messages as they were at `asked`. A page that has nothing in common with the known messages, and comes
+    /// after them, replaces them: the messages between are unknown.
     pub(super) fn page(
         &mut self,
         messages: Vec<Message>,
@@ -190,7 +190,7 @@ impl Transcript {
             match self.entries.get_mut(&message.id) {
                 Some(entry) if entry.told > asked => {}
                 Some(entry) => {
-                    // What was printed so far is in the page; what comes next follows it only if nothing comes twice.
+                    // The output so far is in the page; later output follows it only if nothing comes twice.
                     entry.message = message;
                     entry.is_whole = false;
                     entry.show();
@@ -215,13 +215,13 @@ impl Transcript {
         }
     }
 
-    /// A message as an event tells it.
+    /// A message in an event.
     pub(super) fn told(&mut self, message: Message, now_ms: u64) {
         self.clock += 1;
         let clock = self.clock;
         let entry = match self.entries.get_mut(&message.id) {
             Some(entry) => {
-                // It begins anew, or goes on.
+                // It starts over, or continues.
                 entry.is_whole |= message.text.is_empty();
                 entry.message = message;
                 entry.show();
@@ -234,14 +234,14 @@ impl Transcript {
         self.trim();
     }
 
-    /// A message of the answer to a post.
+    /// A message in the answer to a post.
     pub(super) fn posted(&mut self, message: Message, now_ms: u64) {
         if !self.entries.contains_key(&message.id) {
             self.told(message, now_ms);
         }
     }
 
-    /// A piece of what a command prints, or a model says.
+    /// A piece of a command's output, or of a model's text.
     pub(super) fn output(&mut self, id: i64, channel: &str, text: &str) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let is_read_again = entry.message.role == Role::Exec && !entry.is_whole;
@@ -264,7 +264,7 @@ impl Transcript {
         self.entries.values_mut().for_each(Entry::miss);
     }
 
-    /// The first command that goes on and of whose output something was missed.
+    /// The first running command with missed output.
     pub(super) fn stale(&self) -> Option<i64> {
         let is_stale =
             |entry: &&Entry| entry.message.role == Role::Exec && entry.is_open() && !entry.is_whole;
@@ -272,17 +272,17 @@ impl Transcript {
         stale.next().map(|entry| entry.message.id)
     }
 
-    /// Whether something is under way.
+    /// True if something is in progress.
     pub(super) fn is_running(&self) -> bool {
         self.entries.values().rev().any(Entry::is_open)
     }
 
-    /// What waits for its user's word, the oldest first.
+    /// The messages that wait for their user's answer, the oldest first.
     pub(super) fn asking(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values().filter(|entry| entry.is_asking())
     }
 
-    /// What the model wants to do, while something of it is left.
+    /// The model's task list, while it has open items.
     pub(super) fn todos(&self) -> Option<&[TodoDocument]> {
         let items = self.entries.values().rev().find_map(|entry| match &entry.message.agent {
             Some(AgentDocument::Tool { data: Some(ToolData::Todos { items }), .. })
@@ -295,7 +295,7 @@ impl Transcript {
         items.iter().any(|item| item.status != TodoStatus::Completed).then_some(items)
     }
 
-    /// What the answers that are shown took, in all.
+    /// The total usage of the shown answers.
     pub(super) fn usage(&self) -> UsageDocument {
         self.entries.values().fold(UsageDocument::default(), |mut sum, entry| {
             if let Some(AgentDocument::Reply { usage: Some(usage), .. }) = &entry.message.agent {

@@ -1,4 +1,4 @@
-//! What a server tells, in types; every text in it is made fit to be shown as it comes in.
+//! The server's documents, as types; every text in them is made safe to show when it comes in.
 
 use api::chat::{ChatView, CommandView, MessageView};
 use api::document::{AgentDocument, ExecDocument};
@@ -14,13 +14,13 @@ use super::text::{one_line, visible};
 pub(super) struct Chat {
     pub(super) id: String,
     pub(super) title: String,
-    /// The place that it is bound to, whatever the active runner is.
+    /// The place that it is bound to, regardless of the active runner.
     pub(super) runner: Option<String>,
     /// Unix milliseconds.
     pub(super) updated_at: i64,
 }
 
-/// Who said a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     User,
@@ -29,13 +29,13 @@ pub(super) enum Role {
     Assistant,
 }
 
-/// A message as it stands.
+/// A message in its current state.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Message {
     pub(super) id: i64,
     pub(super) chat: String,
     pub(super) role: Role,
-    /// Not yet fit to be shown where it is a command's output.
+    /// Not made safe to show yet if it is a command's output.
     pub(super) text: String,
     /// Unix milliseconds.
     pub(super) created_at: i64,
@@ -57,13 +57,13 @@ pub(super) struct Runner {
 pub(super) enum Told {
     /// A message is new or changed.
     Message(Box<Message>),
-    /// A command wrote something, or a model said something.
+    /// Output of a command, or text of a model.
     Output { chat: String, message: i64, channel: String, text: String },
     /// A chat is new or changed.
     Chat(Chat),
     /// A chat was deleted.
     ChatRemoved(String),
-    /// A runner, or where work goes, changed.
+    /// A runner, or the active place, changed.
     Places,
     /// Something the user should know.
     Notice { is_warning: bool, text: String },
@@ -71,7 +71,7 @@ pub(super) enum Told {
     Lagged,
 }
 
-/// Reads an event; `None` for one that is not known here.
+/// Reads an event; `None` for an unknown one.
 pub(super) fn told(event: Event) -> Option<Told> {
     Some(match event {
         Event::Message { message: view } => Told::Message(Box::new(message(*view)?)),
@@ -89,7 +89,7 @@ pub(super) fn told(event: Event) -> Option<Told> {
     })
 }
 
-/// Reads a message; `None` where its author is not known here.
+/// Reads a message; `None` for an unknown author.
 pub(super) fn message(view: MessageView) -> Option<Message> {
     let role = match view.role {
         words::Role::User => Role::User,
@@ -102,7 +102,7 @@ pub(super) fn message(view: MessageView) -> Option<Message> {
     Some(Message { id, chat, role, text, created_at, exec, agent, undone })
 }
 
-/// Reads messages; those whose authors are not known here are passed over.
+/// Reads messages; those of unknown authors are skipped.
 pub(super) fn messages(views: Vec<MessageView>) -> Vec<Message> {
     views.into_iter().filter_map(message).collect()
 }
@@ -128,7 +128,7 @@ pub(super) fn commands(views: Vec<CommandView>) -> Vec<CommandView> {
     views.into_iter().map(command).collect()
 }
 
-/// Reads the places that work could go to.
+/// Reads the places where work could go.
 pub(super) fn choices(views: Vec<ChoiceView>) -> Vec<ChoiceView> {
     let choice = |view: ChoiceView| ChoiceView {
         name: one_line(&view.name),

@@ -1,11 +1,11 @@
 //! The screen's texts in the language of the person at the terminal, as their locale says.
 //!
-//! Code says every text in English; a row here is its translation, and `{0}` what the first `{}` stands for. What the server says
-//! by itself comes in this language already, or is looked up among its own texts.
+//! Code writes every text in English; a row here is its translation, in which `{0}` is the value of the first `{}`. The server's
+//! texts come in this language already, or are looked up in its own table.
 
 use api::language::{Language, Row, in_table};
 
-/// The language of a locale: of the first of these variables that is set.
+/// The language of the locale in the first of these variables that is set.
 pub(super) fn language(variable: impl Fn(&str) -> Option<String>) -> Language {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     ["LC_ALL", "LC_MESSAGES", "LANG"]
@@ -59,7 +59,7 @@ const CHINESE: &[Row] = &[
         "Say something · !command runs it · /help · Ctrl+K all commands",
         "输入内容 · !命令 · /help · Ctrl+K 所有命令",
     ),
-    // An empty chat, and what is below.
+    // An empty chat, and more lines below.
     (" ↓ {} more lines · Ctrl+End ", " ↓ 还有 {0} 行 · Ctrl+End "),
     ("There are no messages yet. Commands run on {}.", "这里还没有内容。命令在 {0} 上运行。"),
     ("!ls            runs a command there", "!ls            在该处运行命令"),
@@ -251,7 +251,7 @@ mod tests {
         for (english, other) in CHINESE {
             for (at, piece) in english.split("{}").enumerate() {
                 assert!(at == 0 || other.contains(&format!("{{{}}}", at - 1)), "{english}");
-                // What is put together of several texts is found by its parts.
+                // A text composed of several is found by its parts.
                 for part in piece.split([' ', ':']).filter(|part| part.len() > 3) {
                     assert!(
                         sources.contains(part),

@@ -1,5 +1,5 @@
-//! Keys that answer what a model waits for. None answers by accident: an approval has the keys only once Tab gave them to
-//! it, and no key counts before it was on the screen for a while.
+//! Keys that answer a model's question. None answers by accident: an approval has the keys only once Tab gave them to it,
+//! and no key counts before it was on the screen for a while.
 
 use api::document::{AgentDocument, ToolData};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -8,9 +8,9 @@ use super::super::event::Effect;
 use super::super::state::State;
 use super::super::text::one_line;
 
-/// What is asked.
+/// The question.
 enum Asked {
-    /// Whether a tool may go on; whether that may be said for good.
+    /// Permission for a tool to go on; `has_always` offers to allow it for good.
     Approval { has_always: bool },
     /// A question, with answers to choose from.
     Question { options: Vec<String> },
@@ -65,7 +65,7 @@ fn approval(state: &mut State, key: KeyEvent, has_always: bool) -> Vec<Effect> {
 }
 
 fn question(state: &mut State, key: KeyEvent, options: &[String]) -> Vec<Effect> {
-    // One's own words stand behind the last answer.
+    // The user's own words are listed after the last answer.
     let count = options.len() + 1;
     let asking = &mut state.asking;
     match key.code {
@@ -97,7 +97,7 @@ fn question(state: &mut State, key: KeyEvent, options: &[String]) -> Vec<Effect>
     Vec::new()
 }
 
-/// Puts a text into one's own words; whether it was a question.
+/// Inserts a text into a free answer; returns true if a question was open.
 pub(super) fn paste(state: &mut State, text: &str) -> bool {
     let Some(Asked::Question { options }) = asked(state) else { return false };
     state.asking.own_words.push_str(&one_line(text));

@@ -1,4 +1,4 @@
-//! What came of what was wanted.
+//! Results of requests.
 
 use api::chat::PostedView;
 use api::model::ModelList;
@@ -10,7 +10,7 @@ use super::super::wire;
 use super::follow_chats;
 use crate::failure::Failure;
 
-/// Takes an answer in, or says why there is none.
+/// Processes an answer, or shows the error.
 pub(super) fn done(state: &mut State, effect: Effect, result: Result<Answer, Failure>) -> Vec<Effect> {
     match result {
         Ok(answer) => answered(state, effect, answer),
@@ -77,7 +77,7 @@ fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Opens a chat that is new.
+/// Opens a new chat.
 fn begun(state: &mut State, chat: wire::Chat) -> Vec<Effect> {
     let id = chat.id.clone();
     state.chats.retain(|known| known.id != id);
@@ -95,7 +95,7 @@ fn posted(state: &mut State, chat: &str, view: PostedView) -> Vec<Effect> {
             state.input.put_back(text);
         }
     }
-    // What was said may have changed any of these.
+    // The message may have changed any of these.
     let mut effects = vec![Effect::LoadPlaces, Effect::LoadModels { chat: state.chat.clone() }];
     let next = view.chat.map(wire::chat);
     if let Some(next) = next.filter(|next| next.id != state.chat && chat == state.chat) {
@@ -104,7 +104,7 @@ fn posted(state: &mut State, chat: &str, view: PostedView) -> Vec<Effect> {
     effects
 }
 
-/// What answers, and what could: `NAME`, and `NAME/TIER` for each of its models.
+/// The current model, and the possible ones: `NAME`, and `NAME/TIER` for each of its models.
 fn take_models(state: &mut State, list: &ModelList) {
     let mut names = Vec::new();
     for subscription in &list.models {
@@ -142,7 +142,7 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
         Effect::Approve { .. } | Effect::Answer { .. }
             if ["not_found", "conflict"].contains(&failure.kind.as_str()) =>
         {
-            // Of two answers the second hears which one counted.
+            // Of two answers, the sender of the second learns which one counted.
             let which =
                 if failure.kind == "conflict" { why } else { "it was answered elsewhere already".to_owned() };
             state.note(which, false);
@@ -161,7 +161,7 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
             state.note("this chat is no longer there; here is a new one", true);
             return vec![Effect::NewChat];
         }
-        // The banner says that the server is away; what was missed is read when it is back.
+        // The banner shows that the server cannot be reached; missed data is read when it is back.
         Effect::LoadChats
         | Effect::LoadPlaces
         | Effect::LoadCommands

@@ -1,4 +1,4 @@
-//! Keys where nothing lies over the screen.
+//! Keys while nothing covers the screen.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -10,7 +10,7 @@ use super::{asking, overlay, scroll};
 
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-    // Ctrl-C is always the way out of whatever goes on.
+    // Ctrl-C is always the way out.
     if is_control && key.code == KeyCode::Char('c') {
         return interrupt(state);
     }
@@ -27,8 +27,8 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// Ctrl-C: closes what lies over the screen, cancels what runs, and else asks whether to quit; again, it quits,
-/// unless something is not sent yet.
+/// Ctrl-C: closes a window over the screen, cancels running work, or else asks to quit; again, it quits, unless there is
+/// unsent text.
 pub(super) fn interrupt(state: &mut State) -> Vec<Effect> {
     match state.overlay.take() {
         Some(Overlay::Confirm { yes: Effect::Quit, .. }) if !state.has_unsent() => return vec![Effect::Quit],
@@ -41,7 +41,7 @@ pub(super) fn interrupt(state: &mut State) -> Vec<Effect> {
     act(state, Action::Quit)
 }
 
-/// Keys that do the same whatever has the keys.
+/// Keys with the same effect regardless of the focus.
 fn anywhere(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let page = state.layout.height.saturating_sub(2).max(1) as isize;
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -112,7 +112,7 @@ fn cards(state: &mut State, key: KeyEvent) -> Vec<Effect> {
                 entry.revision += 1;
             }
         }
-        // What is typed there is meant for the text.
+        // Typed text is meant for the input.
         KeyCode::Char(character) if !character.is_whitespace() => {
             state.focus = Focus::Input;
             return input(state, key);
@@ -122,7 +122,7 @@ fn cards(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Chooses a card, and shows it.
+/// Selects a card, and shows it.
 fn choose(state: &mut State, cards: &[i64], at: usize) {
     let Some(card) = cards.get(at.min(cards.len().saturating_sub(1))) else { return };
     state.card = Some(*card);
@@ -141,7 +141,7 @@ fn input(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match key.code {
         KeyCode::Enter if is_new_line => state.input.new_line(),
         KeyCode::Char('j') if key.modifiers.contains(KeyModifiers::CONTROL) => state.input.new_line(),
-        // As shells have it.
+        // As in shells.
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
             state.input.area.delete_line_by_head();
         }
@@ -164,7 +164,7 @@ fn input(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Takes the completion that is chosen.
+/// Accepts the selected completion.
 fn complete(state: &mut State) {
     let completions = state.completions();
     let at = state.completion.unwrap_or(0).min(completions.len().saturating_sub(1));
@@ -176,7 +176,7 @@ fn complete(state: &mut State) {
 
 fn enter(state: &mut State) -> Vec<Effect> {
     let text = state.input.text();
-    // What is only begun is completed first; what is written out is sent.
+    // An incomplete command is completed first; a complete one is sent.
     let begun = state.completions();
     let is_begun =
         !begun.is_empty() && begun.iter().all(|completion| completion.text.trim_end() != text.trim_end());
@@ -196,14 +196,14 @@ fn enter(state: &mut State) -> Vec<Effect> {
     }
     state.is_posting = true;
     state.scroll = Scroll::End;
-    // Whoever has sent it waits for what comes of it.
+    // After sending, the user waits for the effect.
     state.typed_ms = 0;
     let text = state.input.take();
     let (chat, send_id) = (state.chat.clone(), state.send_id(&text));
     vec![Effect::Post { chat, text, send_id }]
 }
 
-/// Puts a text where the keys go.
+/// Inserts a text where the keys go.
 pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     if state.overlay.is_some() {
         overlay::paste(state, text);

@@ -1,11 +1,11 @@
-//! What an event changes, and what is to be done about it: no I/O, no clock.
+//! The effect of an event, and the resulting requests: no I/O, no clock.
 //!
 //! | module | takes |
 //! |---|---|
-//! | `keys` | keys where nothing lies over the screen |
-//! | `asking` | keys that answer what a model waits for |
-//! | `overlay` | keys of what lies over the screen; what choosing something does |
-//! | `done` | what came of what was wanted |
+//! | `keys` | keys while nothing covers the screen |
+//! | `asking` | keys that answer a model's question |
+//! | `overlay` | keys of windows over the screen; the effects of choices |
+//! | `done` | results of requests |
 
 mod asking;
 mod done;
@@ -19,7 +19,7 @@ use crate::limits::REFRESH_MS;
 
 pub(super) use overlay::chat_items;
 
-/// Takes an event in at a time, in milliseconds of this program.
+/// Processes an event at a time, in milliseconds of this program.
 pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect> {
     state.now_ms = now_ms;
     let mut effects = match event {
@@ -32,7 +32,7 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
         Event::Lost { why, retry_ms } => {
             let why = super::text::one_line(&why);
             state.connection = Connection::Lost { why, retry_at_ms: now_ms + retry_ms };
-            // What was online a moment ago may be so no more.
+            // A runner that was online a moment ago may be offline now.
             state.places.is_known = false;
             Vec::new()
         }
@@ -55,7 +55,7 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
     effects
 }
 
-/// All is read again: what happened meanwhile was told to nobody here, or what was to be read meanwhile could not be.
+/// Everything is read again: events meanwhile were not received, or data to be read meanwhile could not be.
 fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
     if matches!(state.connection, Connection::Lost { .. }) {
         state.note("connected again", false);
@@ -111,7 +111,7 @@ fn take(state: &mut State, told: Told) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The chats in their order, in the list that may be open too.
+/// Updates the list of chats, which may be open.
 fn follow_chats(state: &mut State) {
     state.chats.sort_by_key(|chat| std::cmp::Reverse(chat.updated_at));
     let items = chat_items(state);
@@ -120,7 +120,7 @@ fn follow_chats(state: &mut State) {
     }
 }
 
-/// Reads again, now and then, what was missed of something that goes on.
+/// Reads the missed parts of a running message again, now and then.
 fn refresh(state: &mut State) -> Option<Effect> {
     let first = state.transcript.stale()?;
     if !state.is_online() || state.now_ms < state.refreshed_ms + REFRESH_MS {
@@ -130,7 +130,7 @@ fn refresh(state: &mut State) -> Option<Effect> {
     Some(Effect::LoadFrom { chat: state.chat.clone(), first, asked: state.transcript.clock() })
 }
 
-/// Moves the messages by so many lines, downwards if positive.
+/// Scrolls the messages by this many lines, downwards if positive.
 pub(super) fn scroll(state: &mut State, by: isize) -> Vec<Effect> {
     if let Some(Overlay::Help(scrolled)) = &mut state.overlay {
         *scrolled = scrolled.saturating_add_signed(by);

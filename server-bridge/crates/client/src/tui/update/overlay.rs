@@ -1,4 +1,4 @@
-//! What lies over the screen: the palette, the lists, the questions of this program itself.
+//! Windows over the screen: the palette, the lists, this program's own questions.
 
 use api::chat::CommandView;
 use api::words::Approval;
@@ -45,7 +45,7 @@ fn picker(state: &State, title: &str, hint: &str, items: Vec<Item>) -> Picker {
     Picker::new(state.theme.say(title), state.theme.say(hint), items)
 }
 
-/// Items whose words are this program's own, in that language too.
+/// Items with this program's own texts, in that language too.
 fn said(state: &State, items: Vec<Item>) -> Vec<Item> {
     let say = |item: Item| Item {
         label: state.theme.say(&item.label),
@@ -55,7 +55,7 @@ fn said(state: &State, items: Vec<Item>) -> Vec<Item> {
     items.into_iter().map(say).collect()
 }
 
-/// The chats, as they are chosen from.
+/// The chats, as items of a list.
 pub(in crate::tui) fn chat_items(state: &State) -> Vec<Item> {
     let item = |chat: &super::super::wire::Chat| {
         let is_open = if chat.id == state.chat { "open · " } else { "" };
@@ -92,7 +92,7 @@ fn mode_items() -> Vec<Item> {
     Approval::known().map(|mode| Item::new(mode.as_str(), about(&mode), Action::Mode(mode.clone()))).collect()
 }
 
-/// Does what was chosen.
+/// Carries out a choice.
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let chat = state.chat.clone();
     let pick = |state: &State, title, items| {
@@ -139,7 +139,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }
         Action::Write(text) => {
-            // What was being written comes back with the Up key.
+            // The text being written comes back with the Up key.
             state.input.take();
             state.input.set(&text);
             state.focus = Focus::Input;
@@ -164,7 +164,7 @@ fn choose_last_card(state: &mut State) {
     }
 }
 
-/// Unfolds all cards, or folds them where none is folded.
+/// Unfolds all cards, or folds them if none is folded.
 fn unfold_all(state: &mut State) {
     let cards = || state.transcript.entries().filter(|entry| entry.is_card());
     let has_folded = cards().any(|entry| entry.is_unfolded != Some(true));
@@ -195,7 +195,7 @@ fn confirm(state: &State, question: String, yes: Effect) -> Option<Overlay> {
     Some(Overlay::Confirm { question: state.theme.say(&question), yes, since_ms: state.now_ms })
 }
 
-/// A key for what lies over the screen.
+/// Handles a key for a window over the screen.
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let Some(overlay) = state.overlay.take() else { return Vec::new() };
@@ -268,7 +268,7 @@ fn chats_key(state: &mut State, mut picker: Picker, key: KeyEvent) -> Vec<Effect
     Vec::new()
 }
 
-/// A key for a list; what was chosen, if it chooses.
+/// Handles a key for a list; returns the chosen item, if any.
 fn pick_key(picker: &mut Picker, key: KeyEvent) -> Option<Action> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
@@ -282,7 +282,7 @@ fn pick_key(picker: &mut Picker, key: KeyEvent) -> Option<Action> {
     None
 }
 
-/// Puts a text where it is searched, or where a title is written.
+/// Inserts a text into a search or a title.
 pub(super) fn paste(state: &mut State, text: &str) {
     let text = one_line(text);
     match &mut state.overlay {

@@ -1,4 +1,4 @@
-//! What a model waits for: what it wants to do, on which machine, and the keys that answer.
+//! A model's question: its intended action, the machine, and the keys that answer.
 
 use api::document::{AgentDocument, ToolData};
 use ratatui::text::{Line, Span};
@@ -9,7 +9,7 @@ use super::super::text::{one_line, visible, wrap};
 use super::theme::Theme;
 use crate::card::gutters;
 
-/// The lines of it, at most `height` if there is that much room.
+/// Its lines, at most `height` if there is that much space.
 pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'static>> {
     let has_keys = state.focus == Focus::Asking;
     let waiting = state.transcript.asking().count();
@@ -52,7 +52,7 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
     let room = usize::from(height).saturating_sub(1 + foot.len()).max(1);
     let (count, mut scrolled) = (body.len(), 0);
     if count > room {
-        // A line says which ones these are.
+        // One line tells which part is shown.
         let room = room.saturating_sub(1);
         scrolled = state.asking.scrolled.min(count - room);
         body = body.split_off(scrolled);

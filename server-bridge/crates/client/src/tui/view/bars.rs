@@ -1,4 +1,4 @@
-//! The lines around the messages: which chat, where it runs, whether the server is there, notes, to-dos.
+//! The lines around the messages: the chat, the place, the connection, notes, to-dos.
 
 use ratatui::text::{Line, Span};
 
@@ -10,7 +10,7 @@ use super::cards::usage_words;
 /// The most to-dos that are shown.
 const TODOS: usize = 6;
 
-/// Which chat is open, and of whom.
+/// The open chat, and its server.
 pub(super) fn chat_line(state: &State, width: u16) -> Line<'static> {
     let title = match state.open_chat().map(|chat| chat.title.as_str()) {
         Some("") | None => &state.theme.say("New chat"),
@@ -27,7 +27,7 @@ pub(super) fn chat_line(state: &State, width: u16) -> Line<'static> {
     ])
 }
 
-/// Where the next command runs: always there.
+/// The place of the next command: always shown.
 pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
     let (place, theme) = (state.place(), &state.theme);
     let (mark, word, style) = match place.standing {
@@ -54,7 +54,7 @@ pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
         facts.push(theme.say(&usage_words(&usage)));
     }
     let mut right = facts.join(" · ");
-    // Where there is no room for both, where it runs is what counts.
+    // Without space for both, the place is more important.
     let width = usize::from(width).saturating_sub(4);
     left = cut(&left, width);
     right = cut(&right, width.saturating_sub(Span::raw(left.as_str()).width() + 2));
@@ -67,7 +67,7 @@ pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
     ])
 }
 
-/// What stands above the text that is being written: to-dos, notes, and the banner while the server is away.
+/// The lines above the input: to-dos, notes, and the banner while the server cannot be reached.
 pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
     let theme = &state.theme;
     let width = usize::from(width);
@@ -111,7 +111,7 @@ fn todos(state: &State, width: usize) -> Vec<Line<'static>> {
     let done = items.iter().filter(|item| item.status == "completed").count();
     let mut lines =
         vec![Line::styled(theme.say(&format!("To do: {done} of {} done", items.len())), theme.dim)];
-    // What is done gives way first.
+    // Completed ones are dropped first.
     let skipped = done.min(items.len().saturating_sub(TODOS));
     let mut left_out = skipped;
     for item in items {

@@ -1,4 +1,4 @@
-//! One message as lines: what somebody said, or a card of what was done.
+//! One message as lines: a text, or a card.
 
 use api::document::{AgentDocument, ExecDocument, SubAgentDocument, UsageDocument};
 use ratatui::style::Style;
@@ -18,7 +18,7 @@ const RUNNING_LINES: usize = 8;
 const COMMAND_LINES: usize = 16;
 const TOOL_LINES: usize = 3;
 
-/// A message, and an empty line behind it.
+/// A message, followed by an empty line.
 pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> Vec<Line<'static>> {
     let mut card = Card { entry, width, theme, now_ms, lines: Vec::new() };
     let message = &entry.message;
@@ -60,7 +60,7 @@ struct Card<'a> {
 }
 
 impl Card<'_> {
-    /// Words as they are.
+    /// Plain text.
     fn said(&mut self, text: &str, mark: &str, style: Style) {
         let rest = [Span::raw(" ".repeat(Span::raw(mark).width()))];
         for (at, line) in text.trim_end().split('\n').enumerate() {
@@ -148,20 +148,20 @@ impl Card<'_> {
         }
     }
 
-    /// A mark that moves while something does.
+    /// A moving mark for running work.
     fn running(&self) -> (&'static str, Style) {
         let marks = ["◐ ", "◓ ", "◑ ", "◒ "];
         (marks[(self.now_ms / 250 % 4) as usize], self.theme.accent)
     }
 
-    /// How long it took, as far as it was seen from here.
+    /// How long it took, as far as it was observed here.
     fn elapsed(&self) -> Option<String> {
         let began_ms = self.entry.began_ms?;
         let until_ms = self.entry.ended_ms.unwrap_or(self.now_ms);
         Some(duration(until_ms.saturating_sub(began_ms)))
     }
 
-    /// What was printed: its end while it runs, its beginning afterwards; unfolded, all that is kept.
+    /// The output: its end while it runs, its beginning afterwards; unfolded, everything that is kept.
     fn output(&mut self, folded_lines: usize) {
         let text = self.entry.printed.text().trim_end();
         if text.is_empty() {
@@ -180,7 +180,7 @@ impl Card<'_> {
         } else {
             text.splitn(limit + 1, '\n').collect()
         };
-        // The last piece is all the rest, if there is a rest.
+        // The last piece is the whole rest, if there is one.
         let (shown, rest) = match shown.split_at_checked(limit) {
             Some((shown, [rest])) => (shown, rest.lines().count()),
             _ => (&shown[..], 0),

@@ -1,4 +1,4 @@
-//! The messages, from where one has scrolled to.
+//! The messages, from the scroll position on.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use super::super::state::{Focus, Scroll, State};
 use super::cards;
 
-/// Draws as many as there is room for, and notes how tall they all are. What did not change is not made anew.
+/// Draws as many as fit, and records all heights. Unchanged ones are not laid out again.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     let width = usize::from(area.width);
     let chosen = state.card.filter(|_| state.focus == Focus::Cards);
@@ -20,7 +20,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     for entry in state.transcript.entries() {
         let id = entry.message.id;
         let drawn = state.drawn.lines.get(&id);
-        // What runs shows how long it has.
+        // Running work shows its elapsed time.
         let is_kept = drawn.is_some_and(|(revision, _)| *revision == entry.revision) && !entry.is_open();
         if !is_kept {
             let lines = cards::lines(entry, width, &state.theme, state.now_ms);

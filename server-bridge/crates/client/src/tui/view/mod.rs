@@ -1,12 +1,12 @@
-//! The picture: messages, what is asked, what is being written, and always where the next command runs.
+//! The frame: messages, questions, the text being written, and always the place of the next command.
 //!
 //! | module | draws |
 //! |---|---|
-//! | `messages`, `cards` | what was said and done |
-//! | `asking` | what a model waits for |
-//! | `bars` | the line of the chat, the line that says where, the banner, notes, to-dos |
-//! | `overlay` | what lies over all that |
-//! | `theme` | how things look |
+//! | `messages`, `cards` | texts and cards |
+//! | `asking` | a model's question |
+//! | `bars` | the line of the chat, the line of the place, the banner, notes, to-dos |
+//! | `overlay` | windows over all that |
+//! | `theme` | the styles |
 
 mod asking;
 mod bars;
@@ -24,12 +24,12 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use super::state::{Focus, State};
 use super::text::is_unfit;
 
-/// The most lines that what is being written has; it scrolls beyond.
+/// The most lines of the text being written; it scrolls beyond.
 const INPUT_LINES: u16 = 10;
 /// The most completions that are shown at once.
 const COMPLETIONS: usize = 8;
 
-/// Stands where nothing is written yet.
+/// Shown while nothing is written.
 const PLACEHOLDER: &str = "Say something · !command runs it · /help · Ctrl+K all commands";
 
 /// Draws everything.
@@ -116,7 +116,7 @@ fn draw_completions(frame: &mut Frame<'_>, state: &State, input: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// The last word on what reaches the terminal: whatever was drawn, no cell holds what a terminal would obey.
+/// The last filter before the terminal: no cell contains anything that a terminal would obey.
 fn keep_fit(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.symbol().chars().any(is_unfit) {

@@ -1,4 +1,4 @@
-//! What lies over the screen.
+//! Windows over the screen.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Flex, Layout, Rect};
@@ -11,7 +11,7 @@ use super::super::state::{Overlay, State};
 use super::super::text::{cut, wrap};
 use super::theme::Theme;
 
-/// All keys, as help shows them.
+/// All keys, for the help.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send"),
     ("Alt+Enter, Ctrl+J", "a new line"),
@@ -111,7 +111,7 @@ fn window(frame: &mut Frame<'_>, theme: &Theme, title: &str, hint: &str, lines: 
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Draws a frame around room of this size, in the middle, and gives the room.
+/// Draws a frame around an area of this size, in the middle, and returns the area.
 fn window_of(frame: &mut Frame<'_>, theme: &Theme, size: (u16, u16), title: &str, hint: &str) -> Rect {
     let [area] = Layout::horizontal([Constraint::Length(size.0.saturating_add(2))])
         .flex(Flex::Center)

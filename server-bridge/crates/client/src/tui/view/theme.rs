@@ -1,11 +1,11 @@
-//! How things look: with colours, or without.
+//! The styles: with colours, or without.
 
 use api::language::Language;
 use ratatui::style::{Color, Modifier, Style};
 
 use super::super::words;
 
-/// A style for each kind of thing, and the language of the words.
+/// A style for each kind of text, and the language.
 pub(in crate::tui) struct Theme {
     pub(in crate::tui) accent: Style,
     pub(in crate::tui) dim: Style,
@@ -25,7 +25,7 @@ pub(in crate::tui) struct Theme {
 }
 
 impl Theme {
-    /// With the terminal's own sixteen colours, so that it fits whatever its user chose.
+    /// With the terminal's own sixteen colours, so that it fits its user's theme.
     pub(in crate::tui) fn coloured() -> Self {
         let colour = |colour| Style::new().fg(colour);
         Self {

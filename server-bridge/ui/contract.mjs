@@ -1,4 +1,4 @@
-// Marks `schema.d.ts` with what it was made of, which a test of the server compares.
+// Marks `schema.d.ts` with a hash of its source, which a test of the server compares.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 

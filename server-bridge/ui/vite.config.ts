@@ -6,10 +6,10 @@ import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import { xtermWithoutInlineStyles } from "./xterm.plugin.ts";
 
-/** Where `npm run dev` finds a running server. */
+/** The address at which `npm run dev` expects a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
 
-/** Puts a compressed copy beside each text, which the server sends to who takes it: the work is done once, here. */
+/** Puts a compressed copy beside each text file, for browsers that accept it: the compression is done once, here. */
 function compressed(): Plugin {
   return {
     name: "compressed",
@@ -22,7 +22,7 @@ function compressed(): Plugin {
   };
 }
 
-/** Formulas come with one format of their fonts, which every browser of this page reads; KaTeX offers three. */
+/** Formulas use one font format, which every browser of this page reads; KaTeX offers three. */
 function oneFontFormat(): Plugin {
   return {
     name: "one-font-format",
@@ -31,7 +31,7 @@ function oneFontFormat(): Plugin {
   };
 }
 
-/** Libraries and rooms of the first view that lazy ones share, which would make a chunk of each. */
+/** Libraries and rooms of the first view that lazy ones share, which would otherwise each become a chunk. */
 const FIRST_VIEW = [
   { name: "vendor", test: /node_modules[\\/](react|react-dom|scheduler|i18next|react-i18next|@?radix-ui|@floating-ui|lucide-react|openapi-fetch)[\\/]/ },
   { name: "base", test: /src[\\/](kit|lib|state|api|where|i18n[\\/]en)[\\/]/ },
@@ -41,7 +41,7 @@ export default defineConfig({
   plugins: [react(), xtermWithoutInlineStyles(), compressed(), oneFontFormat()],
   // Without style elements, which the content security policy refuses.
   resolve: { alias: { "react-style-singleton": "/src/kit/styleSingleton.ts" } },
-  // Else the development server bundles it beforehand, past the plugin.
+  // Otherwise the development server bundles it beforehand, bypassing the plugin.
   optimizeDeps: { exclude: ["@xterm/xterm"] },
   build: {
     outDir: "dist",
@@ -49,13 +49,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // A polyfill for browsers that lack much else this page needs.
     modulePreload: { polyfill: false },
-    // What the first view needs anyway, in two files: two dozen small ones cost it a quarter of a second.
+    // The first view's modules, in two files: two dozen small ones would cost it a quarter of a second.
     rolldownOptions: { input: ["index.html", "diagram.html"], output: { advancedChunks: { groups: FIRST_VIEW } } },
   },
   server: {
     // The Host header stays the page's own, so that the server's Origin check holds.
     proxy: { "/api": { target: DEVELOPMENT_SERVER, ws: true, changeOrigin: false } },
   },
-  // Sheets are read as they are: a test looks at their classes.
+  // Style sheets are read unchanged: a test examines their classes.
   test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"], css: true },
 });

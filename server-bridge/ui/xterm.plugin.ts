@@ -10,7 +10,7 @@ const SHEETS = "/src/panels/terminal/styleSheets.ts";
 
 const MODULE = /@xterm\/xterm\/lib\/xterm\.mjs$/;
 
-/** What is replaced, by what, and how often it is there. */
+/** The text to replace, its replacement, and the number of occurrences. */
 const PLACES: [RegExp, string, number][] = [
   [/[\w.]+\.createElement\("style"\)/g, "sandbridgeSheet()", 3],
   [/([\w$]+)\.setAttribute\("style",`\$\{\1\.getAttribute\("style"\)\|\|""\}\$\{([\w$]+)\};`\)/g, "sandbridgeStyle($1,$2)", 1],

@@ -1,4 +1,4 @@
-/** What the page asks of `/api/v1`, in its own words; `api/client.ts` is the typed client beneath. */
+/** The page's requests to `/api/v1`, in its own terms; `api/client.ts` is the typed client below it. */
 import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
 import { keepSession } from "./api/session";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
@@ -9,7 +9,7 @@ export { ApiError, errorText, failure, unreachable } from "./api/error";
 
 export const ROOT = "/api/v1";
 
-/** Where the whole output of a command, or any other file of a sandbox, is downloaded. */
+/** The address to download the whole output of a command, or any other file of a sandbox. */
 export function fileUrl(path: string, runner: string | null): string {
   const query = new URLSearchParams({ path });
   if (runner !== null) query.set("on", runner);
@@ -21,7 +21,7 @@ export function eventsUrl(page: { protocol: string; host: string }): string {
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}${ROOT}/events`;
 }
 
-/** Where a whole chat is downloaded. */
+/** The address to download a whole chat. */
 export function exportUrl(chatId: string, format: "markdown" | "json"): string {
   return `${ROOT}/chats/${encodeURIComponent(chatId)}/export?format=${format}`;
 }
@@ -30,14 +30,14 @@ export interface Api {
   /** For the requests that only one room makes. */
   readonly client: ApiClient;
   login(user: string, password: string): Promise<void>;
-  /** Signs in with the code that the page's address brought. */
+  /** Signs in with the code from the page's address. */
   signIn(code: string): Promise<void>;
   logout(): Promise<void>;
-  /** Gives the password once more, which holds for some minutes. */
+  /** Enters the password again, which is valid for some minutes. */
   confirm(password: string): Promise<void>;
   me(): Promise<Me>;
   runners(): Promise<Runner[]>;
-  /** With `enrol`, the token is for one use: the first machine that shows it is given its own. */
+  /** With `enrol`, the token is for one use: the first machine that shows it gets its own. */
   addRunner(name: string, enrol: boolean, workspace?: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
@@ -46,7 +46,7 @@ export interface Api {
   settings(): Promise<Settings>;
   setActiveRunner(name: string | null): Promise<SettingsChange>;
   chats(): Promise<Chat[]>;
-  /** Those after a chat of the list, the next page of it. */
+  /** Chats after one of the list: the next page. */
   moreChats(before: string): Promise<Chat[]>;
   /** By title and by text. */
   findChats(query: string): Promise<Chat[]>;
@@ -55,7 +55,7 @@ export interface Api {
   newChat(reuseEmpty?: boolean): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
-  /** The same `sendId` again does nothing twice, and is answered as before. */
+  /** Sending the same `sendId` again has no effect, and gets the same answer. */
   send(chatId: string, text: string, sendId: string, attachments: string[]): Promise<SendResult>;
   cancel(chatId: string): Promise<{ cancelled: number }>;
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
@@ -66,9 +66,9 @@ export interface Api {
   /** Null lets the chat follow the active runner; the answer says why nothing would run there now. */
   bindChat(chatId: string, runner: string | null): Promise<BoundChat>;
   models(chatId: string | null): Promise<ModelList>;
-  /** `NAME/TIER`; null takes the chat's own choice back. */
+  /** `NAME/TIER`; null removes the chat's own choice. */
   setModel(chatId: string, model: string | null): Promise<void>;
-  /** Takes a message back, and all behind it. */
+  /** Takes a message back, and all messages after it. */
   rewind(chatId: string, messageId: number, how: TakeBack): Promise<{ text: string }>;
   fork(chatId: string, messageId: number): Promise<Chat>;
   attach(chatId: string, file: File): Promise<Attachment>;
@@ -76,7 +76,7 @@ export interface Api {
   completePath(prefix: string, runner: string | null): Promise<PathEntry[]>;
 }
 
-/** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
+/** Makes the client; `onUnauthorized` is called on every 401 except that of a login. */
 export function createApi(onUnauthorized: () => void): Api {
   const client = createApiClient(onUnauthorized);
   const chat = (id: string) => ({ params: { path: { id } } });

@@ -3,8 +3,8 @@
  *
  *   connecting ──hello──► online ──close──► offline ──back-off, hello──► online
  *
- * Every event has a number. A new connection asks for what comes behind the last one that was handed on: where the server
- * still has it, its `hello` says `resumed`, and nothing is lost or comes twice; else whoever listens loads everything anew.
+ * Every event has a number. A new connection asks for the events after the last one delivered: where the server still has them, its
+ * `hello` says `resumed`, and nothing is lost or repeated; otherwise the listener reloads everything.
  */
 import { socketProtocols } from "./api/session";
 import { RECONNECT_BASE_MS, RECONNECT_CAP_MS } from "./limits";
@@ -23,7 +23,7 @@ export interface EventsOptions {
   onState: (state: ConnectionState) => void;
   /** Called when a connection ended before its `hello`: a refused session looks just like a dead network. */
   onRefused: () => void;
-  /** Told when the next attempt will be made, as Unix milliseconds. */
+  /** Called with the time of the next attempt, in Unix milliseconds. */
   onWaiting?: (at: number) => void;
 }
 
@@ -33,12 +33,12 @@ export class EventsClient {
   private attempt = 0;
   /** The numbering that `seq` belongs to; null before the first `hello`. */
   private epoch: string | null = null;
-  /** Number of the last event that was handed on. */
+  /** Number of the last event that was delivered. */
   private seq = 0;
 
   constructor(private readonly options: EventsOptions) {}
 
-  /** Connects now, whatever stands: an open socket is replaced, a waiting attempt is brought forward. */
+  /** Connects now in any state: an open socket is replaced, a waiting attempt is brought forward. */
   connect(): void {
     this.stop();
     // Later attempts stay "offline" until one succeeds, so that the banner does not flicker.
@@ -65,12 +65,12 @@ export class EventsClient {
     this.socket = socket;
   }
 
-  /** Connects now unless the socket is open or on its way. */
+  /** Connects now unless the socket is open or connecting. */
   retry(): void {
     if (this.socket === null) this.connect();
   }
 
-  /** Closes the socket and forgets the next attempt. */
+  /** Closes the socket and cancels the next attempt. */
   stop(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -86,7 +86,7 @@ export class EventsClient {
     return `${this.options.url}?${new URLSearchParams({ after: String(this.seq), epoch: this.epoch })}`;
   }
 
-  /** Whether an event was not handed on before. Those that say where the numbers stand are always news. */
+  /** True if an event was not delivered before. Events that report the numbering itself are always new. */
   private isNews(event: ServerEvent): boolean {
     const stands = event.type === "hello" || event.type === "reset" || event.type === "lagged";
     if (!stands && event.seq <= this.seq) return false;

@@ -1,7 +1,7 @@
 /**
  * Starts the Sandbridge web app. Rooms: `frame` (the page around everything, login), `chats` (the list), `chat` (the open
- * one), `where` (the active runner), `panels` (terminal, files, tasks), `settings`, `setup` (the first run); beneath them
- * `kit` (plain components), `state` (what the page knows, pure), `i18n` (words) and `api`, `events` (the server).
+ * one), `where` (the active runner), `panels` (terminal, files, tasks), `settings`, `setup` (the first run); below them `kit`
+ * (plain components), `state` (the page's state, pure), `i18n` (words) and `api`, `events` (the server).
  */
 import "./kit/base.css";
 import { StrictMode } from "react";

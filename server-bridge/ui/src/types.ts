@@ -1,5 +1,5 @@
 /**
- * The shapes of the HTTP contract (`/api/v1`) under the names that the page uses; what they hold is described by the server
+ * The shapes of the HTTP contract (`/api/v1`) under the names that the page uses; their contents are described by the server
  * (`api/schema.d.ts`). Times are Unix milliseconds.
  */
 import type { Schemas } from "./api/client";
@@ -21,16 +21,16 @@ export type Chat = Schemas["ChatView"];
 export type Exec = Schemas["ExecDocument"];
 export type ExecStatus = Exec["status"];
 
-/** What a model did about a message: an answer (the first one stands for all of it), or a tool that it called. */
+/** An agent's part of a message: an answer (the first message stands for all of it), or a tool call. */
 export type Agent = Schemas["AgentDocument"];
-/** What a tool's card asks or shows beside words: an approval that holds once only, a question, a list, a change. */
+/** The additional content of a tool's card: a one-time approval, a question, a list, a change. */
 export type ToolData = Schemas["ToolData"];
-/** What a tool that asks wants to do, the whole of it. */
+/** The whole of the action for which a tool asks approval. */
 export type ApprovalDocument = Schemas["ApprovalDocument"];
-/** A change of a file: what was there (none of a new file), and what is there in its place. */
+/** A change of a file: the old text (none for a new file), and the new one. */
 export type Edit = Extract<ToolData, { kind: "edit" }>;
 export type Todo = Schemas["TodoDocument"];
-/** A sub-agent that a tool called: its own chat, and what it does there at the moment. */
+/** A sub-agent that a tool called: its own chat, and its current activity there. */
 export type SubAgent = Schemas["SubAgentDocument"];
 export type TurnStatus = Extract<Agent, { kind: "reply" }>["status"];
 export type ToolStatus = Extract<Agent, { kind: "tool" }>["status"];
@@ -44,13 +44,13 @@ export type MessagePage = Schemas["MessagePage"];
 /** The answer to a sent text; `chat` is there when the text opened a new chat (`/new`). */
 export type SendResult = Schemas["PostedView"];
 
-/** Something that was told of a message under way; `at` is how many characters were told of it before. */
+/** A piece of a running message; `at` is the number of characters before it. */
 export type Piece = Schemas["LiveView"];
 
-/** Where a command wrote to, or what a model does. */
+/** The stream of a command's output or of a model's words. */
 export type Channel = Piece["channel"];
 
-/** The exec socket: the first frame of a client, the frames after it, and those of the server. */
+/** The exec socket: the client's first frame, its later frames, and the server's frames. */
 export type ExecAsk = Schemas["ExecAsk"];
 export type PtyAsk = Schemas["PtyAsk"];
 export type ExecClientFrame = Schemas["ExecClientFrame"];
@@ -61,22 +61,22 @@ export type ServerEvent = Schemas["ServerEvent"];
 export const APPROVAL_MODES = ["plan", "ask", "auto-edit", "full"] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
-/** A chat with how its agent stands. */
+/** A chat with the state of its agent. */
 export type ChatDetails = Schemas["ChatDetail"];
 /** A sub-agent that a chat's agent called. */
 export type AgentOfChat = Schemas["SubAgentView"];
-/** What a chat's model can be chosen from: names of subscriptions, and the models of each by tier. */
+/** The models that a chat can choose from: names of subscriptions, and the models of each by tier. */
 export type ModelList = Schemas["ModelList"];
 /** A line of `/help`. */
 export type CommandLine = Schemas["CommandView"];
 export type PathEntry = Schemas["CompletionView"];
-/** A file that was put into a chat's sandbox to be sent with a message. */
+/** A file that was uploaded to a chat's sandbox to be sent with a message. */
 export type Attachment = Schemas["AttachmentView"];
 
-/** How a message and all behind it is taken back. */
+/** How to take back a message and everything after it. */
 export interface TakeBack {
-  /** Whether the files it changed are restored. */
+  /** True if the files it changed are restored. */
   files: boolean;
-  /** Whether those are restored, too, that somebody else has changed since. */
+  /** True if files that something else has changed since are restored too. */
   force: boolean;
 }

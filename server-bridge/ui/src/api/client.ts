@@ -4,9 +4,9 @@
  *   const client = createApiClient(onUnauthorized);
  *   const chats = await taken(client.GET("/api/v1/chats", { params: { query: { query: "deploy" } } }));
  *
- * Every answer that says no, and no answer at all, is an `ApiError`. A request brings the session's token; the browser adds the
- * cookie that belongs to it, and the Origin that the server asks for. Where the server wants the password once more, it is
- * asked for, and the request is made again.
+ * Every refusal, and a missing answer, is an `ApiError`. A request brings the session's token; the browser adds the cookie that
+ * belongs to it, and the Origin that the server asks for. Where the server wants the password again, the user is asked for it, and
+ * the request is repeated.
  */
 import createClient from "openapi-fetch";
 import { REQUEST_TIMEOUT_MS, UPDATE_TIMEOUT_MS } from "../limits";
@@ -15,22 +15,22 @@ import { failure, unreachable } from "./error";
 import type { components, paths } from "./schema";
 import { authorization } from "./session";
 
-/** The shapes of what travels, by their names in the description. */
+/** The shapes of requests and answers, by their names in the description. */
 export type Schemas = components["schemas"];
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A 401 of these says nothing about the session. */
+/** A 401 from these says nothing about the session. */
 const WITHOUT_SESSION = ["/api/v1/login", "/api/v1/setup", "/api/v1/sign-ins/redeem"];
 
-/** Node's Request wants a whole address; a page's own addresses need none. */
+/** Node's Request needs an absolute URL; addresses of the page need no origin. */
 function origin(): string {
   return typeof location === "undefined" ? "http://localhost" : location.origin;
 }
 
 /**
- * Makes the client; `onUnauthorized` is told of every 401 except that of a login. A request that brings a `signal` of its
- * own (an upload, a download) has no other time limit.
+ * Makes the client; `onUnauthorized` is called on every 401 except that of a login. A request with its own `signal` (an upload, a
+ * download) has no other time limit.
  */
 export function createApiClient(onUnauthorized: () => void) {
   const send = async (request: Request): Promise<Response> => {
@@ -38,7 +38,7 @@ export function createApiClient(onUnauthorized: () => void) {
     const response = await reached(request);
     if (again === null || response.status !== 403) return response;
     if ((await failure(response.clone())).kind !== CONFIRM_KIND || !(await confirmed())) return response;
-    // The time to type is not the request's.
+    // The time spent typing the password does not count towards the request's time limit.
     return reached(new Request(again, { signal: AbortSignal.timeout(patienceMs(request)) }));
   };
   const client = createClient<paths>({ baseUrl: origin(), credentials: "same-origin", fetch: send });
@@ -65,7 +65,7 @@ function patienceMs(request: Request): number {
 /** Sends a request with the session's token. */
 async function reached(request: Request): Promise<Response> {
   for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);
-  // The language that the page shows, which may be another one than the browser's.
+  // The page's language, which may differ from the browser's.
   if (typeof document !== "undefined" && document.documentElement.lang !== "") {
     request.headers.set("Accept-Language", document.documentElement.lang);
   }
@@ -77,12 +77,12 @@ async function reached(request: Request): Promise<Response> {
   }
 }
 
-/** What was answered; failures are thrown before. */
+/** The data of an answer; failures are thrown earlier. */
 export async function taken<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }
 
-/** A body that is sent as it is: a description of JSON has no word for a file. */
+/** A body that is sent unchanged: the OpenAPI description has no type for a file. */
 export function asItIs(content: Blob, type: string) {
   const bodySerializer = (body: unknown) => body as BodyInit;
   return { body: content as unknown as number[], bodySerializer, headers: { "content-type": type } };

@@ -1,9 +1,9 @@
-/** The password, asked for once more before something is made that outlives the session. The dialog is `frame/PasswordPrompt`. */
+/** The password, asked for again before something is created that outlives the session. The dialog is `frame/PasswordPrompt`. */
 
-/** What an answer is called that wants it. */
+/** The `kind` of an answer that requires the password. */
 export const CONFIRM_KIND = "password_required";
 
-/** What may be answered so. */
+/** Requests that may get such an answer. */
 const MAY_ASK = /^\/api\/v1\/(keys|users|runners)(\/|$)/;
 
 export function mayAsk(request: Request): boolean {
@@ -15,7 +15,7 @@ type Ask = () => Promise<boolean>;
 let ask: Ask | null = null;
 let asking: Promise<boolean> | null = null;
 
-/** Says who asks; returns how to stop that. */
+/** Registers the function that asks for the password; returns one that unregisters it. */
 export function onConfirmation(asker: Ask): () => void {
   ask = asker;
   return () => {
@@ -23,7 +23,7 @@ export function onConfirmation(asker: Ask): () => void {
   };
 }
 
-/** Whether the user gave their password. Several requests at once ask once. */
+/** True if the user gave their password. Several requests at once ask once. */
 export function confirmed(): Promise<boolean> {
   if (ask === null) return Promise.resolve(false);
   asking ??= ask().finally(() => {

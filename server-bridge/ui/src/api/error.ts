@@ -23,7 +23,7 @@ export function unreachable(): ApiError {
   return new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
 }
 
-/** What an answer that says no means, in the server's own words where it has any. */
+/** The error for a refusal, in the server's own words where it has any. */
 export async function failure(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;

@@ -3,7 +3,7 @@ import { createApi } from "../api";
 import { onConfirmation } from "./confirmation";
 import { authorization, keepSession, sessionToken, socketProtocols } from "./session";
 
-/** Answers requests in turn, and keeps them. */
+/** Answers requests in turn, and records them. */
 function server(...answers: [status: number, body: unknown][]) {
   const asked: Request[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {

@@ -1,6 +1,6 @@
 /**
- * The page's half of its session. The other half is a cookie, which every port of this host is sent and no script can read;
- * this one is kept for this very origin. Either alone opens nothing.
+ * The page's half of its session. The other half is a cookie, which is sent to every port of this host and which no script can
+ * read; this half is stored for this origin only. Neither alone is enough.
  */
 const KEY = "sandbridge.session";
 
@@ -15,7 +15,7 @@ export function sessionToken(): string | null {
   }
 }
 
-/** Keeps the token of a session just begun; null forgets it. */
+/** Keeps the token of a new session; null deletes it. */
 export function keepSession(token: string | null): void {
   unkept = token;
   try {
@@ -26,13 +26,13 @@ export function keepSession(token: string | null): void {
   }
 }
 
-/** What a request brings to show whose it is. */
+/** The header that authorizes a request. */
 export function authorization(): Record<string, string> {
   const token = sessionToken();
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** The same for a WebSocket, which can bring nothing but names of protocols; the server answers with the first. */
+/** The same for a WebSocket, which can send only protocol names; the server answers with the first. */
 export function socketProtocols(): string[] {
   const token = sessionToken();
   return token === null ? ["sandbridge"] : ["sandbridge", `bearer.${token}`];

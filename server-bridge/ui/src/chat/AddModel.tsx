@@ -4,7 +4,7 @@ import { useFrame } from "../frame/context";
 import styles from "./chat.module.css";
 import composer from "./composer/composer.module.css";
 
-/** The way to a model, where there is none. */
+/** The button that leads to adding a model, where there is none. */
 export function AddModelButton() {
   const { t } = useTranslation("chat");
   const { openSettings } = useFrame();

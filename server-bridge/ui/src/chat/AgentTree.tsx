@@ -9,7 +9,7 @@ import styles from "./chat.module.css";
 import marks from "../kit/marks.module.css";
 import menus from "../kit/Menu.module.css";
 
-/** The sub-agents of a chat, those that they called beneath them, and the way into each one's own chat. */
+/** The sub-agents of a chat with their own sub-agents, and links to their chats. */
 export function AgentTree({ chatId, turn }: { chatId: string; turn: string }) {
   const { t } = useTranslation("chat");
   const agents = useAgents(chatId, turn);

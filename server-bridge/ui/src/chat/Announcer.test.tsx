@@ -17,7 +17,7 @@ const reply = (text: string, change: Partial<Extract<Agent, { kind: "reply" }>>)
   agent: { kind: "reply", status: "done", ...change } as Agent,
 });
 
-/** What a screen reader hears of a reply that was under way and then ended so. */
+/** The text that a screen reader hears of a reply that was running and then ended so. */
 function heard(ended: Message): string {
   const { rerender } = render(<Announcer messages={[reply("", { status: "running" })]} />);
   rerender(<Announcer messages={[ended]} />);

@@ -6,11 +6,11 @@ import type { Message } from "../types";
 import { execSummary } from "./cards/execSummary";
 import { nameOf } from "./cards/toolLook";
 
-/** Tells a screen reader what came, once and in a sentence; the words themselves are in the list. */
+/** Announces new messages to a screen reader, once and in a sentence; the words themselves are in the list. */
 export function Announcer({ messages }: { messages: Message[] }) {
   const { t } = useTranslation("chat");
   const place = useRef<HTMLParagraphElement>(null);
-  // What was open when it was looked at last, and what has been asked; only what changes after that is news.
+  // The open messages at the last look, and the questions asked; only later changes are announced.
   const open = useRef(new Set<number>());
   const asked = useRef(new Set<number>());
   useEffect(() => {

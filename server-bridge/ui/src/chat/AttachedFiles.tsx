@@ -12,7 +12,7 @@ import styles from "./messages.module.css";
 const LINE = /^\[attached: (.+?)(?: on ([^ ]+))?\]$/;
 const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
 
-/** A file that was sent with a message: where it is beneath the workspace, and on which machine where that is known. */
+/** A file that was sent with a message: its path below the workspace, and its machine where that is known. */
 export interface AttachedFile {
   path: string;
   place: string | null;
@@ -32,7 +32,7 @@ export function splitAttached(text: string): { text: string; files: AttachedFile
 /** Files that were sent with a message, images as such. */
 export function AttachedFiles({ files }: { files: AttachedFile[] }) {
   const { t } = useTranslation("chat");
-  // Of messages from before the place was told; the chat may have gone elsewhere since.
+  // For messages from before the machine was recorded; the chat may have moved since.
   const bound = useSelected(openChatOf)?.runner ?? null;
   return (
     <ul className={styles.attached} aria-label={t("attach.list")}>

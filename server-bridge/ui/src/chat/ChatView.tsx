@@ -24,7 +24,7 @@ import { TurnBar } from "./TurnBar";
 import styles from "./chat.module.css";
 import composer from "./composer/composer.module.css";
 
-/** The open chat: its messages, what goes on in it, and the composer. */
+/** The open chat: its messages, its current activity, and the composer. */
 export function ChatView() {
   const { view } = useAppState("view");
   return (

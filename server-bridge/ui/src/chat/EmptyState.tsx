@@ -7,7 +7,7 @@ import { useLoaded } from "../lib/useLoaded";
 import { useActions, useAppState } from "../state/context";
 import styles from "./chat.module.css";
 
-/** A chat in which nothing was said yet: what can be said, and what is missing for it. */
+/** A chat without messages: suggestions, and what is still missing. */
 export function EmptyState() {
   const { t } = useTranslation("chat");
   const { runners, settings } = useAppState("runners", "settings");

@@ -52,7 +52,7 @@ function Body({ message, live }: Props) {
   );
 }
 
-/** A table of the server's own, in columns as a terminal shows it; wide ones are scrolled. */
+/** A table from the server itself, in columns as a terminal shows it; wide ones are scrolled. */
 function Aligned({ text }: { text: string }) {
   const { t } = useTranslation("chat");
   return (
@@ -62,7 +62,7 @@ function Aligned({ text }: { text: string }) {
   );
 }
 
-/** Whether at least two lines have columns, which only letters of one width keep apart. */
+/** True if at least two lines have columns that only a monospaced font keeps aligned. */
 export function isAligned(text: string): boolean {
   return text.split("\n").filter((line) => /\S {2,}\S/.test(line)).length >= 2;
 }

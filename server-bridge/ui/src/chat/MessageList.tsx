@@ -34,7 +34,7 @@ export function MessageList({ pending, handle }: Props) {
   const items = useMemo(() => itemsOf(messages, speaking, pending), [messages, speaking, pending]);
   const position = usePosition(items);
   const list = useRef<VirtuosoHandle>(null);
-  // A list that must find its end first is unseen until it has; one that has just begun is there at once.
+  // A list that must find its end first is hidden until it has; a new one is visible at once.
   const [opensAtEnd] = useState(() => items.length > FEW_ITEMS_COUNT);
   const { atEnd, showEnd, props } = useFollowEnd(list);
   const unseen = useUnseen(items, atEnd);
@@ -55,7 +55,7 @@ export function MessageList({ pending, handle }: Props) {
           ref={list}
           className={styles.messages}
           role="log"
-          // New words are told by the announcer: here, every message that is scrolled into view would be.
+          // New words are announced by the announcer: here, every message that is scrolled into view would be.
           aria-live="off"
           aria-label={t("messages")}
           aria-busy={!loaded}
@@ -66,7 +66,7 @@ export function MessageList({ pending, handle }: Props) {
           computeItemKey={keyOf}
           itemContent={contentOf}
           components={COMPONENTS}
-          // Few above: their heights are guessed until they are drawn, and what is in view moves by what was wrong.
+          // Few above: their heights are estimates until they are drawn, and the visible part moves by the error.
           increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
           {...props}
           startReached={() => {
@@ -95,7 +95,7 @@ function useUnseen(items: Item[], atEnd: boolean): number {
 
 function usePosition(items: Item[]): Position {
   const [position, setPosition] = useState<Position>({ firstIndex: FIRST_INDEX, firstKey: null });
-  // Found in the same go as the items: a frame with one and not the other would jump.
+  // Computed together with the items: a frame with one and not the other would jump.
   const now = moved(position, items);
   if (now.firstIndex !== position.firstIndex || now.firstKey !== position.firstKey) setPosition(now);
   return now;
@@ -137,13 +137,13 @@ function Row({ item }: { item: Item }) {
   );
 }
 
-/** A message with what is told of it: a piece of output renders this one message. */
+/** A message with its live output: a piece of output renders this one message only. */
 function LiveMessage({ message }: { message: Message }) {
   const live = useSelected((state) => state.live[message.id]);
   return <MessageItem message={message} live={live} />;
 }
 
-/** So many items fit into any view. */
+/** This many items fit into any view. */
 const FEW_ITEMS_COUNT = 2;
 const COMPONENTS = { Header: ListHead, Footer: ListFoot };
 const keyOf = (_: number, item: Item) => item.key;

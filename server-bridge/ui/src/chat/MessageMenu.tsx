@@ -12,7 +12,7 @@ import { splitAttached } from "./AttachedFiles";
 import { TakeBackDialog } from "./TakeBackDialog";
 import styles from "./messages.module.css";
 
-/** What can be done with a message. */
+/** The actions on a message. */
 export function MessageMenu({ message }: { message: Message }) {
   const { t } = useTranslation("chat");
   const actions = useActions();

@@ -12,7 +12,7 @@ interface Props {
   live: LiveOutput | undefined;
 }
 
-/** Something the model says. */
+/** A text of the model's. */
 export function Reply({ message, reply, live }: Props) {
   const text = isOpen(message) && live !== undefined ? saidOn(live, "text") : message.text;
   const reasoning = reply.reasoning ?? saidOn(live, "reasoning");

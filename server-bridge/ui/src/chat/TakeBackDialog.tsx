@@ -11,7 +11,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks how a message is taken back; where somebody else has changed a file since, once more. */
+/** Asks how to take a message back; where something else has changed a file since, asks again. */
 export function TakeBackDialog({ message, onClose }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

@@ -15,7 +15,7 @@ interface Props {
   onShow: (messageId: number) => void;
 }
 
-/** What goes on in the chat, since when, and the way to stop it. */
+/** The chat's current activity, its elapsed time, and a button to stop it. */
 export function TurnBar({ chatId, underWay, onShow }: Props) {
   const { t } = useTranslation("chat");
   const cancel = useAction(useActions().cancel);

@@ -6,7 +6,7 @@ import { askedWith } from "./items";
 import { classes } from "../lib/classes";
 import styles from "./messages.module.css";
 
-/** Why an answer ended early, after all that it did; `message` is the answer's first. */
+/** The reason why an answer ended early, below everything it did; `message` is the answer's first. */
 export function TurnEnd({ message }: { message: Message }) {
   const { t } = useTranslation("chat");
   const reply = message.agent;

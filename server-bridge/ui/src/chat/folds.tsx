@@ -1,4 +1,4 @@
-/** Which cards their reader opened or closed, kept while the chat is open: a card that is scrolled away is taken down. */
+/** The cards that the reader opened or closed, kept while the chat is open: a card that is scrolled away is unmounted. */
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
 
 const Folds = createContext<Map<string, boolean>>(new Map());
@@ -8,7 +8,7 @@ export function FoldsProvider({ children }: { children: ReactNode }) {
   return <Folds value={folds}>{children}</Folds>;
 }
 
-/** Whether something is open, as long as its reader has said nothing else, and the way to say so. */
+/** A fold that is open unless the reader decided otherwise, and a function to change it. */
 export function useFold(name: string, isOpen: boolean): [boolean, () => void] {
   const folds = useContext(Folds);
   const [, showAnew] = useState(0);

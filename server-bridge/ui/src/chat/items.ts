@@ -1,4 +1,4 @@
-/** What the list of messages shows, in its order. Pure. */
+/** The items of the message list, in order. Pure. */
 import { isOpen } from "../state/messages";
 import type { Pending } from "../state/outbox";
 import type { LiveOutput } from "../state/output";
@@ -6,13 +6,13 @@ import type { State } from "../state/state";
 import { isAway } from "../state/where";
 import type { Message, Runner } from "../types";
 
-/** `end` says why an answer ended early; its message is the answer's first, which records that. */
+/** `end` is the reason why an answer ended early; its message is the answer's first, which records that. */
 export type Item =
   | { key: string; kind: "message"; message: Message }
   | { key: string; kind: "end"; message: Message }
   | { key: string; kind: "pending"; pending: Pending };
 
-/** Messages that have something to show, each early end after all that its answer did, and then what is not sent yet. */
+/** Messages that have something to show, each early end after everything its answer did, and then unsent messages. */
 export function itemsOf(messages: Message[], speaking: string, pending: Pending[]): Item[] {
   const items: Item[] = [];
   const speakers = new Set(speaking.split(" "));
@@ -31,7 +31,10 @@ export function itemsOf(messages: Message[], speaking: string, pending: Pending[
   return items;
 }
 
-/** The ids of replies under way that have said something, apart by spaces: one value, which more words leave as it is. */
+/**
+ * The ids of running replies that have said something, separated by spaces: one value, which does not change when more words
+ * arrive.
+ */
 export function speakingOf({ messages, live }: Pick<State, "messages" | "live">): string {
   const speaking = messages.filter((message) => isOpen(message) && message.agent?.kind === "reply" && saysSomething(live[message.id]));
   return speaking.map(({ id }) => id).join(" ");
@@ -46,7 +49,7 @@ function isShown(message: Message, speakers: Set<string>): boolean {
   if (agent?.kind !== "reply") return true;
   const isQuiet = text === "" && !agent.reasoning;
   if (!isQuiet) return true;
-  // How a turn under way stands is told elsewhere.
+  // The state of a running turn is shown elsewhere.
   return speakers.has(String(message.id));
 }
 
@@ -54,7 +57,7 @@ function endedEarly({ agent }: Message): boolean {
   return agent?.kind === "reply" && (agent.error !== undefined || agent.status === "cancelled" || agent.status === "interrupted");
 }
 
-/** The turn or command that is under way at the end of a chat, if one is. */
+/** The turn or command that is running at the end of a chat, if any. */
 export interface UnderWay {
   kind: "queued" | "running" | "asking" | "command";
   since: number;
@@ -82,20 +85,20 @@ function placeOf({ exec, agent }: Message): string | null {
   return exec?.runner ?? (agent?.kind === "tool" ? agent.place : null);
 }
 
-/** The list of what is to be done as it was written last; null where there is none, or all of it is done. */
+/** The to-do list as last written; null where there is none, or everything is done. */
 export function newestTodos(messages: Message[]) {
   const last = messages.findLast((message) => message.undone !== true && message.agent?.kind === "tool" && message.agent.data?.kind === "todos");
   const items = last?.agent?.kind === "tool" && last.agent.data?.kind === "todos" ? last.agent.data.items : [];
   return items.some((item) => item.status !== "completed") ? items : null;
 }
 
-/** Whether the last thing said to the model got a notice instead of an answer. */
+/** True if the last message to the model got a notice instead of an answer. */
 export function isUnanswered(messages: Message[]): boolean {
   const [asked, answer] = messages.filter((message) => message.undone !== true).slice(-2);
   return answer?.role === "notice" && asked?.role === "user" && !/^\s*[!/]/.test(asked.text);
 }
 
-/** The message whose answer a reply is. */
+/** The message that a reply answers. */
 export function askedWith(messages: Message[], reply: Message): Message | undefined {
   return messages.findLast((message) => message.id < reply.id && message.role === "user");
 }
@@ -106,7 +109,7 @@ export interface Position {
   firstKey: string | null;
 }
 
-/** Far from zero: nobody has so many messages. */
+/** Far from zero: no chat has so many messages. */
 export const FIRST_INDEX = 10_000_000;
 
 export function moved(before: Position, items: Item[]): Position {

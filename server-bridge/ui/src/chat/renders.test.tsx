@@ -15,12 +15,12 @@ import { ChatView } from "./ChatView";
 const renders = new Map<string, number>();
 const count = (name: string) => renders.set(name, (renders.get(name) ?? 0) + 1);
 
-// Without a layout nothing is in view: here, all rows are.
+// Without a layout nothing is in view: in this test, all rows are.
 vi.mock("react-virtuoso", () => ({
   Virtuoso: ({ data, itemContent }: { data: unknown[]; itemContent: (at: number, item: unknown) => ReactNode }) =>
     data.map((item, at) => <div key={at}>{itemContent(at, item)}</div>),
 }));
-// A message's own parts render with it: the row stands for all of them.
+// A message's own parts render with it: the row counts for all of them.
 vi.mock("./MessageItem", () => ({
   MessageItem: ({ message, live }: { message: Message; live: LiveOutput | undefined }) => {
     count(`message ${message.id}`);

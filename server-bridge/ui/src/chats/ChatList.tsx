@@ -12,7 +12,7 @@ import styles from "./chats.module.css";
 interface Props {
   /** On a narrow page the list is a drawer. */
   open: boolean;
-  /** Whether a wide page has it. */
+  /** True if it is shown on a wide page. */
   shown: boolean;
   onDone: () => void;
 }

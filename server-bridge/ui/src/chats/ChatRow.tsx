@@ -17,13 +17,13 @@ interface Props {
   /** Above the first row of a day. */
   heading: string | null;
   current: boolean;
-  /** Whether Tab gets here. */
+  /** True if Tab reaches the element. */
   reachable: boolean;
   activity: Activity | null;
   renaming: boolean;
   onOpen: () => void;
   onRename: () => void;
-  /** The title is no longer being changed. */
+  /** Called when the title is no longer being edited. */
   onRenamed: () => void;
   onDelete: () => void;
 }
@@ -34,7 +34,7 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
   const button = useRef<HTMLButtonElement>(null);
   const byKey = useRef(false);
   useEffect(() => {
-    // Whoever ended it with a key goes on from the row.
+    // A user who ended it with a key continues from the row.
     if (!renaming && byKey.current) button.current?.focus();
     byKey.current = false;
   }, [renaming]);

@@ -12,12 +12,12 @@ import styles from "./chats.module.css";
 
 interface Props {
   chats: Chat[];
-  /** Whether they are told apart by day. */
+  /** True if they are grouped by day. */
   grouped: boolean;
   onOpened: () => void;
 }
 
-/** The rows of the list, of which only those in view are on the page. One of them is reached by Tab, the others by arrows. */
+/** The rows of the list; only visible rows are on the page. Tab reaches one of them, the arrow keys the others. */
 export function ChatRows({ chats, grouped, onOpened }: Props) {
   const { t, i18n } = useTranslation("chats");
   const { open_chat_id: openChatId, activity, more_chats: more } = useAppState("open_chat_id", "activity", "more_chats");
@@ -35,7 +35,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
     const chat = chats[index];
     if (chat === undefined) return;
     setReached(chat.id);
-    // What is scrolled into view is there with the next frame.
+    // A row that is scrolled into view is there with the next frame.
     view.current?.scrollIntoView({ index, done: () => requestAnimationFrame(() => focusTitle(chat.id)) });
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -4,7 +4,7 @@ import { useActions } from "../state/context";
 import type { Chat } from "../types";
 import styles from "./chats.module.css";
 
-/** A chat's title while it is changed: Enter and leaving keep it, Escape does not. */
+/** A chat's title while it is edited: Enter and leaving the field save it, Escape does not. */
 export function TitleField({ chat, onDone }: { chat: Chat; onDone: (byKey: boolean) => void }) {
   const { t } = useTranslation("chats");
   const actions = useActions();
@@ -13,7 +13,7 @@ export function TitleField({ chat, onDone }: { chat: Chat; onDone: (byKey: boole
   const ready = useRef(false);
   const over = useRef(false);
   useEffect(() => {
-    // A menu that closes gives the focus back to its button first; to lose it by that is not to leave.
+    // A menu that closes returns the focus to its button first; losing it that way does not count as leaving.
     const frame = requestAnimationFrame(() => {
       field.current?.focus();
       field.current?.select();

@@ -3,7 +3,7 @@ const DAY_MS = 86_400_000;
 
 export type Day = { kind: "today" | "yesterday" | "week" } | { kind: "month"; at: number };
 
-/** On which day something was, as a list groups it: the last days by name, all before by month. */
+/** The day group of a time in a list: the last days by name, all earlier ones by month. */
 export function dayOf(at: number, now: number): Day {
   const days = Math.round((midnight(now) - midnight(at)) / DAY_MS);
   if (days <= 0) return { kind: "today" };

@@ -4,13 +4,13 @@ import { SEARCH_PAUSE_MS } from "../limits";
 import { useActions } from "../state/context";
 import type { Chat } from "../types";
 
-/** Chats whose title has every word of the query: known at once. */
+/** Chats whose title has every word of the query: found without the server. */
 export function titled(chats: Chat[], query: string): Chat[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return chats.filter((chat) => words.every((word) => chat.title.toLowerCase().includes(word)));
 }
 
-/** Those found by title, then those that the server found: by what was said, or beyond the part of the list that is here. */
+/** Chats found by title, then those that the server found by their text, or outside the loaded part of the list. */
 export function merged(byTitle: Chat[], found: Chat[]): Chat[] {
   const known = new Set(byTitle.map((chat) => chat.id));
   return [...byTitle, ...found.filter((chat) => !known.has(chat.id))];
@@ -27,7 +27,7 @@ export function useChatSearch(chats: Chat[], query: string): Search {
   const wanted = query.trim();
   const settled = useSettled(wanted, SEARCH_PAUSE_MS);
   const isAsked = wanted !== "" && settled === wanted;
-  // Without an answer what the titles say stands alone.
+  // Without an answer only the titles count.
   const { data, isFetching } = useQuery({ queryKey: ["chats found", wanted], queryFn: () => findChats(wanted), enabled: isAsked });
   if (wanted === "") return { chats, searching: false };
   return { chats: merged(titled(chats, wanted), data ?? []), searching: !isAsked || isFetching };

@@ -1,12 +1,12 @@
 /**
  * Draws Mermaid diagrams in a document of its own, which is in a frame of the page: Mermaid needs style elements, which the page's
- * content security policy refuses. This document's policy allows them, and no connection at all; what is drawn is an image to the page.
+ * content security policy refuses. This document's policy allows them, and no connection at all; the page gets the drawing as an image.
  */
 import mermaid from "mermaid";
 import { DIAGRAM_MAX_CHARS, DIAGRAM_MAX_EDGES } from "../limits";
 import type { Drawn, Wanted } from "./protocol";
 
-/** One after the other: Mermaid keeps its settings for all. */
+/** One at a time: Mermaid's settings are global. */
 let last: Promise<void> = Promise.resolve();
 
 window.addEventListener("message", ({ origin, source, data }: MessageEvent<Wanted>) => {
@@ -20,7 +20,7 @@ async function drawn({ id, source, isDark }: Wanted): Promise<Drawn> {
     mermaid.initialize({
       startOnLoad: false,
       securityLevel: "strict",
-      // What no diagram may set for itself, beside what it never may.
+      // Settings that no diagram may change, in addition to Mermaid's own list.
       secure: ["secure", "securityLevel", "startOnLoad", "maxTextSize", "suppressErrorRendering", "maxEdges", "htmlLabels", "themeCSS", "fontFamily"],
       suppressErrorRendering: true,
       htmlLabels: false,

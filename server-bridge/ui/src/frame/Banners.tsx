@@ -5,7 +5,7 @@ import { useAppState, useSession } from "../state/context";
 import { classes } from "../lib/classes";
 import styles from "./frame.module.css";
 
-/** What the user should know at once: a lost connection, and notices of the server. */
+/** Urgent messages to the user: a lost connection, and notices of the server. */
 export function Banners() {
   const { t } = useTranslation("frame");
   const { connection, banners, retry_at: retryAt } = useAppState("connection", "banners", "retry_at");

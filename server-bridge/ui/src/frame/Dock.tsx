@@ -34,7 +34,7 @@ function clamp(px: number): number {
   return Math.round(Math.min(DOCK_MAX_PX, Math.max(DOCK_MIN_PX, px)));
 }
 
-/** The dock's left edge, to be dragged, or moved with the arrow keys. */
+/** The dock's left edge, which can be dragged, or moved with the arrow keys. */
 function Edge({ label, width, onWidth }: { label: string; width: number; onWidth: (px: number) => void }) {
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     const dock = event.currentTarget.parentElement;

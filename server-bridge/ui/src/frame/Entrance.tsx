@@ -6,7 +6,7 @@ import { LoginForm } from "./LoginForm";
 
 const FirstAccount = lazy(() => import("../setup/FirstAccount"));
 
-/** For who is not signed in: the login, or on a new server the first account. */
+/** The page for users who are not signed in: the login, or on a new server the first account. */
 export function Entrance() {
   const { client } = useActions();
   const status = useLoaded(["status"], () => taken(client.GET("/api/v1/status")));

@@ -7,12 +7,12 @@ interface State {
   draft: string;
 }
 
-/** What is shown in place of a page that failed: why, what was being written, and a reload. */
+/** Shown in place of a page that failed: the reason, the draft, and a reload button. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
   override state: State = { error: null, draft: "" };
 
   static getDerivedStateFromError(error: unknown): State {
-    // What failed is still on the page at this moment, and with it what the user wrote.
+    // The failed view is still on the page at this moment, and with it the user's draft.
     const draft = document.querySelector<HTMLTextAreaElement>("textarea[data-composer]")?.value ?? "";
     return { error: error instanceof Error ? error : new Error(String(error)), draft };
   }

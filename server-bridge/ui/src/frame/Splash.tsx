@@ -12,7 +12,7 @@ export function Splash() {
   const { run } = resume;
   const arrived = useRef(false);
   useEffect(() => {
-    // Once on arrival; afterwards the button decides.
+    // Once on arrival; later the button decides.
     if (arrived.current) return;
     arrived.current = true;
     void run();

@@ -8,9 +8,9 @@ import { IS_MAC, keyNames } from "./shortcuts";
 import styles from "./frame.module.css";
 
 interface Props {
-  /** Whether the drawer of a narrow page is open. */
+  /** True if the drawer of a narrow page is open. */
   chatsOpen: boolean;
-  /** Whether a wide page has the list beside the chat. */
+  /** True if a wide page shows the list beside the chat. */
   listShown: boolean;
   onToggleChats: () => void;
 }

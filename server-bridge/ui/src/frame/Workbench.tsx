@@ -19,7 +19,7 @@ import styles from "./frame.module.css";
 const SettingsDialog = lazy(() => import("../settings/SettingsDialog"));
 const Palette = lazy(() => import("./Palette"));
 
-/** The page of someone who is signed in: the list of chats, the open one, and a panel beside it. */
+/** The page of a signed-in user: the list of chats, the open one, and a panel beside it. */
 export function Workbench() {
   const actions = useActions();
   const section = settingsSection(useAddress());
@@ -71,7 +71,7 @@ function focusComposer(): void {
   document.querySelector<HTMLTextAreaElement>("textarea[data-composer]")?.focus();
 }
 
-/** The open panel stays open over a reload. */
+/** The open panel stays open after a reload. */
 function usePanel(): [Panel["id"] | null, (panel: Panel["id"] | null) => void] {
   const [kept, keep] = useKept("sandbridge.panel", null);
   const known = PANELS.find((panel) => panel.id === kept);

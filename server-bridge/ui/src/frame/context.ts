@@ -1,16 +1,16 @@
-/** What any room may ask of the page around it. */
+/** The functions of the surrounding page that any room may call. */
 import { createContext, useContext } from "react";
 import type { Panel } from "../panels";
 
 export interface Frame {
-  /** Opens the settings at a section; at their list, or the first one, without. */
+  /** Opens a section of the settings; without one, their list or the first section. */
   openSettings: (section?: string) => void;
   /** The open panel. */
   panel: Panel["id"] | null;
   showPanel: (panel: Panel["id"] | null) => void;
-  /** Opens one of what floats over the page. */
+  /** Opens an overlay over the page. */
   showOverlay: (overlay: Overlay | null) => void;
-  /** Puts the focus where a message is written. */
+  /** Focuses the composer. */
   focusComposer: () => void;
 }
 

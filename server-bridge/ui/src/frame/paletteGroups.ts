@@ -1,4 +1,4 @@
-/** What the command palette offers beside chats. */
+/** The entries of the command palette other than chats. */
 import {
   CircleHelp,
   Languages,

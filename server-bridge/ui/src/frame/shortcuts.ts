@@ -8,7 +8,7 @@ interface Keys {
   /** Control, or Command on a Mac. */
   mod?: boolean;
   shift?: boolean;
-  /** Whether the keyboard's layout decides over shift, as for "?". */
+  /** True if Shift does not matter, because the keyboard layout decides, as for "?". */
   anyShift?: boolean;
 }
 
@@ -25,7 +25,7 @@ export const SHORTCUTS: Record<Shortcut, Keys> = {
 
 type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">;
 
-/** The shortcut that was pressed; one without Control means its letter while something is typed. */
+/** The shortcut that was pressed; while the user types in a field, one without Control is just its letter. */
 export function shortcutOf(pressed: Pressed, typing: boolean): Shortcut | null {
   if (pressed.altKey) return null;
   const mod = pressed.ctrlKey || pressed.metaKey;

@@ -1,4 +1,4 @@
-/** A choice about this page's looks, kept in the browser. */
+/** A display setting of this page, kept in the browser. */
 import { useCallback, useState } from "react";
 
 export function useKept(key: string, initial: string | null): [string | null, (value: string | null) => void] {

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { type Shortcut, shortcutOf } from "./shortcuts";
 
-/** Does what a shortcut says, unless a dialog is open: there the page behind is out of reach. */
+/** Runs the pressed shortcut, unless a dialog is open: the page below it is then out of reach. */
 export function useShortcuts(run: (shortcut: Shortcut) => void): void {
   const onShortcut = useEffectEvent(run);
   useEffect(() => {

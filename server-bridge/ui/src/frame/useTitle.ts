@@ -3,12 +3,15 @@ import { useTranslation } from "react-i18next";
 import { useAppState } from "../state/context";
 import { overall } from "../state/activity";
 
-/** The window's title: the open chat, and before it what waits for the user or runs, so that a tab in the back tells. */
+/**
+ * The window's title: the open chat, preceded by a mark for waiting questions or running work, so that a tab in the background
+ * shows it.
+ */
 export function useTitle(): void {
   const { t } = useTranslation("frame");
   const { chats, open_chat_id: openChatId, activity, session } = useAppState("chats", "open_chat_id", "activity", "session");
   const chat = chats.find((candidate) => candidate.id === openChatId);
-  // Sub-agents' chats are in no list: the chats they work for stand for them.
+  // Sub-agents' chats are in no list: their parent chats count for them.
   const { running, asking } = overall(activity, chats.map((known) => known.id));
   const state = asking > 0 ? `(${asking}) ${t("asking")} · ` : running ? "● " : "";
   const name = chat?.title ? `${chat.title} · ` : "";

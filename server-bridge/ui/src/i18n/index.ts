@@ -1,6 +1,6 @@
 /**
- * The words of the page. English is the source, in one file per room of `src/`; every other language is typed by it, so
- * that a missing or misspelt entry fails the build. A language other than English is loaded when it is chosen.
+ * The words of the page. English is the source, in one file per room of `src/`; every other language has its type, so that a
+ * missing or misspelt entry fails the build. A language other than English is loaded when it is chosen.
  */
 import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
@@ -23,7 +23,7 @@ const LOADERS: Record<Exclude<Language, "en">, () => Promise<Words>> = {
   zh: () => import("./zh"),
 };
 
-/** The kept choice, else the browser's first language that there is, else English. */
+/** The stored choice, else the first of the browser's languages that exists here, else English. */
 export function preferredLanguage(kept: string | null, browser: readonly string[]): Language {
   const known = Object.keys(LANGUAGES) as Language[];
   const wanted = [kept ?? "", ...browser.map((tag) => tag.split("-")[0] ?? "")];
@@ -41,7 +41,7 @@ export async function startLanguage(): Promise<void> {
     fallbackLng: "en",
     resources: { en },
     defaultNS: "frame",
-    // React escapes what it shows.
+    // React already escapes what it shows.
     interpolation: { escapeValue: false },
     returnNull: false,
   });

@@ -1,4 +1,4 @@
-/** What a translation must have: every entry of the English words, as text. */
+/** The type of a translation: every entry of the English words, as text. */
 import type * as en from "./en";
 
 type Texts<T> = { [Key in keyof T]: T[Key] extends string ? string : Texts<T[Key]> };

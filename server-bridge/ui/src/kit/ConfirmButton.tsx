@@ -5,14 +5,14 @@ import styles from "./ConfirmButton.module.css";
 interface Props {
   /** On the button. */
   label: string;
-  /** What the button is called where `label` alone says too little. */
+  /** The accessible name of the button where `label` alone says too little. */
   name?: string;
   question: string;
   confirmLabel: string;
   onConfirm: () => void;
 }
 
-/** A button for what cannot be undone: it asks first, in its own place. */
+/** A button for an action that cannot be undone: it asks first, in place. */
 export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }: Props) {
   const { t } = useTranslation("frame");
   const [asking, setAsking] = useState(false);

@@ -10,7 +10,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks over the page before something that cannot be undone; open as long as it is there. */
+/** Asks in a dialog before an action that cannot be undone; open while mounted. */
 export function ConfirmDialog({ question, note, confirmLabel, onConfirm, onClose }: Props) {
   const { t } = useTranslation("frame");
   return (

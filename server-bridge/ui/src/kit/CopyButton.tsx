@@ -4,7 +4,7 @@ import { copyText } from "../lib/copyText";
 import { COPIED_NOTE_MS } from "../limits";
 
 interface Props {
-  /** What is copied, for screen readers: "Copy command". */
+  /** The name of the copied text, for screen readers: "Copy command". */
   name: string;
   /** The element whose text is copied. */
   source: RefObject<HTMLElement | null>;

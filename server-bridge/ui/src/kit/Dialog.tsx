@@ -9,13 +9,13 @@ interface Props {
   title: string;
   /** `drawer` comes from the right and is as high as the page. */
   shape?: "window" | "drawer" | "page" | "palette";
-  /** Whether the title is only for screen readers. */
+  /** True if the title is only for screen readers. */
   titleUnseen?: boolean;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** A modal dialog, open as long as it is there: the focus stays inside, Escape and a click beside it close it. */
+/** A modal dialog, open while mounted: the focus stays inside, Escape and a click beside it close it. */
 export function Dialog({ title, shape = "window", titleUnseen = false, onClose, children }: Props) {
   const { t } = useTranslation("frame");
   return (

@@ -5,10 +5,10 @@ import { useActions } from "../state/context";
 interface Props {
   /** Of this server. */
   address: string;
-  /** What the file is called; as the server says if left out. */
+  /** The file's name; as the server says if left out. */
   name?: string;
   className?: string;
-  /** What it does, where there is only a picture. */
+  /** Its accessible name, where there is only an icon. */
   label?: string;
   children: ReactNode;
 }

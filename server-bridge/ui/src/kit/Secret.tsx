@@ -4,12 +4,12 @@ import styles from "./Secret.module.css";
 
 interface Props {
   text: string;
-  /** What the button is called: "Copy command". */
+  /** The button's name: "Copy command". */
   name: string;
   testId?: string;
 }
 
-/** Something to be copied as it stands: a key, a token, a command. */
+/** A text to be copied exactly: a key, a token, a command. */
 export function Secret({ text, name, testId }: Props) {
   const source = useRef<HTMLElement>(null);
   return (

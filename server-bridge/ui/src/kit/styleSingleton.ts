@@ -1,6 +1,6 @@
 /**
- * Stands in for the package `react-style-singleton`, with which Radix stops the page behind a dialog from scrolling: that
- * one makes `<style>` elements, which the content security policy refuses. Constructed style sheets it allows.
+ * Stands in for the package `react-style-singleton`, with which Radix stops the page below a dialog from scrolling: that package
+ * makes `<style>` elements, which the content security policy refuses. Constructed style sheets are allowed.
  */
 import { useEffect, useState } from "react";
 
@@ -9,7 +9,7 @@ interface Sheet {
   remove: () => void;
 }
 
-/** A style sheet that is there as long as somebody added it; who comes second takes the rules of the first. */
+/** A style sheet that exists while at least one user added it; later users share the rules of the first. */
 export function stylesheetSingleton(): Sheet {
   let users = 0;
   const sheet = new CSSStyleSheet();

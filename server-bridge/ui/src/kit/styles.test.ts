@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-/** The only sheets whose rules reach everywhere: the plain elements, and the Markdown of a model. */
+/** The only sheets with global rules: the plain elements, and a model's Markdown. */
 const GLOBAL = ["/src/chat/markdown/markdown.css", "/src/kit/base.css"];
 
 const sheets = import.meta.glob<string>("/src/**/*.css", { query: "?raw", import: "default", eager: true });
@@ -13,7 +13,7 @@ function defined(sheet: string): Set<string> {
   return new Set(selectors.flatMap((selector) => Array.from(selector.matchAll(/\.([A-Za-z_][\w-]*)/g), (found) => found[1] ?? "")));
 }
 
-/** What sources take from each module: names by name, and whether one is chosen while the page runs. */
+/** The exports that sources use from each module: by name, and whether one is chosen at run time. */
 function uses(): Map<string, { names: Map<string, string>; chosen: boolean }> {
   const all = new Map<string, { names: Map<string, string>; chosen: boolean }>();
   for (const [source, text] of sources) {

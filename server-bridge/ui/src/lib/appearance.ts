@@ -1,4 +1,4 @@
-/** What a page looks like: kept in the browser, since each screen has its own light and its own distance. */
+/** The page's appearance, kept in the browser, since each screen differs in light and distance. */
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
@@ -6,7 +6,7 @@ export type Theme = (typeof THEMES)[number];
 export const SIZES = ["small", "usual", "large", "huge"] as const;
 export type Size = (typeof SIZES)[number];
 
-/** A choice that is kept under a name, and shown by `base.css` through `data-NAME`, which the usual choice leaves out. */
+/** A choice that is stored under a name, and applied by `base.css` through `data-NAME`, which the usual choice leaves out. */
 function choice<Value extends string>(name: string, values: readonly Value[], usual: Value) {
   const key = `sandbridge.${name}`;
   const show = (value: Value): void => {
@@ -14,13 +14,13 @@ function choice<Value extends string>(name: string, values: readonly Value[], us
     else document.documentElement.dataset[name] = value;
   };
   return {
-    /** The kept choice; anything else that is found there counts as the usual one. */
+    /** The stored choice; any other stored value counts as the usual one. */
     kept: (): Value => {
       const kept = window.localStorage.getItem(key);
       return values.find((value) => value === kept) ?? usual;
     },
     show,
-    /** Shows it and keeps it. */
+    /** Applies it and stores it. */
     choose: (value: Value): void => {
       window.localStorage.setItem(key, value);
       show(value);

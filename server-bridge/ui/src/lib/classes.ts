@@ -1,4 +1,4 @@
-/** Joins the class names that hold; what is false or missing is left out. */
+/** Joins class names; false or missing ones are left out. */
 export function classes(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }

@@ -1,6 +1,7 @@
 /**
- * The colours of terminal output, from its SGR sequences. Shown are what every theme can show legibly: the basic hues, bold,
- * dim, italic and underlined; shades come to the nearest hue, black and white to the text's own colour, backgrounds to none.
+ * The colours of terminal output, from its SGR sequences. Only styles that every theme can show legibly are kept: the basic hues,
+ * bold, dim, italic and underlined; shades become the nearest hue, black and white become the text's own colour, backgrounds are
+ * dropped.
  */
 const SGR = /\u001b\[([\d;:]*)m/g;
 
@@ -10,13 +11,13 @@ const FACES_OFF: Record<number, string[]> = { 22: ["bold", "dim"], 23: ["italic"
 /** A shade whose strongest and weakest parts are closer than this is a grey. */
 const GREY_SPREAD = 48;
 
-/** A run of text in one style; a style is the names of its hue and faces, apart by spaces. */
+/** A run of text in one style; a style is the names of its hue and faces, separated by spaces. */
 export interface Run {
   text: string;
   style: string;
 }
 
-/** A text with SGR sequences, in runs; `style` is what holds at its beginning. */
+/** A text with SGR sequences, in runs; `style` is the style at its beginning. */
 export function runsOf(text: string, style: string): Run[] {
   const runs: Run[] = [];
   let [at, current] = [0, style];
@@ -29,7 +30,7 @@ export function runsOf(text: string, style: string): Run[] {
   return runs;
 }
 
-/** The style that holds after a text. */
+/** The style after a text. */
 export function styleAfter(text: string, style: string): string {
   let current = style;
   for (const found of text.matchAll(SGR)) current = applied(current, found[1] ?? "");

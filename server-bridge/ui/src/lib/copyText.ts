@@ -1,4 +1,4 @@
-/** Copies a text; where the browser has no clipboard for a page (plain http), by a selection. Whether it worked. */
+/** Copies a text; where the browser has no clipboard for a page (plain http), through a selection. Returns whether it worked. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

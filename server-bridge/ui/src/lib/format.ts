@@ -1,10 +1,10 @@
-/** Figures in words. Pure. */
+/** Numbers in words. Pure. */
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** "420 ms", "1.2 s", "3 min 5 s", "2 h 4 min". */
+/** For example "420 ms", "1.2 s", "3 min 5 s" or "2 h 4 min". */
 export function duration(ms: number): string {
   if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
   // From here on a shorter unit would round up to a minute.
@@ -25,7 +25,7 @@ export function relativeTime(at: number, now: number): string {
   return days === 1 ? "yesterday" : `${days} days ago`;
 }
 
-/** Date and time in the reader's own way. */
+/** Date and time in the reader's format. */
 export function absoluteTime(at: number): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }

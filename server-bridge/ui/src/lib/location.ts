@@ -1,6 +1,6 @@
 /**
- * What is open, in the address, so that reload, back and bookmarks work: `#/chats/ID`, `#/settings/SECTION` over the chat
- * that was open before (kept beside the address, in the history's state), `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
+ * The open view, in the address, so that reload, back and bookmarks work: `#/chats/ID`, `#/settings/SECTION` over the chat that was
+ * open before (kept in the history's state), `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
  */
 const CHATS = "#/chats/";
 const SETTINGS = "#/settings";
@@ -8,10 +8,10 @@ const SETUP = "#/setup";
 const SECRET = "#setup=";
 const SIGN_IN = "#sign-in=";
 
-/** Told when this page itself writes the address; the browser tells of back and forward. */
+/** The event for address changes made by this page itself; the browser reports back and forward. */
 const CHANGED = "sandbridge:address";
 
-/** The open chat, also while the settings cover it. */
+/** The open chat, even while the settings cover it. */
 export function chatIdInAddress(): string | null {
   const { hash } = window.location;
   if (hash.startsWith(CHATS)) return decoded(hash.slice(CHATS.length));
@@ -19,13 +19,13 @@ export function chatIdInAddress(): string | null {
   return typeof kept === "string" ? kept : null;
 }
 
-/** Writes the address; `replace` where the change was not the user's own step. */
+/** Writes the address; `replace` if the change was not the user's own step. */
 export function showChatId(id: string | null, replace: boolean): void {
   if (replace && isCovered(window.location.hash)) window.history.replaceState({ chat: id }, "", window.location.hash);
   else write(chatAddress(id), replace);
 }
 
-/** The section of the settings that is open: empty for their list, null while they are closed. */
+/** The open section of the settings: empty for their list, null while they are closed. */
 export function settingsSection(hash: string): string | null {
   return isSettings(hash) ? hash.slice(SETTINGS.length + 1) : null;
 }
@@ -36,12 +36,12 @@ export function showSettings(section: string): void {
   write(address, isSettings(window.location.hash), { chat: chatIdInAddress() });
 }
 
-/** Back to the chat that the settings or the set-up cover. */
+/** Returns to the chat that the settings or the set-up cover. */
 export function showWorkbench(): void {
   write(chatAddress(chatIdInAddress()), true);
 }
 
-/** Whether the steps after the first account are shown. */
+/** True if the steps after the first account are shown. */
 export function isSetup(hash: string): boolean {
   return hash === SETUP;
 }
@@ -50,17 +50,17 @@ export function showSetup(): void {
   write(SETUP, true);
 }
 
-/** Whether the address names nothing that somebody wants to see. */
+/** True if the address is empty: it names no page. */
 export function isPlain(hash: string): boolean {
   return hash === "" || hash === "#" || hash === "#/";
 }
 
-/** The secret that `sandbridge serve` printed as a part of the address to open. */
+/** The secret from the address that `sandbridge serve` printed. */
 export function setupSecret(hash: string): string {
   return hash.startsWith(SECRET) ? decoded(hash.slice(SECRET.length)) : "";
 }
 
-/** The code that signs this page in, where its address brought one; it is for one use, so it does not stay there. */
+/** The sign-in code of the address, if any; it is for one use, so it is removed from the address. */
 export function takeSignInCode(): string | null {
   const { hash } = window.location;
   if (!hash.startsWith(SIGN_IN)) return null;
@@ -68,12 +68,12 @@ export function takeSignInCode(): string | null {
   return decoded(hash.slice(SIGN_IN.length));
 }
 
-/** Whether something covers the chat, which stays open behind it. */
+/** True if something covers the chat, which stays open below it. */
 export function isCovered(hash: string): boolean {
   return isSettings(hash) || isSetup(hash);
 }
 
-/** Calls back whenever the address changed; returns how to stop that. */
+/** Calls back whenever the address changes; returns a function that stops it. */
 export function watchAddress(changed: () => void): () => void {
   const names = ["popstate", "hashchange", CHANGED];
   for (const name of names) window.addEventListener(name, changed);
@@ -82,7 +82,7 @@ export function watchAddress(changed: () => void): () => void {
   };
 }
 
-/** What an address says, as it stands where it was cut off or changed on the way. */
+/** The decoded text of an address, unchanged if it was cut off or damaged on the way. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -2,7 +2,7 @@
 const NAME = /^[a-z0-9][a-z0-9_.-]{0,62}$/;
 const RESERVED = ["none", "auto"];
 
-/** What is wrong with a name, or null: it has a meaning of its own, or is against the rule. */
+/** The problem with a name, or null: it is reserved, or breaks the rule. */
 export function nameProblem(name: string): "reserved" | "rule" | null {
   if (RESERVED.includes(name)) return "reserved";
   return NAME.test(name) ? null : "rule";

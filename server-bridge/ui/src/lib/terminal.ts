@@ -1,4 +1,4 @@
-/** Terminal output made fit for a web page: escapes are stripped, carriage returns overwrite their line. */
+/** Terminal output prepared for a web page: escapes are removed, carriage returns overwrite their line. */
 import { ESCAPE_SEQUENCE_CHARS } from "../limits";
 
 const ESC = "\u001b";

@@ -4,11 +4,11 @@ import { useCallback } from "react";
 import { errorText } from "../api";
 
 export interface Runnable<Arguments extends unknown[]> {
-  /** Resolves to whether it worked; does nothing while it already runs. */
+  /** Resolves to whether it worked; does nothing while it is already running. */
   run: (...values: Arguments) => Promise<boolean>;
   busy: boolean;
   error: string | null;
-  /** What went wrong, for a caller that looks at it closer. */
+  /** The error, for a caller that examines it. */
   problem: Error | null;
 }
 

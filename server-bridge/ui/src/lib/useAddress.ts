@@ -1,4 +1,4 @@
-/** The address's fragment, which says what is open. */
+/** The address's fragment, which names the open view. */
 import { useSyncExternalStore } from "react";
 import { watchAddress } from "./location";
 

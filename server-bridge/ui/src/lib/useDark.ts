@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const SYSTEM = "(prefers-color-scheme: dark)";
 
-/** Whether the page is dark: as was chosen, else as the system is. */
+/** True if the page is dark: as chosen, else as the system is. */
 export function useDark(): boolean {
   return useSyncExternalStore(watchDark, isDark);
 }
@@ -12,7 +12,7 @@ function isDark(): boolean {
   return theme === "dark" || (theme !== "light" && window.matchMedia(SYSTEM).matches);
 }
 
-/** Calls `onChange` when the page turns light or dark; returns how to stop that. */
+/** Calls `onChange` when the page turns light or dark; returns a function that stops it. */
 export function watchDark(onChange: () => void): () => void {
   const system = window.matchMedia(SYSTEM);
   const chosen = new MutationObserver(onChange);

@@ -1,20 +1,20 @@
-/** A document that a view asks the server for when it is shown. */
+/** A document that a view loads from the server when it is shown. */
 import { type QueryKey, keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { errorText } from "../api";
 
 export interface Loaded<T> {
-  /** Null until the first answer; the last one stays while it is asked for again. */
+  /** Null until the first answer; the last one stays while it is loaded again. */
   value: T | null;
   error: string | null;
   reload: () => Promise<void>;
-  /** Puts something in its place that is known without asking. */
+  /** Replaces it with a value that is already known. */
   replace: (value: T) => void;
 }
 
 /**
- * Asks at once, and again whenever `key` names another document or `revision` says that this one may have changed, whose last
- * answer then stays. Views that ask for the same at the same time ask once.
+ * Loads at once, and again whenever `key` names another document or `revision` says that this one may have changed, in which case
+ * the last answer stays meanwhile. Simultaneous requests of several views for the same document are one request.
  */
 export function useLoaded<T>(key: QueryKey, load: () => Promise<T>, revision: unknown = null): Loaded<T> {
   const queries = useQueryClient();

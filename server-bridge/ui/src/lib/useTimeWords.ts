@@ -1,4 +1,4 @@
-/** Times and figures in the chosen language. */
+/** Times and numbers in the chosen language. */
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** "now", "5 minutes ago", "yesterday", "3 days ago"; a clock slightly ahead counts as now. */
+/** For example "now", "5 minutes ago", "yesterday", "3 days ago"; a clock slightly ahead counts as now. */
 export function relativeWords(at: number, now: number, language: string): string {
   const words = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
   const age = Math.max(0, now - at);
@@ -23,7 +23,7 @@ export function useTimeWords() {
     () => ({
       relative: (at: number, now: number) => relativeWords(at, now, language),
       absolute: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" }),
-      /** "1,234", and with `compact` "1.2K". */
+      /** For example "1,234", or "1.2K" with `compact`. */
       figure: (value: number, compact = false) =>
         new Intl.NumberFormat(language, compact ? { notation: "compact", maximumFractionDigits: 1 } : {}).format(value),
       /** Millionths of a US dollar as "$0.0123": cents are too coarse for a single answer. */

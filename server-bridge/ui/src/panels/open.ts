@@ -1,14 +1,14 @@
 /**
  * Opens a panel from anywhere on the page: a card of the chat, another panel. The page around the panels listens with
- * `onPanelWanted`; what a panel is to show is left here for it, since its chunk may not be there yet.
+ * `onPanelWanted`; the panel's target is stored here, since its chunk may not be loaded yet.
  */
 import type { Panel } from ".";
 
-/** What to show: a terminal that runs already, or a path of the workspace. */
+/** The target to show: a terminal that is already running, or a path of the workspace. */
 export interface Target {
   terminal?: { exec_id: string; place: string | null };
   path?: string;
-  /** A shell at once, where no terminal is there yet: somebody asked for the panel, and it was not just kept open. */
+  /** Opens a shell at once if there is no terminal yet: the user asked for the panel, which was not just kept open. */
   shell?: true;
 }
 
@@ -24,18 +24,18 @@ export function openPanel(panel: Panel["id"], target?: Target): void {
   for (const listener of targetListeners) listener(panel);
 }
 
-/** Leaves word for the panel of terminals, unless it is to show one that runs already. */
+/** Requests a shell from the panel of terminals, unless it is to show a running one. */
 export function askForShell(): void {
   if (!targets.has("terminal")) targets.set("terminal", { shell: true });
 }
 
-/** Calls `listener` whenever a panel is to be shown; returns how to stop that. */
+/** Calls `listener` whenever a panel is to be shown; returns a function that stops it. */
 export function onPanelWanted(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** For a panel: calls `show` with what it was opened for, now and later; returns how to stop that. */
+/** For a panel: calls `show` with its target, now and later; returns a function that stops it. */
 export function onTarget(panel: Panel["id"], show: (target: Target) => void): () => void {
   const take = (wanted: Panel["id"]) => {
     const target = targets.get(panel);

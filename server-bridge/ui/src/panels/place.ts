@@ -1,9 +1,9 @@
-/** Where a panel works: the active runner by its name, so that a later switch does not move what is open. */
+/** The place that a panel works on: the active runner by its name, so that a later switch does not move open views. */
 import { where } from "../state/where";
 import { useAppState } from "../state/context";
 import type { Runner, Settings } from "../types";
 
-/** The place that "active" means now; null where that is not decided. */
+/** The place that "active" currently means; null if that is not decided. */
 export function activePlace(settings: Settings | null, runners: Runner[]): string | null {
   return settings === null ? null : where(settings, runners, null).place;
 }

@@ -4,14 +4,14 @@ import type { Schemas } from "../api/client";
 import { authorization, socketProtocols } from "../api/session";
 import { REQUEST_TIMEOUT_MS } from "../limits";
 
-/** An exec on record. */
+/** A recorded exec. */
 export type ExecView = Schemas["ExecView"];
-/** How an exec stands on its machine. */
+/** An exec's state on its machine. */
 export type ExecReport = Schemas["ReportView"];
 
 const client = createApiClient(() => undefined);
 
-/** Bytes either way, which the typed client does not pass on as they come; anything but success is an `ApiError`. */
+/** Bytes in both directions, which the typed client does not pass on unchanged; anything but success is an `ApiError`. */
 export async function request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {

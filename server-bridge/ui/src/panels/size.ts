@@ -6,7 +6,7 @@ export function bytesText(bytes: number): string {
   if (bytes < 1_024) return `${bytes} B`;
   let value = bytes;
   let unit = -1;
-  // What would round up to 1,024 is said in the next unit.
+  // A value that would round up to 1,024 is given in the next unit.
   while (value >= 1_023.5 && unit < UNITS.length - 1) {
     value /= 1_024;
     unit += 1;

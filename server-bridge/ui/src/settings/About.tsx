@@ -5,7 +5,7 @@ import { Ready } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 
-/** What this page is made of, by licence. */
+/** The software that this page contains, by licence. */
 const LICENCES: { licence: string; parts: string }[] = [
   {
     licence: "MIT",

@@ -44,7 +44,7 @@ function DefaultMode({ known, onSaved }: { known: Preferences; onSaved: (prefere
   );
 }
 
-/** That of the chat behind the settings. */
+/** The mode of the chat below the settings. */
 function ChatMode({ chatId }: { chatId: string }) {
   const { t } = useTranslation("settings");
   const { chats } = useAppState("chats");

@@ -12,10 +12,10 @@ import type { AuditEntry } from "./types";
 import styles from "./settings.module.css";
 import figures from "./figures.module.css";
 
-/** Outcomes that need no second look. */
+/** Outcomes that need no attention. */
 const FINE = ["ok", "allow"];
 
-/** Who did what: one's own, for administrators everybody's. */
+/** The audit trail: the user's own, for administrators everyone's. */
 export default function Audit() {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
@@ -101,7 +101,7 @@ function Row({ entry, at }: { entry: AuditEntry; at: string }) {
   );
 }
 
-/** The trail in pages, from its newest entries on whenever the filter is another. */
+/** The trail in pages, starting with its newest entries whenever the filter changes. */
 function useAudit(filter: AuditFilter) {
   const requests = useRequests();
   const wanted = useSettled(filter, SEARCH_PAUSE_MS);

@@ -20,7 +20,7 @@ export default function General() {
   );
 }
 
-/** What every agent is told. */
+/** The instructions for every agent. */
 function AgentForm({ known, onSaved }: { known: Preferences; onSaved: (preferences: Preferences) => void }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -6,9 +6,9 @@ interface Props {
   label: string;
   value: string;
   onChange: (value: string) => void;
-  /** `new` is one that is being chosen, whose rule is shown; `repeated` the same once more. */
+  /** `new` is one that is being chosen, whose rule is shown; `repeated` is the same again. */
   kind: "current" | "new" | "repeated";
-  /** What else there is to know. */
+  /** Additional information. */
   hint?: string;
   autoFocus?: boolean;
 }

@@ -10,7 +10,7 @@ import { useRequests } from "./requests";
 import { CONTEXT_MODES } from "./types";
 import styles from "./settings.module.css";
 
-/** What administrators change of the whole server; what another one changes meanwhile is shown at once. */
+/** The settings of the whole server, for administrators; changes by another administrator are shown at once. */
 export default function ServerSettings() {
   const { server_settings: told } = useAppState("server_settings");
   const requests = useRequests();
@@ -63,7 +63,7 @@ function Values({ known, onSaved }: Props) {
   const [turns, setTurns] = useState(String(known.turns_at_once));
   const [file, setFile] = useState(known.base_prompt ?? "");
   const [saved, setSaved] = useState(false);
-  // What holds now, be it by this form, by the chosen default, or by another administrator.
+  // The current values, whether from this form, from the chosen default, or from another administrator.
   const [shown, setShown] = useState(known);
   if (shown !== known) {
     setShown(known);
@@ -77,7 +77,7 @@ function Values({ known, onSaved }: Props) {
   const save = useAction(async () => {
     const wanted = turns.trim() === "" ? null : Number(turns);
     const name = file.trim() || null;
-    // What was not changed stays as it is set: a number that nobody set follows the server's option.
+    // An unchanged field stays as it is stored: a number that was never set follows the server's option.
     const turns_at_once = wanted === known.turns_at_once ? undefined : wanted;
     const base_prompt = name === known.base_prompt ? undefined : name;
     const settings = await requests.changeServerSettings({ turns_at_once, base_prompt });

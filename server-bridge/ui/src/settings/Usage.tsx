@@ -95,7 +95,7 @@ function Report({ report, days }: { report: UsageReport; days: number }) {
   );
 }
 
-/** Whether the cost says something: tokens that cost nothing are those of a model whose price is not known. */
+/** True if the cost is meaningful: tokens without a cost belong to a model whose price is not known. */
 function isPriced({ cost_micros, calls }: Pick<UsageSum, "cost_micros" | "calls">): boolean {
   return cost_micros > 0 || calls === 0;
 }

@@ -1,10 +1,10 @@
-/** What several sections are made of. */
+/** Components that several sections use. */
 import { type ReactNode, useId } from "react";
 import { useTranslation } from "react-i18next";
 import type { Loaded } from "../lib/useLoaded";
 import styles from "./settings.module.css";
 
-/** An error in its place; nothing without one. */
+/** An error message in place; nothing without an error. */
 export function Problem({ text }: { text: string | null }) {
   return (
     <p className="problem" role="alert">
@@ -13,7 +13,7 @@ export function Problem({ text }: { text: string | null }) {
   );
 }
 
-/** What was asked for once it is there; until then that it is on its way, or why not. */
+/** The loaded data once it is there; until then a notice that it is loading, or the error. */
 export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (value: T) => ReactNode }) {
   const { t } = useTranslation("settings");
   if (loaded.value !== null) {
@@ -38,13 +38,13 @@ export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (v
 interface FieldProps {
   label: string;
   hint?: string;
-  /** What is wrong with what is in it. */
+  /** The problem with its contents. */
   problem?: string | null;
-  /** Gets the id of the field and those of what describes it. */
+  /** Gets the id of the field and those of the elements that describe it. */
   children: (id: string, describedBy: string | undefined) => ReactNode;
 }
 
-/** A field with its label above, and below it what is wrong with it and its hint. */
+/** A field with its label above, and below it its problem and its hint. */
 export function Field({ label, hint, problem = null, children }: FieldProps) {
   const id = useId();
   const hintId = hint === undefined ? undefined : `${id}-hint`;
@@ -77,7 +77,7 @@ interface ChoiceProps<T extends string> {
   onChoose: (value: T) => void;
 }
 
-/** One of a few, each with a word about it. */
+/** A choice of a few options, each with a short description. */
 export function Choices<T extends string>({ legend, name, value, choices, disabled, onChoose }: ChoiceProps<T>) {
   const id = useId();
   return (

@@ -1,4 +1,4 @@
-/** What the settings ask of the server. */
+/** The requests of the settings. */
 import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
@@ -22,10 +22,10 @@ export function createRequests(client: ApiClient) {
     setPreferences: (wanted: Preferences) => taken(client.PUT("/api/v1/settings/agent", { body: wanted })),
 
     models: () => taken(client.GET("/api/v1/models")),
-    /** The names of a provider's models, where it lists them. */
+    /** The names of a provider's models, if it lists them. */
     offeredModels: (place: ProviderDocument) =>
       taken(client.POST("/api/v1/providers/models", { body: place, ...within(MODEL_LIST_TIMEOUT_MS) })),
-    /** Asks the model of a subscription that is not kept yet for a word. */
+    /** Tests the model of a subscription that is not saved yet. */
     tryModel: (document: SubscriptionDocument) =>
       taken(client.POST("/api/v1/providers/trial", { body: document, ...within(MODEL_TEST_TIMEOUT_MS) })),
     addModel: (document: SubscriptionDocument) => taken(client.POST("/api/v1/models", { body: document })),
@@ -70,7 +70,7 @@ export function createRequests(client: ApiClient) {
       taken(client.PUT("/api/v1/users/{name}", { ...named(name), body: change })),
     removeUser: async (name: string) => void (await client.DELETE("/api/v1/users/{name}", named(name))),
     changePassword: async (current: string, next: string) =>
-      // The session before ended with the password before.
+      // The previous session ended with the previous password.
       keepSession((await taken(client.POST("/api/v1/password", { body: { current, new: next } }))).token),
 
     audit: ({ user, action }: AuditFilter, before: number | null) => {

@@ -34,7 +34,7 @@ export interface Section {
     | "about";
   icon: LucideIcon;
   group: "you" | "work" | "server";
-  /** Only administrators have it. */
+  /** For administrators only. */
   admin?: boolean;
   View: LazyExoticComponent<ComponentType>;
 }
@@ -55,7 +55,7 @@ export const SECTIONS: Section[] = [
   { id: "about", icon: Info, group: "server", View: lazy(() => import("./About")) },
 ];
 
-/** Those that a user has. */
+/** The sections that a user has. */
 export function sectionsFor(admin: boolean): Section[] {
   return SECTIONS.filter((section) => admin || !section.admin);
 }

@@ -1,4 +1,4 @@
-/** The shapes that only the settings ask for, under the names that they use; see `../types`. */
+/** The types that only the settings need, under the names that they use; see `../types`. */
 import type { Schemas } from "../api/client";
 
 export type Preferences = Schemas["PreferencesView"];
@@ -10,12 +10,12 @@ export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 
 export type TierModel = Schemas["ModelDocument"];
-/** A provider and its models; its key is never told. */
+/** A provider and its models; its key is never sent. */
 export type Subscription = Schemas["SubscriptionView"];
 export type Provider = Subscription["provider"];
-/** A subscription as it is written; `api_key` left out keeps the key, empty takes it away. */
+/** A subscription as it is written; leaving out `api_key` keeps the key, an empty one deletes it. */
 export type SubscriptionDocument = Schemas["SubscriptionDocument"];
-/** Where a provider is, and the key for it, while a subscription is being written. */
+/** A provider's address and key while a subscription is being written. */
 export type ProviderDocument = Schemas["ProviderDocument"];
 export type ModelList = Schemas["ModelList"];
 export type Trial = Schemas["TrialView"];
@@ -26,7 +26,7 @@ export type UsageReport = Schemas["UsageView"];
 export const KEY_SCOPES = ["exec", "read", "full"] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 export type ApiKey = Schemas["KeyView"];
-/** A key just made, with its secret, which is shown once. */
+/** A new key with its secret, which is shown once. */
 export type MadeKey = Schemas["MadeKey"];
 
 export type ServerSettingsChange = Schemas["ServerSettingsChange"];

@@ -9,7 +9,7 @@ import type { Subscription, Trial } from "../settings/types";
 import styles from "./setup.module.css";
 import room from "../settings/settings.module.css";
 
-/** A model of one's own, tried before it is kept; or none. */
+/** The user's own model, tested before it is saved; or none. */
 export function ModelStep({ onDone }: { onDone: () => void }) {
   const requests = useRequests();
   const loaded = useLoaded(["models"], requests.models);
@@ -42,12 +42,12 @@ function NoModel({ onSaved, onDone }: NoModelProps) {
 
 interface ChosenProps {
   subscription: Subscription;
-  /** What it said when it was added. */
+  /** The result of its test when it was added. */
   trial: Trial | null;
   onDone: () => void;
 }
 
-/** The model that is there, and another try of it. */
+/** The existing model, with a button to test it again. */
 function Chosen({ subscription, trial: first, onDone }: ChosenProps) {
   const { t } = useTranslation("setup");
   const requests = useRequests();

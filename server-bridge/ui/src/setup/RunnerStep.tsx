@@ -11,16 +11,16 @@ import type { RunnerToken } from "../types";
 import styles from "./setup.module.css";
 import room from "../settings/settings.module.css";
 
-/** What a new user sees run first: harmless, everywhere, and it tells where one is. */
+/** The first command that a new user sees: harmless, works everywhere, and shows where it runs. */
 const FIRST_COMMAND = "!uname -a && pwd && ls";
 
-/** A machine that was registered, and the directory that was named for it; empty for the one in which the line is pasted. */
+/** A machine that was registered, and its directory; empty for the one in which the line is pasted. */
 interface Added {
   token: RunnerToken;
   workspace: string;
 }
 
-/** The first machine: a name, the line to paste there, and the moment it connects. */
+/** The first machine: a name, the line to paste there, and the confirmation when it connects. */
 export function RunnerStep() {
   const { t } = useTranslation("setup");
   const { runners, settings } = useAppState("runners", "settings");

@@ -1,4 +1,7 @@
-/** What a user can do: each asks the server, then tells the reducer. Errors are thrown for the caller to show. */
+/**
+ * The user's actions: each sends a request to the server, then dispatches to the reducer. Errors are thrown for the caller to
+ * show.
+ */
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench, takeSignInCode } from "../lib/location";
@@ -12,15 +15,15 @@ import type { Action, State } from "./state";
 export interface Actions extends ConversationActions {
   /** For the requests that only one room makes. */
   client: Api["client"];
-  /** Finds out whether the session still holds. */
+  /** Checks whether the session is still valid. */
   resume(): Promise<void>;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
-  /** Gives the password once more. */
+  /** Enters the password again. */
   confirm(password: string): Promise<void>;
-  /** Leaves the first steps for good: they are not shown again by themselves. */
+  /** Leaves the first steps for good: they are not shown automatically again. */
   endWelcome(): void;
-  /** Loads everything anew; failures are told by a banner. */
+  /** Reloads everything; failures are shown in a banner. */
   refresh(): Promise<void>;
   openChat(id: string): void;
   /** Opens the chat the address names. */
@@ -28,27 +31,27 @@ export interface Actions extends ConversationActions {
   newChat(): Promise<void>;
   deleteChat(id: string): Promise<void>;
   renameChat(id: string, title: string): Promise<void>;
-  /** Goes on in a copy of a chat, and opens it. */
+  /** Continues in a copy of a chat, and opens it. */
   forkChat(id: string): Promise<void>;
-  /** By title and by what was said. */
+  /** By title and by text. */
   findChats(query: string): Promise<Chat[]>;
   loadMoreChats(): Promise<void>;
-  /** Sends a chat's commands to one place, whatever runner is active; null takes that back. */
-  /** Gives why nothing would run there now, if so. */
+  /** Binds a chat's commands to one place, whatever runner is active; null undoes that. */
+  /** Returns why nothing would run there now, if so. */
   bindChat(id: string, place: string | null): Promise<string | null>;
   loadOlder(): Promise<void>;
-  /** Puts a message on its way: it is kept until the server has it, over a reload too. */
+  /** Sends a message: it is kept until the server has it, also over a reload. */
   send(text: string, attachments?: string[]): void;
-  /** Sends what could not be sent before. */
+  /** Sends messages that could not be sent before. */
   sendWaiting(): void;
   retrySend(sendId: string): void;
   discardSend(sendId: string): void;
   cancel(chatId: string): Promise<void>;
   /** Answers what a model asks with a message. */
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
-  /** Answers a model's question in words; null where there is no answer to give. */
+  /** Answers a model's question in words; null to give no answer. */
   answer(chatId: string, messageId: number, text: string | null): Promise<void>;
-  /** Takes effect for the next command; resolves to what the user should know about the choice. */
+  /** Takes effect with the next command; resolves to a note for the user about the choice. */
   setActiveRunner(name: string | null): Promise<string | null>;
   /** `workspace` is the directory that commands work in there; empty for the one in which the line is pasted. */
   addRunner(name: string, enrol: boolean, workspace: string): Promise<RunnerToken>;
@@ -58,7 +61,7 @@ export interface Actions extends ConversationActions {
   updateRunner(name: string): Promise<RunnerUpdate>;
   dismissBanner(id: number): void;
   warn(text: string): void;
-  /** Shows an error that has no place of its own. */
+  /** Shows an error that has no other place. */
   report(error: unknown): void;
 }
 
@@ -113,7 +116,7 @@ function makeOutbox(
       if (result.input) dispatch({ type: "input_offered", chat_id: chatId, text: result.input });
       if (!result.chat) return;
       dispatch({ type: "chat_received", chat: result.chat });
-      // Who moved on meanwhile is not called away.
+      // A user who moved on meanwhile is not called back.
       if (state().open_chat_id === (pending.chat_id ?? chatId)) openChat(result.chat.id);
     },
   });
@@ -140,7 +143,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
       await api.logout();
       outbox.clear();
       leaveTab();
-      // Anew: terminals, uploads and what was read of files end with the page they were on.
+      // A new page: terminals, uploads and loaded files end with the old one.
       window.location.replace("/");
     },
   };
@@ -159,13 +162,13 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     showChatId(id, false);
     show(id);
   };
-  /** Opens a chat that was just begun; its user may be writing into it by now. */
+  /** Opens a chat that was just created; its user may already be writing in it. */
   const openBegun = (id: string) => {
     showChatId(id, false);
     show(id, true);
   };
   let beginning = 0;
-  /** Makes a chat; `made` is called before anything else can be opened. */
+  /** Creates a chat; `made` is called before anything else can be opened. */
   const begin = async (made: (id: string) => void, reuseEmpty = false) => {
     beginning += 1;
     try {
@@ -177,7 +180,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       beginning -= 1;
     }
   };
-  /** Whether the user, with no chat open, is getting one of their own by what they did. */
+  /** True if the user, with no chat open, is about to get a new one by this action. */
   const isBeginning = () => {
     const { open_chat_id: id, outbox } = state();
     return id === null && (beginning > 0 || outbox.some((item) => item.chat_id === null && item.status !== "refused"));
@@ -186,7 +189,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     openChat,
     openBegun,
     begin,
-    /** Makes a chat for a first message, and opens it unless its user has gone elsewhere. */
+    /** Creates a chat for a first message, and opens it unless the user has gone elsewhere. */
     startChat: () =>
       begin((id) => {
         if (state().open_chat_id === null) openBegun(id);
@@ -194,25 +197,25 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    // A second click finds the chat of the first one, as long as nothing was said in it.
+    // A second click finds the chat of the first one, as long as it has no messages.
     newChat: async () => void (await begin(openBegun, true)),
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();
         const isFirst = state().settings === null;
         const chats = await loadOverview(api, dispatch);
-        // Who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
+        // A user who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
         if (chatIdInAddress() !== wanted) return;
         const listed = chats.some((chat) => chat.id === wanted);
         const isThere = listed || (wanted !== null && (await exists(api, wanted)));
-        // Later, who has no chat open is about to begin one.
+        // Later, a user without an open chat is about to create one.
         const id = isThere ? wanted : isFirst ? newestId(chats) : null;
         if (chatIdInAddress() !== wanted || isBeginning()) return;
         if (id !== wanted) showChatId(id, true);
-        // Its user may have begun to write before it was known which one opens.
+        // The user may have begun to write before the chat to open was known.
         dispatch({ type: "chat_opened", id, along: true });
         if (id !== null) await loadNewest(id);
-        // Without an answer nothing is shown: the next event of such a chat tells.
+        // Without an answer nothing is shown: the next event of such a chat brings it.
         lookAround(api, dispatch, chats, id).catch(() => undefined);
       } catch (error) {
         report(error);
@@ -257,7 +260,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
 }
 
 function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unknown) => void) {
-  // The reload must not fail the change: a token that is shown once would be lost with it.
+  // A failed reload must not fail the change: a token that is shown once would be lost with it.
   const thenReload = async <T>(change: Promise<T>): Promise<T> => {
     const result = await change;
     await loadOverview(api, dispatch).catch(report);
@@ -276,7 +279,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
   };
 }
 
-/** Whether a chat that is in no list, a sub-agent's above all, is there. */
+/** True if a chat that is in no list, such as a sub-agent's, still exists. */
 async function exists(api: Api, id: string): Promise<boolean> {
   try {
     await api.chatDetails(id);

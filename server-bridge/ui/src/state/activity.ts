@@ -1,4 +1,4 @@
-/** What goes on in which chat: commands and answers on their way, and questions that wait for the user. Pure. */
+/** The activity in each chat: running commands and answers, and questions that wait for the user. Pure. */
 import type { Message } from "../types";
 
 export type Activity = "running" | "asking";
@@ -12,7 +12,7 @@ function activityOf(message: Message): Activity | null {
   return status === "running" || status === "queued" ? "running" : null;
 }
 
-/** Takes note of a message as it is now. */
+/** Records the current state of a message. */
 export function track(activities: Activities, message: Message): Activities {
   const known = activities[message.chat_id];
   const now = activityOf(message);
@@ -23,14 +23,14 @@ export function track(activities: Activities, message: Message): Activities {
   return Object.keys(next).length === 0 ? chats : { ...chats, [message.chat_id]: next };
 }
 
-/** What a chat shows: a question goes before anything that runs. */
+/** The activity that a chat shows: a question goes before anything that runs. */
 export function chatActivity(activities: Activities, chatId: string): Activity | null {
   const all = Object.values(activities[chatId] ?? {});
   if (all.includes("asking")) return "asking";
   return all.length > 0 ? "running" : null;
 }
 
-/** Over chats: whether something runs, and how many of them ask something. */
+/** Over all chats: whether something is running, and how many of them ask something. */
 export function overall(activities: Activities, chatIds: string[]): { running: boolean; asking: number } {
   const chats = chatIds.map((id) => chatActivity(activities, id));
   return { running: chats.includes("running"), asking: chats.filter((activity) => activity === "asking").length };

@@ -1,4 +1,4 @@
-/** Gives every component the parts of the state that it shows, and the actions. */
+/** Provides every component with the parts of the state that it shows, and the actions. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useMemo, useState, useSyncExternalStore } from "react";
 import { type Actions, createActions } from "./actions";
@@ -14,7 +14,7 @@ export interface Session {
   retry: () => void;
 }
 
-/** Provided by hand only in tests of components, which have no server. */
+/** Provided directly only in tests of components, which have no server. */
 export const SessionContext = createContext<Session | null>(null);
 
 export function SessionProvider({ children }: { children: ReactNode }) {
@@ -37,7 +37,7 @@ export function useAppState<Key extends keyof State>(...keys: Key[]): Pick<State
   return useSyncExternalStore(store.subscribe, () => store.parts(keys));
 }
 
-/** A value found in the state; the component renders when it is another, so a selector must not make a new one each time. */
+/** A value selected from the state; the component renders when it changes, so a selector must not make a new object each time. */
 export function useSelected<T>(select: (state: State) => T): T {
   const { store } = useSession();
   return useSyncExternalStore(store.subscribe, () => select(store.state()));

@@ -1,4 +1,4 @@
-/** What a user can do with an open conversation beside talking. */
+/** The user's actions on an open conversation besides writing. */
 import type { Dispatch } from "react";
 import type { Api } from "../api";
 import type { AgentOfChat, ApprovalMode, Attachment, ChatDetails, CommandLine, Message, ModelList, PathEntry, TakeBack } from "../types";
@@ -11,18 +11,18 @@ export interface ConversationActions {
   setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
   models(chatId: string | null): Promise<ModelList>;
   setModel(chatId: string, model: string | null): Promise<void>;
-  /** Begins a chat that is not written into yet; `before` is told which, before it opens. */
+  /** Creates a chat; `before` gets its id before it opens. */
   beginChat(before: (id: string) => void): Promise<string>;
   attach(chatId: string, file: File): Promise<Attachment>;
   commands(): Promise<CommandLine[]>;
   completePath(prefix: string): Promise<PathEntry[]>;
-  /** Takes a message back, with all behind it, and offers its text to the composer. */
+  /** Takes a message back with everything after it, and puts its text into the composer. */
   takeBack(message: Message, how: TakeBack): Promise<void>;
-  /** Says a message once more in its own place. */
+  /** Repeats a message in its own place. */
   sayAgain(message: Message): Promise<void>;
-  /** Offers a message to the composer; what is sent then takes its place. */
+  /** Puts a message into the composer; the text sent then replaces it. */
   edit(message: Message): void;
-  /** Sends an edited text in the place of a message. */
+  /** Sends an edited text in place of a message. */
   sendInPlace(chatId: string, messageId: number, text: string, attachments: string[]): Promise<void>;
   inputTaken(): void;
   fork(chatId: string, messageId: number): Promise<void>;
@@ -30,7 +30,7 @@ export interface ConversationActions {
   enterChat(id: string, from: string): void;
 }
 
-/** Whether a message began a turn of the agent, which can be taken back; commands of the server's own do not. */
+/** True if a message began a turn of the agent, which can be taken back; commands of the server itself do not. */
 export function beganTurn(message: Message): boolean {
   return message.role === "user" && !/^\s*(!|\/(?!\/))/.test(message.text) && message.undone !== true;
 }
@@ -62,7 +62,7 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     beginChat: (before) =>
       begin((id) => {
         before(id);
-        // The field of its words goes along by itself, unless its user has left it meanwhile.
+        // The field's text moves along by itself, unless the user has left it meanwhile.
         if (state().open_chat_id !== null) moveDraft(id);
         openBegun(id);
       }),

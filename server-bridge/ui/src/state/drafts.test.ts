@@ -21,7 +21,7 @@ function memory(): Storage {
   };
 }
 
-/** What the server answers, by method and path; an answer that is a promise is waited for. */
+/** The server's answers, by method and path; an answer that is a promise is awaited. */
 let answers: Record<string, unknown>;
 const newest = chat("newest", 2);
 

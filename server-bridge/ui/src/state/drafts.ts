@@ -1,17 +1,17 @@
-/** Where what is being written is kept, for each chat, until this tab is closed. */
+/** The store of drafts, for each chat, until this tab is closed. */
 const PREFIX = "sandbridge.draft.";
 const EDIT_PREFIX = "sandbridge.edit.";
 const ANSWER_PREFIX = "sandbridge.answer.";
-/** Whose tab this is. */
+/** The user of this tab. */
 const OWNER = "sandbridge.tab_of";
 
 export const draftKey = (chatId: string | null) => PREFIX + (chatId ?? "new");
-/** Of an earlier message that is being written anew. */
+/** For an earlier message that is being edited. */
 export const editKey = (chatId: string | null) => EDIT_PREFIX + (chatId ?? "new");
-/** Of the answer to a question. */
+/** For the answer to a question. */
 export const answerKey = (messageId: number) => `${ANSWER_PREFIX}${messageId}`;
 
-/** Moves a text that is being written to another key, beneath what was left there; returns what now stands there. */
+/** Moves a draft to another key, below the text left there; returns the resulting text. */
 export function moveText(from: string, to: string, text: string): string {
   const left = window.sessionStorage.getItem(to) ?? "";
   const joined = [left, text].filter((part) => part !== "").join("\n\n");
@@ -20,14 +20,14 @@ export function moveText(from: string, to: string, text: string): string {
   return joined;
 }
 
-/** What was written before there was a chat goes on in the one that was begun for it; for when no field holds it any more. */
+/** A text written before there was a chat moves to the chat created for it; for use when no field holds it any more. */
 export function moveDraft(chatId: string): void {
   moveText(draftKey(null), draftKey(chatId), window.sessionStorage.getItem(draftKey(null)) ?? "");
 }
 
 /**
- * Makes this tab a user's. False where it was another one's, of whose drafts it has forgotten everything: whatever else the page
- * holds of them ends with it.
+ * Makes this tab a user's. False if it was another user's, whose drafts it has deleted: the rest of the page's data of that user
+ * must go too.
  */
 export function takeTab(user: string): boolean {
   const owner = window.sessionStorage.getItem(OWNER);
@@ -36,7 +36,7 @@ export function takeTab(user: string): boolean {
   return owner === null || owner === user;
 }
 
-/** Forgets everything, for whoever uses this tab next. */
+/** Deletes everything, for the next user of this tab. */
 export function leaveTab(): void {
   window.sessionStorage.removeItem(OWNER);
   const keys = Object.keys(window.sessionStorage).filter((key) => [PREFIX, EDIT_PREFIX, ANSWER_PREFIX].some((prefix) => key.startsWith(prefix)));

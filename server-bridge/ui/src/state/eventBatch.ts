@@ -1,4 +1,4 @@
-/** Hands events on together, in order: the first at once, those that follow closely a moment later. */
+/** Delivers events together, in order: the first at once, those that follow closely a moment later. */
 import { EVENT_BATCH_MS } from "../limits";
 import type { ServerEvent } from "../types";
 
@@ -25,13 +25,13 @@ export class EventBatch {
     this.waiting = [];
     if (events.length === 0) return;
     this.deliver(events);
-    // Counted from when the page had taken them: it is left that long to itself.
+    // Counted from when the page had processed them: it then has that long to itself.
     this.deliveredAt = Date.now();
   }
 
   /**
-   * Delivers the overview's events of the time `reload` took once more after it: its answer may have been
-   * made before them. Applying one twice changes nothing.
+   * Delivers the overview's events from the time of `reload` again after it: its answer may be older than they are. Applying one
+   * twice changes nothing.
    */
   async during(reload: () => Promise<void>): Promise<void> {
     const recording: ServerEvent[] = [];
@@ -42,7 +42,7 @@ export class EventBatch {
     if (recording.length > 0) this.deliver(recording);
   }
 
-  /** Forgets what waits. */
+  /** Drops the waiting events. */
   stop(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

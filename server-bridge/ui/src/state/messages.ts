@@ -3,7 +3,7 @@ import { LIVE_COMMANDS_COUNT } from "../limits";
 import type { Message, MessagePage, Piece } from "../types";
 import { addPiece, appendOutput, emptyOutput, type LiveOutput, loadPieces, markStale, restart, saysAllOf } from "./output";
 
-/** Live output by message id; it may come before its message is known. */
+/** Live output by message id; it may arrive before its message is known. */
 export type LiveOutputs = Record<number, LiveOutput>;
 
 export function isRunning(message: Message): boolean {
@@ -11,15 +11,15 @@ export function isRunning(message: Message): boolean {
   return status === "running" || status === "queued";
 }
 
-/** Whether more may come of a message. */
+/** True if a message may still grow. */
 export function isOpen(message: Message): boolean {
   return isRunning(message) || message.agent?.status === "asking";
 }
 
-/** Where a message of this id is, or belongs. */
+/** The index of a message with this id, or the index for inserting it. */
 export function placeOf(messages: Message[], id: number): number {
   let [low, high] = [0, messages.length];
-  // What changes is nearly always at the end.
+  // Changes are nearly always at the end.
   if ((messages.at(-1)?.id ?? -1) < id) return high;
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -34,13 +34,13 @@ export function findMessage(messages: Message[], id: number): Message | undefine
   return found?.id === id ? found : undefined;
 }
 
-/** Puts a message in its place by id. */
+/** Inserts a message by its id. */
 export function upsertMessage(messages: Message[], message: Message): Message[] {
   const at = placeOf(messages, message.id);
   return messages[at]?.id === message.id ? messages.with(at, message) : messages.toSpliced(at, 0, message);
 }
 
-/** Adds messages that an answer brought: of those that are known already an event has told, and will tell, better. */
+/** Adds messages from an answer: for those already known, the events have newer data. */
 export function addUnknown(messages: Message[], more: Message[]): Message[] {
   const unknown = more.filter((message) => findMessage(messages, message.id) === undefined);
   if (unknown.length === 0) return messages;
@@ -48,9 +48,9 @@ export function addUnknown(messages: Message[], more: Message[]): Message[] {
 }
 
 /**
- * Takes the newest page after a reload, except for messages that an event has told since it was asked for. Messages before
- * it stay only if they surely join on to it: after a long time without a connection there may be a hole between, which
- * "earlier messages" fills.
+ * Takes the newest page after a reload, except for messages that an event has brought since the request. Earlier messages stay only
+ * if they certainly join on to it: after a long time without a connection there may be a gap between, which "earlier messages"
+ * fills.
  */
 export function joinNewest(known: Message[], page: MessagePage, told: ReadonlySet<number>): { messages: Message[]; joined: boolean } {
   const oldest = page.messages[0];
@@ -63,7 +63,7 @@ export function joinNewest(known: Message[], page: MessagePage, told: ReadonlySe
   return { messages, joined };
 }
 
-/** Output that arrived for a command. That of a finished one is late: its message holds the whole. */
+/** Output that arrived for a command. For a finished one it is late: its message holds the whole. */
 export function addOutput(live: LiveOutputs, messages: Message[], output: Piece & { chat_id: string; message_id: number }): LiveOutputs {
   const message = findMessage(messages, output.message_id);
   if (message !== undefined && !isOpen(message)) return live;
@@ -72,8 +72,8 @@ export function addOutput(live: LiveOutputs, messages: Message[], output: Piece 
 }
 
 /**
- * Lets a message that an event told speak for its output. Of a running command's stored text and its live buffer the one
- * that knows more wins; a finished command's text wins unless the buffer says the same with the channels told apart.
+ * Lets a message from an event replace its live output. Of a running command's stored text and its live buffer the more complete
+ * one wins; a finished command's text wins unless the buffer says the same with the channels separated.
  */
 export function settleOutput(live: LiveOutputs, message: Message): LiveOutputs {
   const buffer = live[message.id];
@@ -82,21 +82,21 @@ export function settleOutput(live: LiveOutputs, message: Message): LiveOutputs {
     const stays = buffer === undefined || (message.agent?.kind !== "reply" && saysAllOf(buffer, text));
     return stays ? live : without(live, (id) => id === message.id);
   }
-  // What an answer says of itself is all there is: an attempt that failed is void.
+  // The text in an answer's message is all there is: a failed attempt is void.
   const isVoid = message.agent?.kind === "reply" && (buffer !== undefined || text !== "");
   if (!isVoid && text.length <= (buffer?.received_chars ?? 0)) return live;
   const channel = message.agent?.kind === "reply" ? "text" : "stdout";
   return evictOldest({ ...live, [message.id]: restart(buffer, chat_id, channel, text) });
 }
 
-/** The same for messages of a page, which bring what was told of them so far. */
+/** The same for messages of a page, which include their live output so far. */
 export function loadOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs {
   return messages.reduce((outputs, message) => {
     const buffer = outputs[message.id];
     if (!isOpen(message)) return buffer === undefined ? outputs : settleOutput(outputs, message);
     const { chat_id, text, live: pieces = [], agent } = message;
     if (agent?.kind === "reply" && text !== "") {
-      // Its words stand in the message; what was told behind them goes on there.
+      // Its words are in the message; later pieces are appended there.
       const base = { ...appendOutput(emptyOutput(chat_id), "text", text), first: buffer?.end ?? 0, end: buffer?.end ?? 0 };
       return { ...outputs, [message.id]: loadPieces(base, chat_id, pieces) ?? base };
     }
@@ -108,12 +108,12 @@ export function loadOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs
   }, live);
 }
 
-/** After the events were interrupted every message under way may lack something. */
+/** After an interruption of the events every running message may lack something. */
 export function markAllStale(live: LiveOutputs): LiveOutputs {
   return Object.fromEntries(Object.entries(live).map(([id, output]) => [id, markStale(output)]));
 }
 
-/** Drops the buffers for which `gone` says so. */
+/** Drops the buffers for which `gone` returns true. */
 export function without(live: LiveOutputs, gone: (id: number, output: LiveOutput) => boolean): LiveOutputs {
   return Object.fromEntries(Object.entries(live).filter(([id, output]) => !gone(Number(id), output)));
 }

@@ -24,7 +24,7 @@ function memory(): Storage {
 const sent: [string, string, string][] = [];
 let shown: Pending[] = [];
 let failure: Error | null = null;
-/** Where nothing fails. */
+/** A chat in which nothing fails. */
 let soundChat: string | null = null;
 
 function outbox(storage: Storage): Outbox {

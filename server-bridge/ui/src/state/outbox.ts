@@ -1,10 +1,10 @@
 /**
- * What was sent and is not acknowledged yet. Each message has an id of its own, by which the server knows it again: it is
- * sent until an answer comes, over a lost connection and a reload, and nothing is done twice.
+ * Messages that were sent and are not acknowledged yet. Each message has its own id, by which the server recognizes it: it is sent
+ * until an answer comes, across a lost connection and a reload, and nothing is done twice.
  *
- *   sending ──answer──► gone
- *      ▲ └──no answer──► waiting ──the connection is back, a while, "retry"──► sending
- *      └─────"retry"──── refused ◄──the server says no
+ * sending ──answer──► gone
+ * ▲ └──no answer──► waiting ──the connection is back, a while, "retry"──► sending
+ * └─────"retry"──── refused ◄──the server says no
  */
 import { ApiError, errorText } from "../api";
 import { randomId } from "../lib/randomId";
@@ -13,19 +13,19 @@ import type { Message, SendResult } from "../types";
 
 export interface Pending {
   send_id: string;
-  /** Null where it begins a chat. */
+  /** Null where it creates a chat. */
   chat_id: string | null;
   text: string;
   attachments: string[];
   /** Unix milliseconds. */
   created_at: number;
-  /** The newest message that was known then. */
+  /** The newest message known at that time. */
   after_id: number;
   status: "sending" | "waiting" | "refused";
   error: string | null;
 }
 
-/** What the page shows of the open chat. */
+/** The page's view of the open chat. */
 interface Shown {
   open_chat_id: string | null;
   messages: Message[];
@@ -40,7 +40,7 @@ export interface OutboxOptions {
   onSent: (pending: Pending, chatId: string, result: SendResult) => void;
 }
 
-/** What one attempt came to; `failed` says nothing about other chats, the last two hold up everything. */
+/** The result of one attempt; `failed` says nothing about other chats, the last two hold up everything. */
 type Outcome = "done" | "failed" | "offline" | "signed_out";
 
 const PREFIX = "sandbridge.outbox.";
@@ -53,7 +53,7 @@ export class Outbox {
 
   constructor(private readonly options: OutboxOptions) {}
 
-  /** Takes up what an earlier page of this user's could not send. */
+  /** Takes over messages that an earlier page of this user could not send. */
   load(user: string): void {
     if (user !== this.user) {
       this.user = user;
@@ -92,20 +92,20 @@ export class Outbox {
     this.changed();
   }
 
-  /** Sends all that waits, one after the other. */
+  /** Sends all waiting messages, one after the other. */
   flush(): void {
     if (this.flushing) return;
     this.stop();
     void this.sendAll();
   }
 
-  /** Tries nothing more by itself. */
+  /** Stops all automatic attempts. */
   stop(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
   }
 
-  /** Forgets everything, for whoever uses this browser next. */
+  /** Deletes everything, for the next user of this browser. */
   clear(): void {
     for (const key of this.keys()) this.options.storage.removeItem(key);
     this.stop();
@@ -115,7 +115,7 @@ export class Outbox {
   private async sendAll(): Promise<void> {
     this.flushing = true;
     let outcome: Outcome = "done";
-    // Chats where the server failed: what was said there keeps its order.
+    // Chats for which the server failed: their messages keep their order.
     const held = new Set<string | null>();
     try {
       while (outcome === "done" || outcome === "failed") {
@@ -138,7 +138,7 @@ export class Outbox {
       let chatId = item.chat_id;
       if (chatId === null) {
         chatId = await this.options.startChat();
-        // What was said behind it belongs into the same chat.
+        // Messages after it belong in the same chat.
         for (const other of this.items) if (other.chat_id === null) this.change(other.send_id, { chat_id: chatId });
       }
       const result = await this.options.send(item, chatId);
@@ -168,7 +168,7 @@ export class Outbox {
     try {
       if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
     } catch {
-      // Where the browser keeps no more, it is kept as long as this page.
+      // If the browser's storage is full, it is kept only as long as this page.
     }
     this.changed();
   }
@@ -188,7 +188,7 @@ export class Outbox {
   }
 }
 
-/** Those of a chat that no message stands for yet: an event may bring one before its answer comes. */
+/** The pending messages of a chat that have no message yet: an event may bring one before its answer comes. */
 export function unsent(outbox: Pending[], chatId: string | null, messages: Message[]): Pending[] {
   const taken = new Set<number>();
   return outbox.filter((item) => {
@@ -202,7 +202,7 @@ export function unsent(outbox: Pending[], chatId: string | null, messages: Messa
   });
 }
 
-/** Whether the same may work later. A session that has ended is one: who signs in again goes on. */
+/** True if the same request may work later. An ended session is such a case: the user signs in again and continues. */
 function isPassing(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || error.status === 401;

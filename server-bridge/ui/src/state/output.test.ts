@@ -86,7 +86,7 @@ test("a piece that is missing is marked", () => {
 test("a page that was read amid pieces joins on to them, wherever it was read", () => {
   const all = "abcdefghij";
   for (let read = 4; read <= all.length; read += 1) {
-    // Listening began behind the fourth character.
+    // Listening began after the fourth character.
     const heard = told([4, "ef"], [6, "gh"], [8, "ij"]);
     expect(shown(loadPieces(heard, "a", [piece(0, all.slice(0, read))]) ?? emptyOutput("a"))).toBe(all);
   }

@@ -1,9 +1,8 @@
 /**
- * The bounded buffer of what is told of a message under way: a command's output, a model's words. Pure: every change makes
- * a new value.
+ * The bounded buffer of a running message's live output: a command's output, a model's words. Pure: every change makes a new value.
  *
- * Each piece says how much was told before it (`at`), so that one that comes twice is shown once, a missing one is noticed,
- * and a page of messages that was read while pieces came joins on to them exactly.
+ * Each piece has its offset in the whole (`at`), so that a repeated one is shown once, a missing one is noticed, and a page of
+ * messages loaded while pieces arrive joins on to them exactly.
  */
 import { styleAfter, withoutColours } from "../lib/colours";
 import { collapseReturns, keepColours, plainText, stripEscapes } from "../lib/terminal";
@@ -14,9 +13,9 @@ import type { Channel, Piece } from "../types";
 export interface Segment {
   id: number;
   channel: Channel | "gap";
-  /** With its colours, where a command wrote it. */
+  /** Includes its colours, if a command wrote it. */
   text: string;
-  /** The colours that hold at its beginning. */
+  /** The colours at its beginning. */
   style?: string;
 }
 
@@ -26,16 +25,16 @@ export interface LiveOutput {
   next_id: number;
   /** Characters now in `segments`. */
   kept_chars: number;
-  /** Characters received in all, escapes included: tells which of two views of one output knows more. */
+  /** Characters received in all, escapes included: shows which of two views of one output is more complete. */
   received_chars: number;
-  /** Where, in all that was told, the buffer begins and ends. */
+  /** The offsets, in the whole output, of the buffer's beginning and end. */
   first: number;
   end: number;
   /** The newest pieces as they came. */
   tail: Piece[];
-  /** Whether the events were interrupted: what is loaded next knows better. */
+  /** True if the events were interrupted: data loaded next is newer. */
   stale: boolean;
-  /** Whether the oldest output had to go. */
+  /** True if the oldest output was dropped. */
   dropped: boolean;
   /** An escape sequence still open at the end of each channel. */
   open_escape: Record<Channel, string>;
@@ -57,7 +56,7 @@ export function emptyOutput(chatId: string): LiveOutput {
   };
 }
 
-/** Adds a piece where it belongs: what is known of it already is passed over. */
+/** Adds a piece where it belongs: the part that is already known is skipped. */
 export function addPiece(output: LiveOutput, piece: Piece): LiveOutput {
   const end = piece.at + piece.text.length;
   if (end <= output.end && output.end > 0) return output;
@@ -67,7 +66,7 @@ export function addPiece(output: LiveOutput, piece: Piece): LiveOutput {
   return { ...next, first: isFirst ? piece.at : next.first, end, tail: newest([...output.tail, piece]) };
 }
 
-/** Takes what the server has of a message under way; pieces that came by events meanwhile go behind it. */
+/** Takes the server's text of a running message; pieces that arrived as events meanwhile are appended. */
 export function loadPieces(output: LiveOutput | undefined, chatId: string, pieces: Piece[]): LiveOutput | undefined {
   const first = pieces[0];
   if (first === undefined) return output;
@@ -77,7 +76,7 @@ export function loadPieces(output: LiveOutput | undefined, chatId: string, piece
   return added.reduce(addPiece, base);
 }
 
-/** Starts over with a text; what is told counts on from where it stood. */
+/** Starts over with a text; the offsets continue from where they were. */
 export function restart(output: LiveOutput | undefined, chatId: string, channel: Channel, text: string): LiveOutput {
   const end = output?.end ?? 0;
   return { ...appendOutput(emptyOutput(chatId), channel, text), first: end, end, tail: [] };
@@ -105,18 +104,18 @@ export function markGap(output: LiveOutput): LiveOutput {
   return { ...output, segments: [...output.segments, gap], next_id: output.next_id + 1 };
 }
 
-/** The events were interrupted: their numbers may begin anew, and what was told meanwhile is not here. */
+/** The events were interrupted: their numbers may start again, and pieces from meanwhile are missing. */
 export function markStale(output: LiveOutput): LiveOutput {
   return { ...output, stale: true, tail: [], first: 0, end: 0 };
 }
 
-/** Whether the buffer says all of `text`, the final output, and tells its channels apart besides. */
+/** True if the buffer has all of `text`, the final output, and also separates its channels. */
 export function saysAllOf(output: LiveOutput, text: string): boolean {
   if (output.dropped || output.segments.some((segment) => segment.channel === "gap")) return false;
   return withoutColours(output.segments.map((segment) => segment.text).join("")) === plainText(text);
 }
 
-/** All that was told on one channel. */
+/** Everything received on one channel. */
 export function saidOn(output: LiveOutput | undefined, channel: Channel): string {
   if (output === undefined) return "";
   return output.segments.filter((segment) => segment.channel === channel).map((segment) => segment.text).join("");
@@ -142,7 +141,7 @@ function push(output: LiveOutput, channel: Channel, text: string): void {
   }
   let id = merges ? last.id : output.next_id;
   let style = merges ? (last.style ?? "") : before === undefined ? "" : styleAfter(before.text, before.style ?? "");
-  // Long runs go on in new elements, from a line's beginning where there is one, so that old ones need no new layout.
+  // Long runs continue in new elements, from a line's beginning where there is one, so that old ones need no new layout.
   for (;;) {
     const length = rest.length <= LIVE_SEGMENT_CHARS ? rest.length : lineEnd(rest);
     const piece = rest.slice(0, length);

@@ -76,7 +76,7 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-/** Puts output that follows on its like into one event: a chatty command is then one change of the page. */
+/** Joins consecutive output of one kind into one event: a chatty command is then one change of the page. */
 function joinOutputs(events: ServerEvent[]): ServerEvent[] {
   const joined: ServerEvent[] = [];
   for (const event of events) {
@@ -93,7 +93,7 @@ function joinOutputs(events: ServerEvent[]): ServerEvent[] {
   return joined;
 }
 
-/** One event of the server. An unknown type comes from a newer server, and is passed over. */
+/** One event of the server. An unknown type comes from a newer server, and is ignored. */
 function applyEvent(state: State, event: ServerEvent): State {
   switch (event.type) {
     case "message":
@@ -136,7 +136,7 @@ function applyMessage(before: State, message: Message): State {
   return { ...state, live: without(state.live, (id) => id === message.id) };
 }
 
-// Of a message that an event has told since, the page still knows what was told of it before.
+// For a message that an event has brought since, the page still has the earlier live output.
 function loadLive(state: State, loaded: Message[]): State {
   const valid = loaded.map((message) => ({ ...(findMessage(state.messages, message.id) ?? message), live: message.live ?? [] }));
   return { ...state, live: loadOutputs(state.live, valid) };
@@ -169,14 +169,14 @@ function upsertChat(chats: Chat[], chat: Chat): Chat[] {
   return newestFirst([chat, ...chats.filter((known) => known.id !== chat.id)]);
 }
 
-/** What was asked about the open chat; one of the list may be known better by an event. */
+/** The loaded details of the open chat; for a chat of the list, an event may have newer ones. */
 function takeAsked(state: State, chat: Chat): State {
   if (chat.id !== state.open_chat_id) return state;
   const chats = state.chats.map((known) => (known.id === chat.id && known.updated_at <= chat.updated_at ? chat : known));
   return { ...state, asked_chat: chat, chats: newestFirst(chats) };
 }
 
-/** The first page of the list, and what is known of the pages behind it. */
+/** The first page of the list, and the known part of the pages after it. */
 function withOlder(state: State, page: Chat[]): Pick<State, "chats" | "more_chats"> {
   const last = page.at(-1);
   if (last === undefined || page.length < CHAT_PAGE_COUNT) return { chats: newestFirst(page), more_chats: false };
@@ -185,7 +185,7 @@ function withOlder(state: State, page: Chat[]): Pick<State, "chats" | "more_chat
   return { chats: newestFirst([...page, ...older]), more_chats: older.length === 0 || state.more_chats };
 }
 
-/** The next page of the list; one without anything new is its end. */
+/** The next page of the list; one without new chats is its end. */
 function addChats(state: State, page: Chat[]): State {
   const known = new Set(state.chats.map((chat) => chat.id));
   const fresh = page.filter((chat) => !known.has(chat.id));
@@ -202,7 +202,7 @@ function upsertRunner(state: State, runner: Runner): State {
   return { ...state, runners, settings: state.settings && offerRunner(state.settings, runner) };
 }
 
-// The choices follow the runners' events, so that nothing has to be asked for again.
+// The choices follow the runners' events, so that nothing has to be loaded again.
 function offerRunner(settings: Settings, runner: Runner): Settings {
   const choice = { name: runner.name, kind: "runner" as const, online: runner.online, available: true, note: null };
   const at = settings.choices.findIndex((known) => known.name === runner.name);

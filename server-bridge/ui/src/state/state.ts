@@ -1,4 +1,4 @@
-/** Everything the page knows, and every action that changes it. */
+/** The page's whole state, and every action that changes it. */
 import type { ConnectionState } from "../events";
 import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, ServerSettings, Settings } from "../types";
 import type { Activities } from "./activity";
@@ -14,12 +14,12 @@ export interface Banner {
 export interface Input {
   chat_id: string;
   text: string;
-  /** The message that is taken back, with all behind it, when the text is sent. */
+  /** The message that is taken back, with everything after it, when the text is sent. */
   editing: number | null;
 }
 
 export interface State {
-  /** `unknown` until the server has said whether the session holds. */
+  /** `unknown` until the server has said whether the session is valid. */
   session: "unknown" | "signed_out" | "signed_in";
   me: Me | null;
   connection: ConnectionState;
@@ -29,35 +29,35 @@ export interface State {
   chats: Chat[];
   /** Null until a chat is open. */
   open_chat_id: string | null;
-  /** Changes whenever the user goes elsewhere: what is being written stays in its field until then. */
+  /** Changes whenever the user goes elsewhere: a draft stays in its field until then. */
   view: number;
-  /** The open chat as it was last asked for, which may be in no list; see `openChatOf`. */
+  /** The open chat as last loaded, which may be in no list; see `openChatOf`. */
   asked_chat: Chat | null;
-  /** How often events told of the open chat: its mode or its model may have been changed in another window. */
+  /** The number of events about the open chat: its mode or its model may have been changed in another window. */
   open_chat_told: number;
   /** Those of the open chat, oldest first. */
   messages: Message[];
   messages_loaded: boolean;
-  /** Whether the server has messages before the first. */
+  /** True if the server has messages before the first. */
   more_messages: boolean;
   live: LiveOutputs;
-  /** Messages of the open chat that an event has told since they were last asked for. */
+  /** Messages of the open chat that an event has brought since they were last loaded. */
   told_ids: ReadonlySet<number>;
-  /** What was sent and is not acknowledged yet, in all chats. */
+  /** Messages sent and not acknowledged yet, in all chats. */
   outbox: Pending[];
-  /** What the composer is offered: a message that was taken back, or one to be said anew in place of `editing`. */
+  /** A text offered to the composer: a message that was taken back, or one to replace `editing`. */
   input: Input | null;
-  /** From which chat a sub-agent's chat was opened. */
+  /** The chat from which each sub-agent's chat was opened. */
   parents: Record<string, string>;
   banners: Banner[];
   next_banner_id: number;
-  /** What goes on in which chat, as far as events told of it. */
+  /** The activity in each chat, as far as the events reported it. */
   activity: Activities;
-  /** Chats that events told of since everything was loaded: what was asked about them meanwhile may be older. */
+  /** Chats with events since everything was loaded: answers about them from before may be older. */
   heard: ReadonlySet<string>;
-  /** Whether the server has chats after the last. */
+  /** True if the server has chats after the last. */
   more_chats: boolean;
-  /** The settings of the whole server as an event told them last; null before one did. */
+  /** The settings of the whole server from the last event; null before one came. */
   server_settings: ServerSettings | null;
   /** When the next attempt to connect is made, as Unix milliseconds. */
   retry_at: number | null;
@@ -69,7 +69,7 @@ export type Action =
   | { type: "connection"; state: ConnectionState }
   | { type: "connection_restored" }
   | { type: "overview_loaded"; me: Me; runners: Runner[]; settings: Settings; chats: Chat[] }
-  /** With `along`, what is being written while no chat is open goes on in this one. */
+  /** With `along`, a draft written while no chat is open moves to this one. */
   | { type: "chat_opened"; id: string | null; along?: boolean }
   | { type: "chat_asked"; chat: Chat }
   | { type: "newest_loaded"; chat_id: string; page: MessagePage }
@@ -118,7 +118,7 @@ export const INITIAL_STATE: State = {
   retry_at: null,
 };
 
-/** The open chat: one found by a search, by its address, or a sub-agent's is not among those of the list. */
+/** The open chat: one found by a search or by its address, and a sub-agent's, is not in the list. */
 export function openChatOf({ chats, open_chat_id: id, asked_chat: asked }: State): Chat | null {
   return chats.find((chat) => chat.id === id) ?? (asked?.id === id ? asked : null);
 }

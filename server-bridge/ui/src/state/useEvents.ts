@@ -1,4 +1,4 @@
-/** Keeps the page in step with the server while someone is signed in. */
+/** Keeps the page in sync with the server while a user is signed in. */
 import { type Dispatch, useCallback, useEffect, useRef } from "react";
 import { eventsUrl } from "../api";
 import { EventsClient } from "../events";
@@ -8,7 +8,7 @@ import type { Actions } from "./actions";
 import { EventBatch } from "./eventBatch";
 import type { Action } from "./state";
 
-/** Returns "try to connect now". */
+/** Returns the function that connects at once. */
 export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions: Actions): () => void {
   const current = useRef<EventsClient | null>(null);
 
@@ -16,7 +16,7 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     if (!signedIn) return;
     const batch = new EventBatch((events) => dispatch({ type: "events", events }));
     let greeted = false;
-    // The `reset` behind a `hello` that does not resume says the same once more.
+    // The `reset` after a `hello` that does not resume says the same again.
     let loadsAnew = false;
     const loadAnew = () => {
       batch.flush();
@@ -40,7 +40,7 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     });
     current.current = client;
     client.connect();
-    // Where WebSockets are blocked, the page still shows what is there.
+    // Where WebSockets are blocked, the page still shows its data.
     const ungreeted = setTimeout(() => {
       if (!greeted) void batch.during(actions.refresh);
     }, GREETING_WAIT_MS);
@@ -60,7 +60,7 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
 /** Reacts to the network, to a laptop that wakes, and to the address. */
 function watchPage(client: EventsClient, followAddress: () => void): () => void {
   let hiddenAt = 0;
-  // A socket of the network before may be dead without knowing it; a new one goes on where that stood.
+  // A socket of the previous network may be dead without knowing it; a new one continues from there.
   const onOnline = () => client.connect();
   const onVisibility = () => {
     if (document.visibilityState === "hidden") hiddenAt = Date.now();

@@ -9,14 +9,14 @@ export const AUTOMATIC = "auto";
 const DOCKER = "__docker__";
 const NONE = "none";
 
-/** A machine's name as people read it, in the language of the page. */
+/** A machine's display name, in the language of the page. */
 export function placeName(name: string): string {
   const said = (key: "docker" | "server") => (i18next.isInitialized ? i18next.t(key, { ns: "where" }) : words[key]);
   if (name === DOCKER) return said("docker");
   return name === NONE ? said("server") : name;
 }
 
-/** Whether that place is a registered machine that is not connected; what was sent to it waits until it is back. */
+/** True if that place is a registered machine that is not connected; its commands wait until it is back. */
 export function isAway(runners: Runner[], place: string | null): boolean {
   return runners.some((runner) => runner.name === place && !runner.online);
 }
@@ -27,12 +27,12 @@ export type PlaceState = "online" | "offline" | "refused" | "unclear";
 export interface Where {
   /** The place's name; null where nothing is decided. */
   place: string | null;
-  /** What names it: this chat, the user's choice, or nothing, so that the server chooses. */
+  /** The source of the choice: this chat, the user's choice, or nothing, so that the server chooses. */
   by: "chat" | "choice" | "server";
   state: PlaceState;
-  /** What stands in the way. */
+  /** The obstacle. */
   hint: "gone" | "noRunner" | "several" | "offline" | "refused" | "unavailable" | null;
-  /** The same in the server's words, where it said some. */
+  /** The same in the server's words, if it gave any. */
   note: string | null;
 }
 
@@ -45,10 +45,10 @@ export interface Option {
   runner: Runner | null;
 }
 
-/** What can be chosen, "automatic" first; a choice that is stored but gone is shown as such. */
+/** The possible choices, "automatic" first; a stored choice that is gone is marked as such. */
 export function options(settings: Settings, runners: Runner[], chosen: string | null): Option[] {
   const automatic: Option = { value: AUTOMATIC, kind: "automatic", state: "online", note: null, runner: null };
-  // What this server does not offer is no choice, unless it was chosen before.
+  // A place that this server does not offer is no choice, unless it was chosen before.
   const offered = settings.choices.filter((choice) => choice.kind === "runner" || choice.available || choice.name === chosen);
   const listed = offered.map((choice) => optionOf(choice, runners));
   const gone = chosen !== null && chosen !== AUTOMATIC && !listed.some((option) => option.value === chosen);
@@ -68,7 +68,7 @@ function stateOf(choice: Choice, runner: Runner | null): PlaceState {
   return (runner?.refused.length ?? 0) > 0 ? "refused" : choice.available ? "online" : "offline";
 }
 
-/** Where the next command goes; `bound` is what the open chat names, whatever the user's choice is. */
+/** The destination of the next command; `bound` is the open chat's binding, which overrides the user's choice. */
 export function where(settings: Settings, runners: Runner[], bound: string | null): Where {
   const chosen = bound ?? settings.active_runner;
   if (chosen === null || chosen === AUTOMATIC) return whereAutomatic(settings, runners);

@@ -11,7 +11,7 @@ import menus from "../kit/Menu.module.css";
 interface Props {
   options: Option[];
   value: string;
-  /** What "automatic" means here. */
+  /** The place that "automatic" currently means. */
   automatic: string;
   onChoose: (value: string) => void;
 }

@@ -12,7 +12,7 @@ import styles from "./where.module.css";
 import menus from "../kit/Menu.module.css";
 import marks from "../kit/marks.module.css";
 
-/** Where the next command runs, always in view, and the switch of it. */
+/** The place where the next command runs, always in view, and a menu to change it. */
 export function WhereMenu() {
   const { t } = useTranslation("where");
   const { settings, runners } = useAppState("settings", "runners");
@@ -107,7 +107,7 @@ function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"butto
   );
 }
 
-/** What stands in the way of the next command, if anything does. */
+/** The obstacle to the next command, if any. */
 function Reason({ now }: { now: Where }) {
   const { t } = useTranslation("where");
   const { runners } = useAppState("runners");

@@ -1,6 +1,6 @@
 import type { Runner } from "../types";
 
-/** "laptop.local · linux · x86_64", as far as the machine said. */
+/** For example "laptop.local · linux · x86_64", as far as the machine reported it. */
 export function machine(runner: Runner): string {
   return [runner.hostname, runner.os, runner.arch].filter((part) => part !== null).join(" · ");
 }

@@ -9,7 +9,7 @@ const RADIUS = 7;
 const ROUND = 2 * Math.PI * RADIUS;
 const MICROS = 1_000_000;
 
-/** How full the model's window is, and what the chat took, in full behind a click. */
+/** How full the model's window is; a click shows the chat's usage in full. */
 export function ContextRing({ details }: { details: ChatDetails }) {
   const { t } = useTranslation("chat");
   const { context, usage } = details;

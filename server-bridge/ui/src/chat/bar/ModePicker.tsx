@@ -11,7 +11,7 @@ interface Props {
   onChange: (change: Partial<ChatDetails>) => void;
 }
 
-/** How much the chat's agent may do without asking. */
+/** Chooses how much the chat's agent may do without asking. */
 export function ModePicker({ details, onChange }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

@@ -12,11 +12,11 @@ interface Props {
   onChange: (change: Partial<ChatDetails>) => void;
 }
 
-/** Which model answers in the chat. */
+/** Chooses the model that answers in the chat. */
 export function ModelPicker({ details, onChange }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();
-  // Asked for whenever the menu opens; what was there before stays meanwhile.
+  // Loaded whenever the menu opens; the previous list stays meanwhile.
   const { data: list, refetch } = useQuery({ queryKey: ["models of a chat", details.id], queryFn: () => actions.models(details.id), enabled: false });
   const load = () => void refetch({ throwOnError: true }).catch(actions.report);
   const choose = async (value: string) => {

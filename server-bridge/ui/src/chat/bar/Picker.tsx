@@ -7,12 +7,12 @@ import menus from "../../kit/Menu.module.css";
 export interface Choice {
   value: string;
   label: string;
-  /** What it means, beneath it. */
+  /** Its meaning, below it. */
   about?: string;
 }
 
 interface Props {
-  /** What is chosen here, for screen readers. */
+  /** The name of the choice, for screen readers. */
   name: string;
   value: string;
   choices: Choice[];
@@ -21,7 +21,7 @@ interface Props {
   onChoose: (value: string) => void;
 }
 
-/** A small button that says what is chosen, and a menu to choose something else. */
+/** A small button that shows the choice, with a menu to change it. */
 export function Picker({ name, value, choices, icon, onOpen, onChoose }: Props) {
   const chosen = choices.find((choice) => choice.value === value);
   return (

@@ -1,10 +1,13 @@
 import { useTranslation } from "react-i18next";
 import { ApiError, errorText } from "../../api";
 
-/** The statuses of an answer that came second, or after its question had ended. */
+/** The statuses for an answer that came second, or after its question had ended. */
 const TOO_LATE = [404, 409];
 
-/** Why an answer was not taken. One that another window gave first is no error: the card shows that answer when it arrives. */
+/**
+ * The reason why an answer was not accepted. If another window answered first, that is no error: the card shows that answer when
+ * it arrives.
+ */
 export function AnswerProblem({ problem }: { problem: Error | null }) {
   const { t } = useTranslation("chat");
   if (problem === null) return null;
@@ -22,7 +25,7 @@ export function AnswerProblem({ problem }: { problem: Error | null }) {
   );
 }
 
-/** Whether nothing is asked any more. */
+/** True if nothing is being asked. */
 export function isTooLate(problem: Error | null): boolean {
   return problem instanceof ApiError && TOO_LATE.includes(problem.status);
 }

@@ -15,7 +15,7 @@ interface Props {
   tool: Extract<Agent, { kind: "tool" }>;
 }
 
-/** The question whether a tool may go on: what it would do, and where. Keys answer while something in it has the focus. */
+/** Asks whether a tool may run: what it would do, and where. Keys answer while the card has the focus. */
 export function Approval({ message, tool }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

@@ -4,8 +4,8 @@ import type { ApprovalDocument, Edit } from "../../types";
 import styles from "./cards.module.css";
 
 /**
- * What is to be allowed: what it does, to which file, where, and each thing that the model wrote in an element of its own, so that
- * none of it can be taken for the page's words.
+ * The details of an approval: the action, the file, the place, and each text from the model in an element of its own, so that none
+ * of it can be mistaken for the page's words.
  */
 export function ApprovalFacts({ approval, edit }: { approval: ApprovalDocument; edit: Edit | null }) {
   const { t } = useTranslation("chat");

@@ -15,7 +15,7 @@ interface Line {
 
 const SIGN = { same: " ", added: "+", removed: "−" } as const;
 
-/** What a tool changes in a file, line by line. */
+/** A tool's change to a file, line by line. */
 export default function DiffView({ edit, path }: { edit: Edit; path: string }) {
   const { t } = useTranslation("chat");
   const lines = useMemo(() => folded(linesOf(edit), (count) => t("diff.blank", { count })), [edit, t]);
@@ -51,7 +51,7 @@ function linesOf(edit: Edit): Line[] {
   );
 }
 
-/** Long runs of blank lines are counted, so that none pushes what follows out of sight. */
+/** Long runs of blank lines are replaced by their number, so that none pushes the rest out of sight. */
 function folded(lines: Line[], words: (count: number) => string): Line[] {
   const shown: Line[] = [];
   let at = 0;

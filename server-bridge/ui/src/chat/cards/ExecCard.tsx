@@ -16,7 +16,7 @@ interface Props {
   live: LiveOutput | undefined;
 }
 
-/** One command: what was run, its output, and how and where it ended. */
+/** One command: its text, its output, and how and where it ended. */
 export function ExecCard({ message, exec, live }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

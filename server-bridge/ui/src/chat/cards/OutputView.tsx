@@ -7,10 +7,10 @@ import { Coloured } from "./Coloured";
 import styles from "./cards.module.css";
 
 interface Props {
-  /** The stored output, shown where nothing better is known. */
+  /** The stored output, shown where there is no live output. */
   text: string;
   live: LiveOutput | undefined;
-  /** At first only so many lines of the stored output. */
+  /** The number of lines of the stored output that are shown at first. */
   lines?: number;
 }
 
@@ -54,7 +54,7 @@ function Live({ live }: { live: LiveOutput }) {
   );
 }
 
-/** Runs from the beginning of a line to the end of one: laid out by themselves, however many there are. */
+/** Runs from the beginning of a line to the end of one: each is laid out separately, however many there are. */
 function blocksOf(segments: Segment[]): { id: number; runs: Segment[] }[] {
   const blocks: { id: number; runs: Segment[] }[] = [];
   let isWhole = true;

@@ -15,7 +15,7 @@ interface Props {
   options: string[];
 }
 
-/** Something the model asks: answers to choose from, and room for another one. */
+/** A question of the model's: answers to choose from, and room for another one. */
 export function Question({ message, question, options }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

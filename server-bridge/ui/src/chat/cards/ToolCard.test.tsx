@@ -21,7 +21,7 @@ type Tool = Extract<Agent, { kind: "tool" }>;
 let shown = 0;
 
 function show(tool: Partial<Tool>, text: string) {
-  // A card of its own: which are open is kept by their numbers.
+  // A separate card: open cards are remembered by their numbers.
   shown += 1;
   const whole: Tool = { kind: "tool", tool: "Shell", hint: "make", status: "done", place: "laptop", ...tool };
   const session = { store: new Store(openState()), actions: {} as Actions, retry: () => {} };

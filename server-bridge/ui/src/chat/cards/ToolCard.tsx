@@ -29,7 +29,7 @@ interface Props {
 
 const TONE = { asking: "asking", running: "running", done: "good", failed: "bad", denied: "warn", cancelled: "warn" } as const;
 
-/** One tool that the model called: which, what about, where, and what it came to; or the question whether it may. */
+/** One tool call: the tool, its subject, its place and its result; or the question whether it may run. */
 export function ToolCard({ message, tool, live }: Props) {
   const { t } = useTranslation("chat");
   const body = useId();
@@ -66,14 +66,14 @@ export function ToolCard({ message, tool, live }: Props) {
   );
 }
 
-/** A call that goes on, or waits for its machine. Only such calls follow the machines. */
+/** A call that is running, or waits for its machine. Only such calls watch the machines. */
 function Running({ place }: { place: string | null }) {
   const { t } = useTranslation("chat");
   const { runners } = useAppState("runners");
   return isAway(runners, place) ? t("tool.away", { place: placeName(place ?? "") }) : t("tool.running");
 }
 
-/** How many lines a change adds and takes away, as far as its ends tell. */
+/** The number of lines that a change adds and removes, as far as its ends show. */
 function EditCount({ edit }: { edit: Edit }) {
   const { t } = useTranslation("chat");
   const lines = (text: string) => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));
@@ -90,7 +90,7 @@ function EditCount({ edit }: { edit: Edit }) {
   );
 }
 
-/** What a sub-agent does, and the way to all of it. */
+/** A sub-agent's progress, and a link to its chat. */
 function Progress({ agent, from }: { agent: SubAgent; from: string }) {
   const { t } = useTranslation("chat");
   const { enterChat } = useActions();

@@ -25,7 +25,7 @@ export function execSummary(exec: Exec, t: TFunction<"chat">): { text: string; t
   return { text: parts.join(" · "), tone: tone(exec) };
 }
 
-/** The ending of a model's command, as in the cards of one's own. */
+/** The ending of a model's command, worded as for the user's own. */
 export function endingText(ending: ShellEnding, t: TFunction<"chat">): string {
   switch (ending.kind) {
     case "exited":

@@ -1,24 +1,24 @@
-/** The result of a Shell call as the model reads it, taken apart for people. Pure. */
+/** The result of a Shell call as the model reads it, split up for display. Pure. */
 
-/** How the command ended, as far as its result says. */
+/** How the command ended, as far as its result shows. */
 export type ShellEnding = { kind: "exited"; code: number } | { kind: "signaled"; signal: number } | { kind: "expired" };
 
 export interface ShellResult {
   /** The command's own output. */
   output: string;
   ending: ShellEnding | null;
-  /** The sandbox refused something of it. */
+  /** The sandbox denied some of it. */
   denied: boolean;
 }
 
-/** Advice to the model, which says nothing to its user. */
+/** Advice to the model that is of no use to the user. */
 const ADVICE = /^Do NOT retry the same command\./;
 const DENIED = /^\(the sandbox denied it something: .*\)$/;
 const CANCELLED = "(cancelled by the user)";
 
 /**
- * Takes off what the server puts after the output, from the last line up: at most one of each, in its order, so that no line of the
- * output itself is taken for one.
+ * Removes the lines that the server appends to the output, from the last line up: at most one of each, in order, so that no line of
+ * the output itself is mistaken for one.
  */
 export function shellResult(text: string): ShellResult {
   const lines = text.split("\n");

@@ -1,4 +1,4 @@
-/** The looks and the words of a tool's card, by the tool's name. Pure. */
+/** The icons and the words of a tool's card, by the tool's name. Pure. */
 import type { TFunction } from "i18next";
 import { Bot, FilePen, FilePlus, FileText, FolderSearch, Globe, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
 import { COMPACT_LINES_COUNT } from "../../limits";
@@ -55,7 +55,7 @@ export function iconOf(tool: string): LucideIcon {
   return ICONS[tool] ?? Wrench;
 }
 
-/** What people call a tool: the head of its card. */
+/** The tool's plain name: the heading of its card. */
 export function nameOf(tool: string, t: TFunction<"chat">): string {
   const known = NAMED.find((name) => name === tool);
   return known === undefined ? tool : t(`toolName.${known}`);
@@ -77,7 +77,7 @@ export function actOf(tool: string, t: TFunction<"chat">): string {
   }
 }
 
-/** At first only so many lines of what it came to. */
+/** The number of lines of its result that are shown at first. */
 export function linesAtFirst(tool: string): number | undefined {
   return COMPACT.includes(tool) ? COMPACT_LINES_COUNT : undefined;
 }

@@ -8,7 +8,7 @@ interface Props {
   onRemove: (key: number) => void;
 }
 
-/** What goes with the next message. */
+/** The attachments of the next message. */
 export function AttachmentList({ attached, onRemove }: Props) {
   const { t } = useTranslation("chat");
   if (attached.length === 0) return null;

@@ -10,7 +10,7 @@ interface Props {
   onChoose: (completion: Completion) => void;
 }
 
-/** What can stand at the caret; the composer's keys move the mark, and the focus stays there. */
+/** The completions at the caret; the composer's keys move the selection, and the focus stays there. */
 export function CompletionList({ id, completions, onChoose }: Props) {
   const { t } = useTranslation("chat");
   const { wanted, found, marked } = completions;

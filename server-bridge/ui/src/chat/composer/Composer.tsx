@@ -28,11 +28,11 @@ interface Props {
   /** The chat's earlier texts, for arrow-up. */
   sent: string[];
   onSent: () => void;
-  /** What stands in the row beneath the text. */
+  /** The contents of the row below the text. */
   children: ReactNode;
 }
 
-/** Where a message is written: its draft, its files, what can be completed, and what it takes the place of. */
+/** The field for writing a message: its draft, its files, its completions, and the message that it replaces. */
 export function Composer(props: Props) {
   const { input } = useAppState("input");
   const offered = input?.chat_id === props.chatId ? input : null;
@@ -64,7 +64,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
     if (offered === null) return;
     actions.inputTaken();
     if (offered.editing !== null) setEdit({ id: offered.editing, text: offered.text });
-    // What is being written is not overwritten by what comes back by itself.
+    // A draft is not overwritten by a message that comes back without the user asking for it.
     else if (edit === null && draft === "") setDraft(offered.text);
     else return;
     field.current?.focus();
@@ -84,7 +84,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
     } finally {
       setBusy(false);
     }
-    // What was typed meanwhile is not sent, and stays beneath what was there before the edit.
+    // Text typed meanwhile is not sent; it is put below the draft from before the edit.
     const left = [edit === null ? "" : draft, current.current === text ? "" : current.current];
     setEdit(null);
     setDraft(left.filter((part) => part !== "").join("\n\n"));
@@ -202,7 +202,7 @@ function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
   );
 }
 
-/** Whether a key was for the list of completions. */
+/** True if a key was for the list of completions. */
 function completionKey(event: KeyboardEvent, completions: ReturnType<typeof useCompletion>, choose: (completion: Completion) => void): boolean {
   const { found, marked, mark, dismiss, wanted } = completions;
   const current = found[marked];
@@ -215,14 +215,14 @@ function completionKey(event: KeyboardEvent, completions: ReturnType<typeof useC
     dismiss();
     return true;
   }
-  // A command that is written out already is sent.
+  // A command that is typed in full is sent.
   const isWhole = wanted?.kind === "command" && current.insert === `/${wanted.prefix} `;
   if (event.key !== "Tab" && (event.key !== "Enter" || event.shiftKey || isWhole)) return false;
   choose(current);
   return true;
 }
 
-/** Arrow-up and -down walk through what was sent before, from an empty field. */
+/** Arrow-up and -down step through earlier messages, from an empty field. */
 function useHistory(sent: string[], text: string, setText: (text: string) => void): (key: string) => boolean {
   const [recalled, setRecalled] = useState<number | null>(null);
   const recall = (at: number) => {

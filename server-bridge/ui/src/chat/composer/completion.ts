@@ -1,4 +1,4 @@
-/** What the composer can complete at the caret: a slash command, or the path of a file. Pure. */
+/** The composer's completions at the caret: slash commands and file paths. Pure. */
 import type { CommandLine, PathEntry } from "../../types";
 
 /** A word to be completed, from `start` to the caret. */
@@ -10,11 +10,11 @@ export interface Wanted {
 }
 
 export interface Completion {
-  /** What stands in the place of the word. */
+  /** The text that replaces the word. */
   insert: string;
   label: string;
   about: string;
-  /** Whether more of it can be completed at once: a directory. */
+  /** True if more of it can be completed at once: a directory. */
   goesOn: boolean;
 }
 
@@ -27,7 +27,7 @@ export function wantedAt(text: string, caret: number): Wanted | null {
   return path ? { kind: "path", prefix: path[1] ?? "", start: caret - (path[1] ?? "").length - 1 } : null;
 }
 
-/** Commands whose word begins so; a word with several lines is there once. */
+/** Commands whose word begins with the prefix; a word with several lines is listed once. */
 export function matchingCommands(commands: CommandLine[], prefix: string): Completion[] {
   const words = [...new Set(commands.map((command) => command.word))].filter((word) => word.startsWith(prefix));
   return words.map((word) => {
@@ -44,7 +44,7 @@ export function matchingPaths(entries: PathEntry[]): Completion[] {
   });
 }
 
-/** A text with a word completed, and where the caret is then. */
+/** A text with a word completed, and the new position of the caret. */
 export function completed(text: string, caret: number, wanted: Wanted, completion: Completion): { text: string; caret: number } {
   const before = text.slice(0, wanted.start) + completion.insert;
   return { text: before + text.slice(caret).replace(/^ /, completion.goesOn ? " " : ""), caret: before.length };

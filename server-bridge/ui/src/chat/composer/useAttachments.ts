@@ -1,6 +1,6 @@
 /**
- * Files that go with the next message: put into the chat's sandbox as soon as they are chosen. They are kept beside the
- * page, since a first file begins the chat, and a chat that is left is taken down with its composer.
+ * Files to be sent with the next message: uploaded to the chat's sandbox as soon as they are chosen. They are kept outside the
+ * components, since the first file creates the chat, and leaving a chat unmounts its composer.
  */
 import { useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
@@ -12,7 +12,7 @@ import type { Attachment } from "../../types";
 export interface Attached {
   key: number;
   name: string;
-  /** Null while it is on its way. */
+  /** Null while it is being uploaded. */
   file: Attachment | null;
 }
 
@@ -23,7 +23,7 @@ const NEW = "";
 const lists = new Map<string, Attached[]>();
 const listeners = new Set<() => void>();
 let lastKey = 0;
-// Several files chosen at once begin one chat.
+// Several files chosen at once create one chat.
 let beginning: Promise<string> | null = null;
 
 function subscribe(listener: () => void): () => void {
@@ -37,7 +37,7 @@ function change(chat: string, list: Attached[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Changes the list that holds a file, wherever that is by now. */
+/** Changes the list that holds a file, wherever that is by then. */
 function changeOf(key: number, changed: (list: Attached[]) => Attached[]): void {
   for (const [chat, list] of lists) if (list.some((other) => other.key === key)) change(chat, changed(list));
 }
@@ -66,7 +66,7 @@ export function useAttachments(chatId: string | null) {
     } catch (error) {
       remove(key);
       const text = t("attach.failed", { name: file.name, error: errorText(error) });
-      // The composer that began with this may be gone.
+      // The composer that started this may be gone.
       if (chatId === null) actions.warn(text);
       else setProblem(text);
     }

@@ -1,4 +1,4 @@
-/** Completions for the word at the caret, and which of them is marked. */
+/** Completions for the word at the caret, and the selected one. */
 import { useEffect, useState } from "react";
 import { COMPLETION_WAIT_MS, COMPLETIONS_COUNT } from "../../limits";
 import { useActions } from "../../state/context";
@@ -25,7 +25,7 @@ export function useCompletion(text: string, caret: number): Completions {
   const [kind, prefix] = [wanted?.kind, wanted?.prefix ?? ""];
   const isDismissed = word !== null && word === dismissed;
 
-  // A word that is left may be completed when it is written again.
+  // A word that was left may be completed when it is written again.
   if (word === null && dismissed !== null) setDismissed(null);
   const asked = `${kind} ${prefix}`;
 
@@ -35,7 +35,7 @@ export function useCompletion(text: string, caret: number): Completions {
     const show = (completions: Completion[]) => {
       if (isWanted) setAnswer({ asked: `${kind} ${prefix}`, found: completions.slice(0, COMPLETIONS_COUNT) });
     };
-    // Who types is not told that nothing can be completed: they type on.
+    // Failures are not shown: the user simply types on.
     const nothing = () => show([]);
     if (kind === "command") {
       if (commands !== null) show(matchingCommands(commands, prefix));

@@ -1,4 +1,4 @@
-/** What is being written, kept for each chat until this tab is closed. */
+/** The text being written, kept for each chat until this tab is closed. */
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { answerKey, draftKey, editKey, moveText } from "../../state/drafts";
 
@@ -6,7 +6,7 @@ export function useDraft(chatId: string | null): [string, (text: string) => void
   return useKeptText(draftKey(chatId));
 }
 
-/** An earlier message that is being written anew. The chat's draft waits meanwhile. */
+/** An earlier message that is being edited. The chat's draft waits meanwhile. */
 export interface Edit {
   id: number;
   text: string;
@@ -19,12 +19,12 @@ export function useEdit(chatId: string | null): [Edit | null, (edit: Edit | null
   return [edit, write];
 }
 
-/** The answer that is being written to a question; its card is taken down whenever it is out of view. */
+/** The answer being written to a question; its card is unmounted whenever it is out of view. */
 export function useAnswer(messageId: number): [string, (text: string) => void] {
   return useKeptText(answerKey(messageId));
 }
 
-/** A field that stays while its key changes takes its text along. */
+/** A field that stays mounted while its key changes takes its text along. */
 function useKeptText(key: string): [string, (text: string) => void] {
   const [draft, setDraft] = useState(() => window.sessionStorage.getItem(key) ?? "");
   const heldKey = useRef(key);

@@ -14,12 +14,12 @@ export function DrawnBlock(props: ComponentPropsWithoutRef<"pre">) {
   );
 }
 
-/** Code with its language and a way to copy it. */
+/** Code with its language and a copy button. */
 export function CodeBlock({ children }: ComponentPropsWithoutRef<"pre">) {
   const { t } = useTranslation("chat");
   const code = useRef<HTMLPreElement>(null);
   const language = languageOf(children);
-  // A formula by itself is no code, though Markdown's tree has it so.
+  // A formula by itself is not code, though Markdown's tree treats it as code.
   if (language === "math") return children;
   return (
     <div className="code">

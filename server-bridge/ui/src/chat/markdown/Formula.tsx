@@ -7,7 +7,7 @@ import { FORMULA_MAX_EM, FORMULA_MAX_EXPANSIONS } from "../../limits";
 interface Props {
   tex: string;
   display: boolean;
-  /** Shown in its place where it is no formula. */
+  /** Shown instead if it is not a formula. */
   source: ReactNode;
 }
 
@@ -23,7 +23,7 @@ export default function Formula({ tex, display, source }: Props) {
   );
 }
 
-/** Nothing in a formula leads anywhere, loads anything or defines anything for the next one. */
+/** A formula cannot contain links, load anything, or define macros for the next one. */
 function set(tex: string, displayMode: boolean): ReactNode {
   try {
     const options = { displayMode, throwOnError: true, strict: "ignore", trust: false, maxSize: FORMULA_MAX_EM, maxExpand: FORMULA_MAX_EXPANSIONS } as const;
@@ -35,7 +35,7 @@ function set(tex: string, displayMode: boolean): ReactNode {
   }
 }
 
-/** The policy of the page refuses style attributes, also while they are read: they are carried by another name. */
+/** The page's policy refuses style attributes even while parsing: they are renamed. */
 function withoutStyles(html: string): string {
   return html.replace(/ style="/g, ' data-style="');
 }

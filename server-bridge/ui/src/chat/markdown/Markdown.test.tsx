@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterEach(cleanup);
 
-/** Shows a text and gives it once its formulas are there, or are surely none. */
+/** Renders a text and returns it once its formulas are there, or certainly have none. */
 async function shown(text: string, formulas: number): Promise<HTMLElement> {
   const { container } = render(<Markdown text={text} />);
   await waitFor(() => expect(container.querySelectorAll(".katex")).toHaveLength(formulas), { timeout: 10_000 });

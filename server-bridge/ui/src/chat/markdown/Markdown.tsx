@@ -12,7 +12,7 @@ import "./markdown.css";
 
 const Formula = lazy(() => import("./Formula"));
 
-/** Text of a model's as Markdown. Nothing in it is HTML; while it grows, only its last block is read anew. */
+/** A model's text as Markdown. Nothing in it is HTML; while it grows, only its last block is parsed again. */
 export function Markdown({ text }: { text: string }) {
   const blocks = useMemo(() => blocksOf(text), [text]);
   return (
@@ -26,7 +26,7 @@ export function Markdown({ text }: { text: string }) {
 
 const Part = memo(function Part({ text }: { text: string }) {
   const hasCode = text.includes("```") || text.includes("~~~");
-  // Code that still grows is plain: colouring it anew at every word would be work for nothing.
+  // Code that is still growing is plain: colouring it again for every word would be wasted work.
   const isGrowing = hasCode && isOpenCode(text);
   const highlight = useHighlight(hasCode && !isGrowing);
   const math = useMath(mayHaveMath(text));
@@ -59,13 +59,13 @@ function Link({ href, children }: ComponentPropsWithoutRef<"a">) {
   );
 }
 
-// An image would tell its host who reads: its address is offered instead.
+// An image would tell its host who reads it: its address is offered as a link instead.
 function Image({ src, alt }: ComponentPropsWithoutRef<"img">) {
   const { t } = useTranslation("chat");
   return <Link href={typeof src === "string" ? src : ""}>{t("foreignImage", { name: alt || src || "" })}</Link>;
 }
 
-// The only field in Markdown: an item of a list that is done, or is not.
+// The only form field in Markdown: the check box of a list item.
 function Check({ checked }: ComponentPropsWithoutRef<"input">) {
   const { t } = useTranslation("chat");
   return <input type="checkbox" checked={checked === true} disabled aria-label={t(checked ? "todos.completed" : "todos.pending")} />;

@@ -27,7 +27,7 @@ test("blocks are the text, and while it grows the earlier ones stay as they are"
   for (let length = 1; length <= text.length; length += 1) {
     const now = texts(text.slice(0, length));
     expect(now.join("")).toBe(text.slice(0, length));
-    // Only the last block, and the empty lines behind it, may change.
+    // Only the last block, and the empty lines after it, may change.
     expect(now.slice(0, Math.max(0, earlier.length - 1))).toEqual(earlier.slice(0, -1));
     earlier = now;
   }

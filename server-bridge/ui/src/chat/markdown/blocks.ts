@@ -1,6 +1,6 @@
 /**
- * Cuts Markdown into blocks that can be shown one by one, so that of an answer under way only the last one is read anew.
- * Pure. Blocks joined together are the text.
+ * Cuts Markdown into blocks that can be rendered one by one, so that only the last block of a running answer is parsed again. Pure.
+ * Blocks joined together are the text.
  */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;

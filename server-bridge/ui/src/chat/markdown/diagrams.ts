@@ -5,7 +5,7 @@ import { DIAGRAM_MAX_CHARS, DIAGRAM_WAIT_MS } from "../../limits";
 let frame: Promise<HTMLIFrameElement> | null = null;
 let count = 0;
 
-/** An image of a diagram as an address, with its size; null where it is none, is too long or is not drawn in time. */
+/** The image of a diagram: its address and size; null if it is no diagram, is too long or is not drawn in time. */
 export interface Picture {
   address: string;
   width: number;
@@ -18,7 +18,7 @@ export async function picture(source: string, isDark: boolean): Promise<Picture 
   frame ??= ready(stop);
   const there = await frame.catch(() => null);
   if (there === null) {
-    // The next one tries to load it once more.
+    // The next diagram tries to load it again.
     frame = null;
     document.querySelector(".diagram-frame")?.remove();
     return null;
@@ -29,9 +29,9 @@ export async function picture(source: string, isDark: boolean): Promise<Picture 
   return drawn?.svg === undefined ? null : pictureOf(drawn.svg);
 }
 
-/** As an image a drawing runs nothing and loads nothing. */
+/** As an image, a drawing can run no code and load nothing. */
 export function pictureOf(svg: string): Picture | null {
-  // Not parsed here: its styles would be this page's, whose policy refuses them.
+  // Not parsed here: its styles would apply to this page, whose policy refuses them.
   const box = /^<svg[^>]* viewBox="([^"]*)"/.exec(svg)?.[1];
   const [, , width, height] = (box ?? "").split(/\s+/).map(Number);
   if (!width || !height) return null;

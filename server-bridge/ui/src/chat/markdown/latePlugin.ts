@@ -1,7 +1,7 @@
 /** Plugins of Markdown that are loaded when the first text needs them. */
 import { useEffect, useState } from "react";
 
-/** A hook that gives the plugin of a module once it is there; its argument says whether the text needs it. */
+/** A hook that returns a module's plugin once it is loaded; its argument says whether the text needs it. */
 export function latePlugin<Plugin>(load: () => Promise<{ default: Plugin }>) {
   let loaded: { plugin: Plugin } | null = null;
   return function usePlugin(wanted: boolean): Plugin | null {
@@ -14,7 +14,7 @@ export function latePlugin<Plugin>(load: () => Promise<{ default: Plugin }>) {
           loaded = { plugin: module.default };
           if (isShown) setFound(loaded);
         },
-        // Without it the text stands as it was written, which is no less true.
+        // Without it the text is shown as it was written, which is still correct.
         () => {},
       );
       return () => {

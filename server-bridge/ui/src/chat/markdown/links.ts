@@ -1,13 +1,13 @@
-/** Which addresses of a text of a model's may be followed. Pure. */
+/** Which addresses in a model's text may be followed. Pure. */
 const FOLLOWED = ["http:", "https:", "mailto:"];
 
-/** Stands before a path of the workspace; no address that a model writes keeps it. */
+/** Put before a path of the workspace; it is removed from any address that a model writes. */
 const FILE = "sandbridge-file:";
 
-/** The longest path that systems take. */
+/** The longest path that operating systems accept. */
 const PATH_MAX_CHARS = 4096;
 
-/** The address if it may be followed, a marked path if it names a file, else nothing: a script or a way within this page. */
+/** The address if it may be followed, a marked path if it names a file, else nothing: a script or a link within this page. */
 export function safeAddress(address: string | undefined): string {
   const path = filePath(address ?? "");
   if (path !== null) return FILE + path;
@@ -25,7 +25,7 @@ export function pathOf(address: string): string | null {
 
 /** The path that a relative link names, without the line or the heading that follows it. */
 function filePath(address: string): string | null {
-  // A line's number, as in `main.rs:12` or `main.rs:12:5`, is no scheme's rest.
+  // The line number in `main.rs:12` or `main.rs:12:5` does not make `main.rs` a scheme.
   const bare = address.replace(/[#?].*$/s, "").replace(/(?::\d+){1,2}$/, "");
   if (bare === "" || bare.length > PATH_MAX_CHARS || /^[\\/]|:|\\/.test(bare)) return null;
   let path: string;
@@ -34,7 +34,7 @@ function filePath(address: string): string | null {
   } catch {
     return null;
   }
-  // Also what was written as %0a or %2f.
+  // Also if it was written as %0a or %2f.
   if (/[\u0000-\u001f\u007f\\:]|^\//.test(path)) return null;
   const steps = path.split("/").filter((step) => step !== "" && step !== ".");
   return steps.length === 0 || steps.includes("..") ? null : steps.join("/");

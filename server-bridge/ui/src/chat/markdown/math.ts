@@ -10,14 +10,14 @@ export interface Node {
   data?: unknown;
 }
 
-/** Whether a text may have a formula. */
+/** True if a text may contain a formula. */
 export function mayHaveMath(text: string): boolean {
   return /\$|\\\(|\\\[/.test(text);
 }
 
 /**
- * Turns `\(…\)` and `\[…\]` into dollars, outside of code: a backslash before a bracket is else an escape in Markdown. Every character
- * is looked at a bounded number of times, whatever the text.
+ * Turns `\(…\)` and `\[…\]` into dollars, outside of code: a backslash before a bracket is otherwise an escape in Markdown. Every
+ * character is read a bounded number of times, whatever the text.
  */
 export function withDollars(text: string): string {
   if (!/\\[([]/.test(text)) return text;
@@ -74,8 +74,8 @@ function isLineStart(text: string, index: number): boolean {
 }
 
 /**
- * Turns back into text what is no formula though it stands between dollars: prices ("$5 or $10"), a block that was never closed, and
- * what is longer than anybody wrote by hand.
+ * Turns text between dollars that is no formula back into text: prices ("$5 or $10"), an unclosed block, and anything longer than a
+ * person would write by hand.
  */
 export function honestMath() {
   return (tree: Node, file: { value: unknown }) => weed(tree, String(file.value));

@@ -5,7 +5,7 @@ import styles from "./files.module.css";
 
 const Difference = lazy(() => import("./Difference"));
 
-/** What the file holds now; null where it is gone, or holds no text. */
+/** The file's current content; null if it is gone, or holds no text. */
 export interface Theirs {
   now: { text: string; hash: string } | null;
 }
@@ -19,7 +19,7 @@ interface Props {
   onGoOn: () => void;
 }
 
-/** The file changed since it was opened: what there is to do, and what the difference is. */
+/** The file changed since it was opened: the possible actions, and the difference. */
 export function Conflict({ mine, theirs, busy, onOverwrite, onReload, onGoOn }: Props) {
   const { t } = useTranslation("panels");
   const [isShown, setIsShown] = useState(false);

@@ -23,8 +23,8 @@ interface Props {
 }
 
 /**
- * Changes a text. It is written only if the file still holds what was opened; if not, both are shown and nothing is lost.
- * Every key stroke is kept, until it is saved or thrown away on purpose.
+ * Edits a text. It is saved only if the file still holds the text that was opened; if not, both are shown and nothing is lost.
+ * Every keystroke is kept until it is saved or deliberately discarded.
  */
 export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
   const { t } = useTranslation("panels");
@@ -38,7 +38,7 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
     await files.write(place, path, bytes, over);
     setTheirs(null);
     const hash = await sha256Hex(bytes);
-    // What was typed meanwhile is not saved yet.
+    // Text typed meanwhile is not saved yet.
     const now = drafts.of(owner, place, path);
     if (isLast && (now === null || now.text === draft.text)) return onEnd(true);
     if (now !== null) drafts.keep(owner, place, path, { ...now, hash, ends: draft.ends === "mixed" ? "lf" : draft.ends });
@@ -56,7 +56,7 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
   });
   const overwrite = useAction(async (seen: Theirs) => {
     try {
-      // Only what was seen is overwritten.
+      // Only a content that the user saw is overwritten.
       await write(seen.now?.hash ?? null, true);
     } catch (error) {
       if (!isConflict(error)) throw error;

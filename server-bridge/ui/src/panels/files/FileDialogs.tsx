@@ -10,7 +10,7 @@ import { uploads } from "./uploads";
 import styles from "./files.module.css";
 import dialogs from "../../kit/Dialog.module.css";
 
-/** What is asked before something changes. */
+/** The question before a change. */
 export type Asked =
   | { kind: "file" | "folder"; into: Path }
   | { kind: "rename"; path: Path }
@@ -22,7 +22,7 @@ export interface Changed {
   directories: Path[];
   /** Shown next. */
   selected?: Path;
-  /** Not there any more. */
+  /** No longer there. */
   gone?: Path;
 }
 
@@ -63,7 +63,7 @@ function NameDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { ki
     const wrong = entryNameProblem(name);
     if (wrong !== null) return setProblem(t(`file.nameProblem.${wrong}`));
     if (asked.kind === "rename" && name === nameOf(asked.path)) return onClose();
-    // A new name must not replace what has it already.
+    // A new name must not replace an existing entry.
     const taken = await isTaken(place, into, name);
     setProblem(taken ? t("file.taken", { name }) : null);
     if (!taken) await change.run();
@@ -89,7 +89,7 @@ function NameDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { ki
 }
 
 async function isTaken(place: string, directory: Path, name: string): Promise<boolean> {
-  // What stands in the way of looking stands in the way of the change too, which tells it.
+  // If listing fails, the change fails too, and reports the error.
   const entries = await files.list(place, directory).catch(() => []);
   return entries.some((entry) => entry.name === name);
 }
@@ -121,7 +121,7 @@ function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { 
   );
 }
 
-/** Begins at once where nothing is replaced; else asks first. */
+/** Begins at once if nothing is replaced; otherwise asks first. */
 function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "upload" }>>) {
   const { t } = useTranslation("panels");
   const [replaced, setReplaced] = useState<string[] | null>(null);
@@ -137,7 +137,7 @@ function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "u
   const { run } = look;
   const begun = useRef(false);
   useEffect(() => {
-    // Once: what is asked does not change while it is.
+    // Once: the question does not change while it is shown.
     if (begun.current) return;
     begun.current = true;
     void run();
@@ -175,7 +175,7 @@ function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "u
 
 const REPLACED_SHOWN = 10;
 
-/** Which of them are there already; each directory is asked once. */
+/** The names that exist already; each directory is listed once. */
 async function existing(place: string, into: Path, chosen: DroppedFile[]): Promise<string[]> {
   const listings = new Map<string, Promise<Set<string>>>();
   const namesIn = (directory: Path) => {
@@ -188,7 +188,7 @@ async function existing(place: string, into: Path, chosen: DroppedFile[]): Promi
   for (const { name } of chosen) {
     const path = child(into, { name });
     const isInside = name.includes("/");
-    // A directory that is not there yet has nothing in it.
+    // A directory that does not exist yet has nothing in it.
     const names = await namesIn(parent(path) ?? WORKSPACE).catch((error: unknown) => {
       if (isInside) return new Set<string>();
       throw error;

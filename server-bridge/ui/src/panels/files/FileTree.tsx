@@ -25,7 +25,7 @@ interface Props {
   onDropFiles: (row: EntryRow | null, data: DataTransfer) => void;
 }
 
-/** The tree, as far as it is on screen; the focus stays on it and the selected row is told by its id. */
+/** The tree, as far as it is on screen; the focus stays on the tree, and the selected row is named by its id. */
 export function FileTree(props: Props) {
   const { rows, selected, onSelect } = props;
   const { t } = useTranslation("panels");
@@ -169,7 +169,7 @@ function KindIcon({ kind, isOpen }: { kind: Entry["kind"]; isOpen: boolean }) {
 function AboutItem({ row, onMore }: { row: Exclude<Row, EntryRow>; onMore: (directory: Path) => void }) {
   const { t } = useTranslation("panels");
   const indent = { paddingInlineStart: `${1.6 + (row.level - 1) * 0.9}rem` };
-  // Rows of a tree are tree items, whatever they say.
+  // Rows of a tree are tree items, whatever role they state.
   return (
     <div className={`${styles.treeRow} ${styles.about}`} role="treeitem" aria-level={row.level} aria-selected={false} style={indent}>
       {row.kind === "loading" && <span className="hint">{t("file.loading")}</span>}

@@ -25,7 +25,7 @@ interface Props {
   onSaved: () => void;
 }
 
-/** One file: what it holds, and the way to change it. */
+/** One file: its content, and the button to edit it. */
 export function FileView({ place, owner, path, finished, onClose, onSaved }: Props) {
   const { t } = useTranslation("panels");
   const { loaded, error, busy, load } = useContent(place, path);
@@ -35,7 +35,7 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
   const offset = content?.kind === "piece" ? content.offset : 0;
   const shownFor = useRef(finished);
   useEffect(() => {
-    // The file may have changed; an edited one says so when it is saved.
+    // The file may have changed; an edited one reports that when it is saved.
     if (shownFor.current === finished || isEditing) return;
     shownFor.current = finished;
     void load(offset);
@@ -135,7 +135,7 @@ function Body({ path, size, content, load }: { path: Path; size: number; content
   }
 }
 
-/** Which part of a large file is shown, and the way to the others. */
+/** The part of a large file that is shown, and buttons to the others. */
 function Pieces({ size, content, load }: { size: number; content: Extract<Content, { kind: "piece" }>; load: (offset: number) => Promise<void> }) {
   const { t } = useTranslation("panels");
   const { offset, length } = content;

@@ -61,7 +61,7 @@ export function Files({ place, owner }: Props) {
   const activate = ({ path, entry, isOpen }: EntryRow) => {
     if (entry.kind === "file") setOpened(path);
     else if (entry.kind === "directory") (isOpen ? handle.close : handle.open)(path);
-    // Only its target tells what a link is.
+    // Only the target says what kind of entry a link is.
     else void goTo(path);
   };
   const directory = directoryOf(selected);
@@ -149,13 +149,13 @@ export function Files({ place, owner }: Props) {
   );
 }
 
-/** What the tools act on. */
+/** The entry that the toolbar acts on. */
 export interface Selected {
   path: Path;
   kind: Stat["kind"];
 }
 
-/** Where new things go: the selected directory, or the one that the selected file is in. */
+/** The directory for new entries: the selected one, or that of the selected file. */
 function directoryOf(selected: Selected | null): Path {
   if (selected === null) return WORKSPACE;
   return selected.kind === "directory" ? selected.path : (parent(selected.path) ?? WORKSPACE);
@@ -165,14 +165,14 @@ function isWithin(path: Path, directory: Path): boolean {
   return path.text === directory.text || path.text.startsWith(`${directory.text}/`);
 }
 
-/** Reads the tree anew when a command, a tool or an upload ended; gives a value that changes then. */
+/** Reloads the tree when a command, a tool or an upload ended; returns a value that changes then. */
 function useRefreshes(refresh: () => void): string {
   const finished = useFinishedKey();
   const done = useSyncExternalStore(uploads.subscribe, uploads.snapshot).filter(({ state }) => state === "done").length;
   const [first] = useState(`${finished} ${done}`);
   const now = `${finished} ${done}`;
   useEffect(() => {
-    // The tree reads itself at first.
+    // The tree loads itself at first.
     if (now !== first) refresh();
   }, [now, first, refresh]);
   return now;

@@ -17,6 +17,6 @@ export default function FilesPanel() {
       </div>
     );
   }
-  // Another place is another tree; unsaved text stays with its own.
+  // Another place has another tree; unsaved text stays with its place.
   return <Files key={place} place={place} owner={me.name} />;
 }

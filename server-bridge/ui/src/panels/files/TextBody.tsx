@@ -38,7 +38,7 @@ function useColoured(name: string, text: string): ReactNode {
       const language = languageOf(name);
       if (isWanted && language !== null) setColoured({ text, shown: highlighted(text, language) });
     };
-    // Text without colours is text.
+    // If colouring fails, the text stays plain.
     colour().catch(() => undefined);
     return () => {
       isWanted = false;

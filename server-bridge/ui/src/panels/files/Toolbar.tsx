@@ -13,7 +13,7 @@ import styles from "./files.module.css";
 interface Props {
   place: string;
   selected: Selected | null;
-  /** Where new things go. */
+  /** The directory for new entries. */
   directory: Path;
   showHidden: boolean;
   onShowHidden: (isShown: boolean) => void;
@@ -23,7 +23,7 @@ interface Props {
   onAsk: (asked: Asked) => void;
 }
 
-/** Above the tree: where it is, what can be done, and a path to go to. */
+/** Above the tree: the current directory, the actions, and a field for a path to go to. */
 export function Toolbar({ place, selected, directory, showHidden, onShowHidden, onGoTo, onRefresh, onUpload, onAsk }: Props) {
   const { t } = useTranslation("panels");
   const chooser = useRef<HTMLInputElement>(null);
@@ -78,7 +78,7 @@ export function Toolbar({ place, selected, directory, showHidden, onShowHidden, 
           data-testid="upload-chooser"
           onChange={(event) => {
             if (event.target.files !== null && event.target.files.length > 0) onUpload(event.target.files);
-            // The same file again is a choice again; what was chosen is read by now.
+            // Choosing the same file again must count; the chosen files have been read by now.
             event.target.value = "";
           }}
         />

@@ -1,11 +1,11 @@
-/** Text that was changed and not saved: kept while other files are looked at, and over a reload. */
+/** Text that was changed and not saved: kept while other files are open, and across a reload. */
 import { DRAFTS_CHARS } from "../../limits";
 import { type Path, keyOf } from "./path";
 import type { LineEnds } from "./text";
 
 export interface Draft {
   text: string;
-  /** The SHA-256 of the file that was opened; null where there was none. */
+  /** The SHA-256 of the file that was opened; null for a new file. */
   hash: string | null;
   ends: LineEnds;
 }
@@ -49,10 +49,10 @@ export class Drafts {
   private store(): void {
     const text = JSON.stringify([...this.drafts]);
     try {
-      // Too much for a reload stays on the page, and the browser asks before that is left.
+      // A text too large to survive a reload stays on the page, and the browser asks before the page is left.
       if (text.length <= DRAFTS_CHARS) this.storage.setItem(KEY, text);
     } catch {
-      // The same where the browser keeps nothing.
+      // The same where the browser stores nothing.
     }
   }
 }

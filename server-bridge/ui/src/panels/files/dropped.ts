@@ -1,19 +1,19 @@
-/** Files that were chosen or dropped, those in dropped directories among them. */
+/** Files that were chosen or dropped, including those in dropped directories. */
 import { UPLOAD_FILES_COUNT } from "../../limits";
 
-/** What comes with a drop, or from a file chooser. */
+/** The source of the files: a drop or a file chooser. */
 export type Dropped = DataTransfer | FileList;
 
 export interface DroppedFile {
-  /** With the names of the dropped directories that it was in. */
+  /** Includes the names of the dropped directories that it was in. */
   name: string;
   content: File;
 }
 
-/** At most `UPLOAD_FILES_COUNT`: more is told as an error, and nothing is sent. */
+/** At most `UPLOAD_FILES_COUNT`: more is an error, and nothing is sent. */
 export async function droppedFiles(dropped: Dropped): Promise<DroppedFile[]> {
   if (dropped instanceof FileList) return Array.from(dropped, (content) => ({ name: content.name, content }));
-  // Asked of every item at once: the browser forgets them behind the first wait.
+  // Requested for every item at once: the browser forgets them after the first await.
   const entries = Array.from(dropped.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const found: DroppedFile[] = [];
   for (const entry of entries) await collect(entry, found);

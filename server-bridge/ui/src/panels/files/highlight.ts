@@ -1,4 +1,4 @@
-/** Colours for source text; loaded when the first file is shown. What comes out is text in elements, never HTML. */
+/** Colours for source text; loaded when the first file is shown. The result is text in elements, never HTML. */
 import { type ReactNode, createElement } from "react";
 import rehypeHighlight from "rehype-highlight";
 import { extensionOf } from "./text";

@@ -1,9 +1,12 @@
-/** Paths of a workspace. A name is bytes on its machine; one that is not UTF-8 travels as base64 and is shown as well as can be. Pure. */
+/**
+ * Paths of a workspace. A name is bytes on its machine; one that is not UTF-8 is sent as base64 and shown as well as possible.
+ * Pure.
+ */
 
 export interface Path {
   /** As it is shown, without a slash at its ends; empty for the workspace itself. */
   text: string;
-  /** The exact bytes in URL-safe base64, where the text is not all there is to say. */
+  /** The exact bytes in URL-safe base64, if the text does not express them. */
   base64: string | null;
 }
 
@@ -17,7 +20,7 @@ export interface Entry {
 
 export const WORKSPACE: Path = { text: "", base64: null };
 
-/** A path that somebody typed. */
+/** A path that the user typed. */
 export function typedPath(text: string): Path {
   const isAbsolute = text.startsWith("/");
   const parts = text.split("/").filter((part) => part !== "" && part !== ".");
@@ -47,7 +50,7 @@ export function nameOf(path: Path): string {
   return path.text.slice(path.text.lastIndexOf("/") + 1);
 }
 
-/** Tells paths apart. */
+/** A key that identifies a path. */
 export function keyOf(path: Path): string {
   return path.base64 === null ? path.text : `\0${path.base64}`;
 }
@@ -60,7 +63,7 @@ export function queryOf(path: Path, place: string): string {
   return query.toString();
 }
 
-/** What is wrong with a name for a file or directory; null if nothing. */
+/** The problem with a name for a file or directory; null if there is none. */
 export function entryNameProblem(name: string): "empty" | "slash" | "dots" | null {
   if (name.trim() === "") return "empty";
   if (name.includes("/") || name.includes("\0")) return "slash";

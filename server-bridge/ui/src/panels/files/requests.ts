@@ -1,4 +1,4 @@
-/** The requests of the file panel. Content travels as bytes; a write can depend on what the file holds. */
+/** The requests of the file panel. Content is sent as bytes; a write can depend on the file's current content. */
 import { ApiError, ROOT, unreachable } from "../../api";
 import type { Schemas } from "../../api/client";
 import { authorization } from "../../api/session";
@@ -36,7 +36,7 @@ export const files = {
   remove: async (place: string, path: Path, recursive: boolean): Promise<void> => {
     await request("DELETE", `/files?${queryOf(path, place)}&recursive=${recursive}`);
   },
-  /** Writes a file; with `hash` only if that is the SHA-256 of what it holds. */
+  /** Writes a file; with `hash` only if that is the SHA-256 of its content. */
   write: async (place: string, path: Path, bytes: Uint8Array<ArrayBuffer>, hash: string | null): Promise<void> => {
     const condition = hash === null ? "" : `&if_match=${hash}`;
     await request("PUT", `/files?${queryOf(path, place)}${condition}`, { body: bytes });
@@ -51,7 +51,7 @@ async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** Where the browser downloads a file from, or a directory as an archive. */
+/** The address to download a file from, or a directory as an archive. */
 export function downloadUrl(place: string, path: Path, kind: Entry["kind"]): string {
   return `${ROOT}/files${kind === "directory" ? "/tree" : ""}?${queryOf(path, place)}`;
 }
@@ -61,7 +61,7 @@ export interface Upload {
   cancel: () => void;
 }
 
-/** Sends a file with its progress told, which `fetch` does not do. */
+/** Sends a file and reports its progress, which `fetch` does not do. */
 export function upload(place: string, path: Path, content: Blob, onProgress: (sentBytes: number) => void): Upload {
   const sender = new XMLHttpRequest();
   const done = new Promise<void>((resolve, reject) => {

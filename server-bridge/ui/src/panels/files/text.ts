@@ -1,4 +1,4 @@
-/** Text of files: what is text, and what must be kept of it that an editor would change. Pure. */
+/** The text of files: how it is recognized, and its properties that an editor would change but that must be kept. Pure. */
 
 /** The text of a piece of a file, cut at characters; null if it is not UTF-8 text. */
 export function decodePiece(bytes: Uint8Array, isStart: boolean, isEnd: boolean): string | null {
@@ -15,14 +15,14 @@ export function decodePiece(bytes: Uint8Array, isStart: boolean, isEnd: boolean)
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** Bytes at the beginning that belong to a character before. */
+/** Bytes at the beginning that belong to the previous character. */
 function leadingRest(bytes: Uint8Array): number {
   let count = 0;
   while (count < 3 && isContinuation(bytes[count])) count += 1;
   return count;
 }
 
-/** Bytes at the end that begin a character which goes on behind. */
+/** Bytes at the end that begin a character continued in the next piece. */
 function trailingBegin(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -44,7 +44,7 @@ export function lineEnds(text: string): LineEnds {
   return returned === all ? "crlf" : "mixed";
 }
 
-/** As the page's text fields have it: every line ends with one character. */
+/** The text as text fields use it: every line ends with one character. */
 export function forEditing(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }

@@ -1,13 +1,13 @@
-/** The tree of a workspace: which directories are open, what is known of them, and the rows that shows. Pure. */
+/** The tree of a workspace: the open directories, their known contents, and the resulting rows. Pure. */
 import { DIRECTORY_ROWS_COUNT } from "../../limits";
 import { type Entry, type Path, WORKSPACE, child, keyOf } from "./path";
 
-/** What is known of a directory. */
+/** The known state of a directory. */
 export interface Directory {
-  /** Null until it was read. */
+  /** Null until it was loaded. */
   entries: Entry[] | null;
   error: string | null;
-  /** At most so many of its entries are rows. */
+  /** At most this many of its entries are rows. */
   shown: number;
 }
 
@@ -18,7 +18,7 @@ export interface Tree {
 
 export type Row =
   | { kind: "entry"; key: string; path: Path; entry: Entry; level: number; position: number; count: number; isOpen: boolean | null }
-  /** Something about a directory in the place of entries. */
+  /** A line about a directory in place of entries. */
   | { kind: "loading" | "empty" | "error" | "more"; key: string; directory: Path; level: number; text: string };
 
 export type TreeAction =
@@ -45,7 +45,7 @@ export function reduceTree(tree: Tree, action: TreeAction): Tree {
     case "listed":
       return put({ ...known, entries: sorted(action.entries), error: null });
     case "failed":
-      // What was read before is no longer true, but better than nothing while a runner is away.
+      // The earlier entries may be outdated, but are better than nothing while a runner is away.
       return put({ ...known, error: action.error });
     case "more":
       return put({ ...known, shown: known.shown + DIRECTORY_ROWS_COUNT });
@@ -54,13 +54,13 @@ export function reduceTree(tree: Tree, action: TreeAction): Tree {
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** Directories first, then as people sort names. */
+/** Directories first, then in natural order of their names. */
 function sorted(entries: Entry[]): Entry[] {
   const rank = (entry: Entry) => (entry.kind === "directory" ? 0 : 1);
   return entries.toSorted((a, b) => rank(a) - rank(b) || byName.compare(a.name, b.name));
 }
 
-/** What is on screen, from the top. */
+/** The rows on screen, from the top. */
 export function rowsOf(tree: Tree, showHidden: boolean): Row[] {
   const rows: Row[] = [];
   addRows(rows, tree, WORKSPACE, 1, showHidden);
@@ -89,7 +89,7 @@ function addRows(rows: Row[], tree: Tree, path: Path, level: number, showHidden:
   if (visible.length > known.shown) about("more", String(visible.length - known.shown));
 }
 
-/** Where a key press leads in the tree, among entries only. */
+/** The row that a key press leads to, among entries only. */
 export function moved(rows: Row[], from: number, key: string): number {
   const isEntry = (at: number) => rows[at]?.kind === "entry";
   const scan = (start: number, step: number) => {
@@ -110,7 +110,7 @@ export function moved(rows: Row[], from: number, key: string): number {
   }
 }
 
-/** The entry above a row that it is in; the row itself at the top. */
+/** The parent entry of a row; the row itself at the top. */
 export function parentRow(rows: Row[], from: number): number {
   const level = rows[from]?.level ?? 1;
   for (let at = from - 1; at >= 0; at -= 1) {
@@ -120,7 +120,7 @@ export function parentRow(rows: Row[], from: number): number {
   return from;
 }
 
-/** The next entry, from the row behind on and around, whose name begins so. */
+/** The next entry whose name begins so, from the following row on and around. */
 export function typedAhead(rows: Row[], from: number, text: string): number {
   for (let step = 1; step <= rows.length; step += 1) {
     const at = (from + step) % rows.length;

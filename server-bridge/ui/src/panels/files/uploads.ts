@@ -1,4 +1,4 @@
-/** Uploads of this page, a few at a time. They go on while the panel is closed. */
+/** Uploads of this page, a few at a time. They continue while the panel is closed. */
 import { ApiError, errorText } from "../../api";
 import { UPLOADS_PARALLEL_COUNT } from "../../limits";
 import type { Path } from "./path";
@@ -55,7 +55,7 @@ export class Uploads {
     for (const { view } of [...this.jobs]) this.cancel(view.id);
   }
 
-  /** Sends one again that failed. */
+  /** Sends a failed one again. */
   retry(id: number): void {
     const job = this.jobs.find((candidate) => candidate.view.id === id);
     if (job === undefined) return;
@@ -63,7 +63,7 @@ export class Uploads {
     this.startNext();
   }
 
-  /** Takes those off the list that ended. */
+  /** Removes ended ones from the list. */
   clear(): void {
     this.jobs = this.jobs.filter(({ view }) => view.state === "waiting" || view.state === "running");
     this.publish();

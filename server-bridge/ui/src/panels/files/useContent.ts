@@ -1,4 +1,4 @@
-/** What a file holds, as far as the page shows it. */
+/** A file's content, as far as the page shows it. */
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiError } from "../../api";
@@ -26,15 +26,15 @@ export interface ContentHandle {
   loaded: Loaded | null;
   error: unknown;
   busy: boolean;
-  /** Reads it anew, a large one from an offset on. */
+  /** Loads it again, a large one from an offset on. */
   load: (offset?: number) => Promise<void>;
 }
 
-/** Reads a file when it is opened. A newer question takes the place of an older one, whose answer stays until then. */
+/** Loads a file when it is opened. A newer request replaces an older one, whose answer stays until then. */
 export function useContent(place: string, path: Path): ContentHandle {
   const queries = useQueryClient();
   const [asked, setAsked] = useState(0);
-  // A path is a new object each time, and the same file.
+  // A path is a new object each time, even for the same file.
   const { text, base64 } = path;
   const key = ["file", place, text, base64];
   const { data, error, isFetching } = useQuery({
@@ -65,7 +65,7 @@ async function read(place: string, path: Path, offset: number, signal: AbortSign
 }
 
 async function whole(place: string, path: Path, signal: AbortSignal): Promise<Content> {
-  // One more than may be edited: a file that grew since is not cut off.
+  // One byte more than may be edited: a file that has grown since is not cut off.
   const bytes = await files.read(place, path, 0, FILE_EDIT_BYTES + 1, signal);
   const text = decodePiece(bytes, true, true);
   if (text === null) return { kind: "binary" };
@@ -73,7 +73,7 @@ async function whole(place: string, path: Path, signal: AbortSignal): Promise<Co
   return { kind: "text", text, hash: await sha256Hex(bytes) };
 }
 
-/** What a file holds now, to compare with; null where it is gone or no text any more. */
+/** A file's current content, for comparison; null if it is gone or no longer text. */
 export async function readNow(place: string, path: Path): Promise<{ text: string; hash: string } | null> {
   try {
     const content = await whole(place, path, new AbortController().signal);
@@ -84,7 +84,7 @@ export async function readNow(place: string, path: Path): Promise<{ text: string
   }
 }
 
-/** A picture as an address of its own: those of the server's files are downloads. A script in an SVG does not run there. */
+/** A picture as a data address: addresses of the server's files are downloads. A script in an SVG does not run there. */
 function dataUrl(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

@@ -1,4 +1,4 @@
-/** The tree of one place, read directory by directory as they are opened. */
+/** The tree of one place, loaded directory by directory as they are opened. */
 import { type Dispatch, useCallback, useEffect, useLayoutEffect, useReducer, useRef } from "react";
 import { errorText } from "../../api";
 import { type Path, WORKSPACE, keyOf, parent } from "./path";
@@ -10,11 +10,11 @@ export interface TreeHandle {
   open: (path: Path) => void;
   close: (path: Path) => void;
   more: (path: Path) => void;
-  /** Opens everything that a path is in. */
+  /** Opens all directories above a path. */
   reveal: (path: Path) => void;
-  /** Reads a directory anew. */
+  /** Loads a directory again. */
   reload: (path: Path) => Promise<void>;
-  /** Reads all anew that is on screen. */
+  /** Loads everything on screen again. */
   refresh: () => void;
 }
 
@@ -57,7 +57,7 @@ function useLoader(place: string, dispatch: Dispatch<TreeAction>): (path: Path) 
       const key = keyOf(path);
       const number = (asked.current.get(key) ?? 0) + 1;
       asked.current.set(key, number);
-      // An answer that was overtaken by a later question is an old one.
+      // An answer that was overtaken by a later request is outdated.
       const isLatest = () => asked.current.get(key) === number;
       try {
         const entries = await files.list(place, path);

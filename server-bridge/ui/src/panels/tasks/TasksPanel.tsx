@@ -14,7 +14,7 @@ import { classes } from "../../lib/classes";
 import styles from "./tasks.module.css";
 import marks from "../../kit/marks.module.css";
 
-/** What runs for the user, wherever it was started, and what ended in the background. */
+/** The user's running tasks, wherever they were started, and those that ended in the background. */
 export default function TasksPanel() {
   const { t } = useTranslation("panels");
   const { running, ended, error, reload } = useTasks();

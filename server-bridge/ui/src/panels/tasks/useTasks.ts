@@ -1,4 +1,4 @@
-/** The list of what runs and what ran, renewed while it is on screen. */
+/** The list of running and ended tasks, updated while it is on screen. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { errorText } from "../../api";
@@ -8,7 +8,7 @@ import { useFinishedKey } from "../finished";
 import { type ExecView, execs } from "../requests";
 
 export interface Tasks {
-  /** Null until they were read. */
+  /** Null until they were loaded. */
   running: ExecView[] | null;
   /** Those in the background, the last started first; a chat shows its own commands. */
   ended: ExecView[] | null;

@@ -6,7 +6,7 @@ import type { TerminalView } from "./session";
 import { terminals } from "./terminals";
 import styles from "./terminal.module.css";
 
-/** Beneath a terminal: where it is, how it stands, and what it needs an answer to. */
+/** Below a terminal: its place, its state, and questions for the user. */
 export function StatusLine({ view }: { view: TerminalView }) {
   const { t } = useTranslation("panels");
   const place = view.place === null ? null : placeName(view.place);
@@ -54,7 +54,7 @@ function EndText({ end }: { end: End }) {
   return t("term.exited", { code: end.code ?? "?" });
 }
 
-/** What can be done about a terminal that is not connected. */
+/** The actions for a terminal that is not connected. */
 function Remedy({ view }: { view: TerminalView }) {
   const { t } = useTranslation("panels");
   const { exec_id: id, state } = view;

@@ -17,7 +17,7 @@ import styles from "./terminal.module.css";
 import panels from "../panels.module.css";
 import marks from "../../kit/marks.module.css";
 
-/** Terminals as tabs. They live on when this is closed. */
+/** Terminals as tabs. They stay alive when this is closed. */
 export default function TerminalPanel() {
   const { t } = useTranslation("panels");
   const { me } = useAppState("me");

@@ -43,7 +43,7 @@ export function TerminalScreen({ id }: { id: string }) {
   );
 }
 
-/** What a phone's keyboard lacks. */
+/** The keys that a phone's keyboard lacks. */
 const TOUCH_KEYS: [string, string][] = [
   ["Esc", "\u001b"],
   ["Tab", "\t"],

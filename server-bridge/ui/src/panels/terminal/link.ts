@@ -5,10 +5,10 @@
  *        ▲                   │ close without a last word
  *        └──back-off── lost ◄┘        exit, error ──► ended
  *
- * What runs is asked for once under an id chosen here; the same request, or a look at the id, goes on with it. Output is
- * acknowledged when the screen has it, which is what makes a flood wait. Input goes no further ahead than the server takes
- * it, and none is kept for later: what is typed into a lost connection is refused, and the page says so. Of several windows
- * that show the same terminal the one that asked last types; another asks again when somebody types there.
+ * The command is requested once under an id chosen here; the same request, or attaching to the id, continues it. Output is
+ * acknowledged when the screen has it, which makes a flood wait. Input is sent no further ahead than the server accepts it, and
+ * none is kept for later: input typed into a lost connection is refused, and the page says so. Of several windows that show the
+ * same terminal, the one that connected last may type; another connects again when the user types there.
  */
 import { backoffMs } from "../../events";
 import { TERMINAL_ACK_BYTES, TERMINAL_ACK_MS, TERMINAL_INPUT_PIECE_BYTES, TERMINAL_INPUT_WINDOW_BYTES } from "../../limits";
@@ -22,31 +22,31 @@ export type End = Extract<ExecServerFrame, { type: "exit" | "error" }>;
 export type LinkState =
   | { kind: "connecting" }
   | { kind: "open" }
-  /** The runner is away; what runs there goes on. */
+  /** The runner is away; the command there continues. */
   | { kind: "away" }
   | { kind: "lost" }
   | { kind: "ended"; end: End };
 
 export interface LinkOptions {
   execId: string;
-  /** Sent until the server has said that it runs; null for what runs already. */
+  /** Sent until the server has said that it runs; null for a command that is already running. */
   request: TerminalRequest | null;
-  /** How much of the output is not wanted, in bytes. */
+  /** The number of bytes of the output to skip. */
   offset: number;
   /** Opens a WebSocket of the API. */
   connect: (path: string) => WebSocket;
-  /** Why a connection was refused before a word; null if that may pass. */
+  /** The reason why a connection was refused before its first frame; null if that may be temporary. */
   refused: () => Promise<End | null>;
   onState: (state: LinkState) => void;
-  /** It runs, and there. */
+  /** It is running, on this runner. */
   onStarted: (runner: string | null) => void;
   /** To be acknowledged with `wrote`. */
   onOutput: (bytes: Uint8Array) => void;
-  /** So many bytes are not kept any more; to be acknowledged too. */
+  /** This many bytes are no longer kept; to be acknowledged too. */
   onGap: (bytes: number) => void;
 }
 
-/** Errors behind which the same thing may still run. */
+/** Errors after which the command may still be running. */
 const PASSING = ["unavailable", "unauthorized"];
 
 export class ExecLink {
@@ -62,7 +62,7 @@ export class ExecLink {
   private input: Uint8Array[] = [];
   private sent = 0;
   private taken = 0;
-  /** Whether another window's input is taken. */
+  /** True if another window's input is accepted. */
   private isWatching = false;
   private size: { rows: number; columns: number } | null = null;
 
@@ -71,7 +71,7 @@ export class ExecLink {
     this.received = this.written = this.acknowledged = options.offset;
   }
 
-  /** Connects now, whatever stands. */
+  /** Connects now, in any state. */
   connect(): void {
     if (this.state.kind === "ended") return;
     this.drop();
@@ -106,12 +106,12 @@ export class ExecLink {
     if (this.socket === null) this.connect();
   }
 
-  /** Whether input would get anywhere. */
+  /** True if input would reach the program. */
   get takesInput(): boolean {
     return this.state.kind === "open" || this.state.kind === "away";
   }
 
-  /** Bytes of input that wait here. */
+  /** Bytes of input that are waiting here. */
   get waitingBytes(): number {
     return this.input.reduce((sum, piece) => sum + piece.length, 0);
   }
@@ -125,14 +125,14 @@ export class ExecLink {
     else if (this.socket?.readyState === WebSocket.OPEN) this.takeOver();
   }
 
-  /** Asks again, with what was typed meanwhile. */
+  /** Connects again, with the input typed meanwhile. */
   private takeOver(): void {
     const typed = this.input;
     this.connect();
     this.input = typed;
   }
 
-  /** The screen has so many more bytes. */
+  /** The screen has this many more bytes. */
   wrote(bytes: number): void {
     this.written += bytes;
     if (this.written - this.acknowledged >= TERMINAL_ACK_BYTES) this.acknowledge();
@@ -144,7 +144,7 @@ export class ExecLink {
     if (this.takesInput) this.tell({ type: "resize", rows, columns });
   }
 
-  /** Makes a program that fills the screen draw it anew. */
+  /** Makes a full-screen program redraw. */
   redraw(): void {
     if (this.size === null) return;
     const { rows, columns } = this.size;
@@ -152,7 +152,7 @@ export class ExecLink {
     this.tell({ type: "resize", rows, columns });
   }
 
-  /** Leaves it running and forgets it. */
+  /** Leaves it running and drops it. */
   close(): void {
     this.drop();
     if (this.ackTimer !== null) clearTimeout(this.ackTimer);
@@ -164,7 +164,7 @@ export class ExecLink {
         this.pending = null;
         this.attempt = 0;
         this.sent = this.taken = told.stdin_offset;
-        // Typed to take the terminal over; of a lost connection nothing is kept.
+        // Typed to take the terminal over; nothing is kept for a lost connection.
         if (!this.isWatching) this.input = [];
         this.isWatching = false;
         this.change({ kind: "open" });

@@ -1,15 +1,15 @@
-/** How terminals look and speak, kept in the browser. */
+/** The appearance and accessibility of terminals, kept in the browser. */
 import { TERMINAL_FONT_DEFAULT_PX, TERMINAL_FONT_MAX_PX, TERMINAL_FONT_MIN_PX } from "../../limits";
 
 export interface Preferences {
   font_px: number;
-  /** Whether the screen's text is offered to screen readers, which costs speed. */
+  /** True if the screen's text is offered to screen readers, which costs speed. */
   screen_reader: boolean;
 }
 
 const KEY = "sandbridge.terminal";
 
-/** Those kept; nonsense counts as the usual. */
+/** The stored preferences; invalid ones count as the usual ones. */
 export function keptPreferences(kept: string | null = window.localStorage.getItem(KEY)): Preferences {
   let found: Partial<Record<keyof Preferences, unknown>> = {};
   try {

@@ -1,6 +1,6 @@
 /**
- * A terminal's screen: xterm, set up so that what a program writes cannot do harm. It reports and moves no windows, copies
- * nothing without being asked for, and its links are addresses of http and https that open on Ctrl+click.
+ * A terminal's screen: xterm, set up so that a program's output cannot do harm. It reports and moves no windows, copies nothing
+ * without being asked to, and its links are addresses of http and https that open on Ctrl+click.
  */
 import { FitAddon } from "@xterm/addon-fit";
 import { WebLinksAddon } from "@xterm/addon-web-links";
@@ -22,7 +22,7 @@ export interface ScreenEvents {
   /** The address under the pointer; null when it left. */
   onLink: (address: string | null) => void;
   onSize: (rows: number, columns: number) => void;
-  /** The user wants out of the terminal by keyboard. */
+  /** The user leaves the terminal by keyboard. */
   onLeave: () => void;
 }
 
@@ -63,14 +63,14 @@ export class Screen {
     this.listen();
   }
 
-  /** The screen is on the page: draws it, in the size it has there. */
+  /** The screen is now on the page: draws it, in its size there. */
   show(): void {
     if (!this.isOpen) this.terminal.open(this.host);
     this.isOpen = true;
     this.fit();
   }
 
-  /** Takes the size of its place on the page. */
+  /** Takes the size of its container on the page. */
   fit(): void {
     if (this.isOpen && this.host.isConnected && this.host.clientHeight > 0) this.fitting.fit();
   }
@@ -132,7 +132,7 @@ export class Screen {
     this.host.addEventListener("paste", (event) => this.paste(event), { capture: true });
   }
 
-  /** Whether a key is the terminal's. Ctrl+Shift+V is the browser's own paste. */
+  /** True if the terminal handles a key. Ctrl+Shift+V is the browser's own paste. */
   private passKey(event: KeyboardEvent): boolean {
     if (!event.ctrlKey || !event.shiftKey || event.altKey || event.metaKey) return true;
     const key = event.key.toLowerCase();

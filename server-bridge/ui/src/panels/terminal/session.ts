@@ -1,4 +1,4 @@
-/** One terminal: its screen, its link to what runs, and what the page shows around it. */
+/** One terminal: its screen, its link to the command, and the page's controls around it. */
 import i18next from "i18next";
 import { ApiError } from "../../api";
 import { copyText } from "../../lib/copyText";
@@ -10,10 +10,10 @@ import type { Preferences } from "./preferences";
 import { Replay } from "./replay";
 import { Screen } from "./screen";
 
-/** A terminal as it is kept over a reload. */
+/** A terminal as it is stored across a reload. */
 export interface Kept {
   exec_id: string;
-  /** Where it was asked for, or runs; null for the server's choice. */
+  /** The place that was requested, or where it runs; null for the server's choice. */
   place: string | null;
   /** Until the server has said that it runs. */
   request: TerminalRequest | null;
@@ -25,7 +25,7 @@ export interface TerminalView {
   place: string | null;
   title: string;
   state: LinkState;
-  /** What its program wants in the clipboard. */
+  /** The text that its program wants in the clipboard. */
   copy: string | null;
   /** The address under the pointer. */
   link: string | null;
@@ -40,7 +40,7 @@ export class TerminalSession {
   view: TerminalView;
   private link: ExecLink | null = null;
   private replay: Replay | null = null;
-  /** Output up to here was written before this page looked; what asks the terminal something there was answered then. */
+  /** Output up to here is older than this view; queries in it were answered at the time. */
   private pastBytes = 0;
   private shownBytes = 0;
   private isStarted = false;
@@ -49,7 +49,7 @@ export class TerminalSession {
 
   constructor(
     private readonly kept: Kept,
-    /** Whether it runs already, so that it is looked at and not asked for. */
+    /** True if it is already running, so that it is attached to and not requested. */
     private readonly isKnown: boolean,
     preferences: Preferences,
     private readonly onChange: () => void,
@@ -76,12 +76,12 @@ export class TerminalSession {
     });
   }
 
-  /** What to keep of it. */
+  /** The part of it to store. */
   get keepsake(): Kept {
     return { ...this.kept, place: this.view.place };
   }
 
-  /** Puts it on the page; what runs is asked for when its size is known first. */
+  /** Puts it on the page; the command is requested once its size is known. */
   mount(parent: HTMLElement): void {
     parent.append(this.screen.host);
     this.screen.show();
@@ -97,12 +97,12 @@ export class TerminalSession {
     this.link?.retry();
   }
 
-  /** Connects anew: the socket may be dead without knowing it. */
+  /** Reconnects: the socket may be dead without knowing it. */
   reconnect(): void {
     this.link?.connect();
   }
 
-  /** Answers what its program wants to have copied. */
+  /** Answers the program's request to copy a text. */
   async answerCopy(allow: boolean): Promise<void> {
     const text = this.view.copy;
     this.show({ copy: null });
@@ -110,7 +110,7 @@ export class TerminalSession {
     this.screen.focus();
   }
 
-  /** Leaves what runs to itself and forgets it here. */
+  /** Leaves the command running and drops it here. */
   close(): void {
     this.isClosed = true;
     this.link?.close();
@@ -133,7 +133,7 @@ export class TerminalSession {
     } catch (error) {
       const end = endOf(error);
       if (end !== null) return this.show({ state: { kind: "ended", end } });
-      // Its runner is away, or knows nothing of it any more: the server says what there is.
+      // Its runner is away, or no longer knows it: the server reports its state.
     }
     if (this.isClosed) return;
     this.replay = new Replay(outputBytes);
@@ -164,7 +164,7 @@ export class TerminalSession {
     this.link.connect();
   }
 
-  /** Why the server does not let this page look; null where that may pass. */
+  /** The reason why the server refuses this page; null if it may be temporary. */
   private async refused(): Promise<End | null> {
     if (this.kept.request !== null) return null;
     try {
@@ -214,12 +214,12 @@ export class TerminalSession {
   }
 }
 
-/** A dim line of the page's own in the terminal. */
+/** A dim line in the terminal that the page itself writes. */
 function notice(key: "term.gap" | "term.earlier", bytes: number): string {
   return `\u001b[2m[${i18next.t(key, { ns: "panels", size: bytesText(bytes) })}]\u001b[0m\r\n`;
 }
 
-/** The end that an error of the server means; null where it may pass. */
+/** The ending that an error of the server means; null if it may be temporary. */
 function endOf(error: unknown): End | null {
   if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 401)) return null;
   return { type: "error", kind: error.kind, message: error.message };

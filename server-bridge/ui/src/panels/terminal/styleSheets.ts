@@ -1,10 +1,10 @@
 /**
  * Styles for xterm under a content security policy without inline styles. The policy refuses `<style>` elements and `style`
  * attributes that a page makes; the same rules are allowed in constructed style sheets and through an element's style object.
- * `xterm.plugin.ts` puts these functions into the places where xterm would do the former.
+ * `xterm.plugin.ts` inserts calls of these functions where xterm would do the former.
  */
 
-/** An element that stands for a style sheet: its text is the sheet's, and the sheet goes with it. */
+/** An element that stands for a style sheet: its text is the sheet's, and removing it removes the sheet. */
 export function sheetElement(): HTMLElement {
   const element = document.createElement("template");
   const sheet = new CSSStyleSheet();
@@ -17,7 +17,7 @@ export function sheetElement(): HTMLElement {
   return element;
 }
 
-/** Adds declarations to an element's own. */
+/** Adds declarations to an element's style. */
 export function addStyle(element: HTMLElement, declarations: string): void {
   element.style.cssText += `;${declarations}`;
 }

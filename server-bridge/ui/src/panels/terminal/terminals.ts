@@ -1,6 +1,6 @@
 /**
- * The terminals of this page. They live outside the panel, so that closing it loses nothing, and are kept by their ids, so
- * that a reload finds them again: what runs in them runs on the runner, not here.
+ * The terminals of this page. They are kept outside the panel, so that closing it loses nothing, and are stored by their ids, so
+ * that a reload finds them again: their commands run on the runner, not here.
  */
 import { HIDDEN_STALE_MS, TERMINALS_COUNT, TERMINAL_NEWS_MS } from "../../limits";
 import { execs } from "../requests";
@@ -42,7 +42,7 @@ export class Terminals {
 
   readonly snapshot = (): Snapshot => this.current;
 
-  /** Whose they are: another user's are forgotten, and those of the page before a reload taken up. */
+  /** Their user: terminals of another user are dropped, and those of the page before a reload are restored. */
   belongTo(owner: string): void {
     if (this.owner === owner) return;
     this.each((session) => session.close());
@@ -56,7 +56,7 @@ export class Terminals {
     this.publish();
   }
 
-  /** What "leave the terminal" by keyboard does. */
+  /** The function that runs when the user leaves the terminal by keyboard. */
   onLeave(leave: () => void): void {
     this.leave = leave;
   }
@@ -76,7 +76,7 @@ export class Terminals {
     this.select(session.view.exec_id);
   }
 
-  /** Shows one that runs already. */
+  /** Shows one that is already running. */
   adopt(id: string, place: string | null): void {
     if (this.find(id) === undefined) {
       if (this.isFull) return;
@@ -85,12 +85,12 @@ export class Terminals {
     this.select(id);
   }
 
-  /** A new shell in the place of one that ended. */
+  /** A new shell in place of one that ended. */
   restart(id: string): void {
     this.replace(id, (view) => this.session({ exec_id: randomId(), place: view.place, request: null }, false));
   }
 
-  /** Looks again at one that was lost from sight. */
+  /** Attaches again to one whose connection was lost. */
   reattach(id: string): void {
     this.replace(id, (view) => this.session({ exec_id: id, place: view.place, request: null }, true));
   }
@@ -100,7 +100,7 @@ export class Terminals {
     this.publish();
   }
 
-  /** Takes one off the page; what runs in it goes on unless it is to be ended. */
+  /** Takes one off the page; its command continues unless it is to be ended. */
   async close(id: string, isEnded: boolean): Promise<void> {
     const at = this.sessions.findIndex((session) => session.view.exec_id === id);
     const session = this.sessions[at];
@@ -109,7 +109,7 @@ export class Terminals {
     this.sessions.splice(at, 1);
     if (this.active === id) this.active = (this.sessions[at] ?? this.sessions[at - 1])?.view.exec_id ?? null;
     this.publish();
-    // Not by its socket, which may be lost at the moment.
+    // Not through its socket, which may be disconnected at the moment.
     if (isEnded) await execs.cancel(id);
   }
 
@@ -175,7 +175,7 @@ function read(): { owner: string; active: string | null; terminals: Kept[] } | n
   }
 }
 
-/** Reacts to a network that is back, and to a laptop that wakes. */
+/** Reacts when the network is back, and when a laptop wakes. */
 function watchNetwork(onBack: () => void, onStale: () => void): void {
   let hiddenAt = 0;
   window.addEventListener("online", onBack);

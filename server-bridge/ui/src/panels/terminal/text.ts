@@ -1,21 +1,21 @@
-/** What programs say to a terminal beside text, made harmless. Pure. */
+/** A program's requests to the terminal other than text, made harmless. Pure. */
 import { TERMINAL_COPY_CHARS, TERMINAL_TITLE_CHARS } from "../../limits";
 
-// Controls, and what turns the direction of writing around.
+// Control characters, and those that reverse the direction of writing.
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** A title as it can be shown: one short line. */
+/** A title that is safe to show: one short line. */
 export function boundedTitle(title: string): string {
   const clean = title.slice(0, 1_000).replace(UNSEEN, " ").replaceAll(/\s+/g, " ").trim();
   const chars = Array.from(clean);
   return chars.length > TERMINAL_TITLE_CHARS ? `${chars.slice(0, TERMINAL_TITLE_CHARS - 1).join("")}…` : clean;
 }
 
-/** The text that an OSC 52 sequence asks to have copied; null where it asks for something else, or for too much. */
+/** The text that an OSC 52 sequence asks to have copied; null if it asks for something else, or for too much. */
 export function copyRequest(data: string): string | null {
   const separator = data.indexOf(";");
   const payload = data.slice(separator + 1);
-  // "?" would read the clipboard out to the program.
+  // "?" would reveal the clipboard to the program.
   if (separator === -1 || payload === "" || payload === "?" || payload.length > TERMINAL_COPY_CHARS * 2) return null;
   try {
     const bytes = Uint8Array.from(atob(payload), (char) => char.charCodeAt(0));
@@ -26,7 +26,7 @@ export function copyRequest(data: string): string | null {
   }
 }
 
-/** Text to paste without what could end a bracketed paste, or otherwise act as a key. */
+/** Text to paste, without anything that could end a bracketed paste, or otherwise act as a key. */
 export function pasteable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "");
 }

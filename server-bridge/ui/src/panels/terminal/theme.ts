@@ -1,10 +1,10 @@
-/** The colours of terminals: those of `terminal.module.css`, which know light and dark. */
+/** The colours of terminals: those of `terminal.module.css`, which has light and dark ones. */
 import type { ITheme } from "@xterm/xterm";
 import styles from "./terminal.module.css";
 
 const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
-/** Reads the colours as they are at the moment. */
+/** Reads the current colours. */
 export function readTheme(): ITheme {
   const probe = document.createElement("span");
   probe.className = styles.terminalColours ?? "";

@@ -14,16 +14,16 @@ import styles from "../settings.module.css";
 interface Props {
   /** Null to add one. */
   known: Subscription | null;
-  /** For a first model: asks for no more than one needs, and calls the subscription as its provider. */
+  /** For a first model: asks only for the necessary fields, and names the subscription after its provider. */
   isFirst?: boolean;
-  /** `trial` is what its model said, where it was asked. */
+  /** `trial` is the model's answer, if it was tested. */
   onSaved: (saved: Subscription, trial: Trial | null) => Promise<void>;
   onCancel: (() => void) | null;
 }
 
 /**
- * A subscription to be added or changed. Its key goes one way: the server never tells it. The model is asked for a word
- * before anything is kept; where it does not answer, what was written stays, and the reason stands at its field.
+ * A subscription to be added or changed. Its key is write-only: the server never returns it. The model is tested before anything is
+ * saved; if it does not answer, the form keeps its contents, and the reason is shown at its field.
  */
 export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) {
   const { t } = useTranslation("settings");
@@ -109,7 +109,7 @@ export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) 
   );
 }
 
-/** Puts the focus where the reason of a refusal stands. */
+/** Focuses the field with the reason of a refusal. */
 function useFocusOnRefusal(refusal: Refusal | null) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -118,7 +118,7 @@ function useFocusOnRefusal(refusal: Refusal | null) {
   return form;
 }
 
-/** What the provider said of the key when it was asked for its models. */
+/** The provider's error about the key when its models were requested. */
 function keyProblem({ error }: Offer): string | null {
   const refused = refusalOf(error);
   return refused?.field === "key" ? refused.text : null;
@@ -150,7 +150,7 @@ function NameField({ draft, change }: PartProps) {
   );
 }
 
-/** Which of several models answers, and what answers in their place. */
+/** Which of several models answers, and which ones replace it. */
 function ChoiceFields({ draft, change }: PartProps) {
   const { t } = useTranslation("settings");
   return (

@@ -6,14 +6,14 @@ import type { Offer } from "./useOffer";
 
 interface Props {
   label: string;
-  /** The id of the list of names, which stands in the form once. */
+  /** The id of the list of names, which is in the form once. */
   list: string;
   value: string;
   required?: boolean;
   hint?: string;
   problem?: string | null;
   onChange: (value: string) => void;
-  /** Asks the provider for its models. */
+  /** Loads the provider's models. */
   onAsk: () => void;
 }
 
@@ -42,7 +42,7 @@ export function ModelName({ label, list, value, required, hint, problem = null, 
   );
 }
 
-/** The names to choose from, and a line that says how the provider was asked for them. */
+/** The names to choose from, and a line that says how the provider was reached for them. */
 export function OfferedNames({ id, offer }: { id: string; offer: Offer }) {
   const { t } = useTranslation("settings");
   const words = {
@@ -50,7 +50,7 @@ export function OfferedNames({ id, offer }: { id: string; offer: Offer }) {
     asking: t("models.offer.asking"),
     listed: t(offer.complete ? "models.offer.listed" : "models.offer.cut", { number: offer.names.length }),
     unlisted: t("models.offer.unlisted"),
-    // What is wrong with the key stands at the key.
+    // Errors about the key are shown at the key.
     failed: refusalOf(offer.error)?.field === "key" ? "" : t("models.offer.failed", { why: errorText(offer.error) }),
   };
   return (

@@ -54,7 +54,7 @@ function isDefault({ chosen, models }: ModelList, name: string): boolean {
   return chosen === null ? models[0]?.name === name : chosen.split("/")[0] === name;
 }
 
-/** What answers in chats that have no model of their own. */
+/** The model for chats that have no model of their own. */
 function DefaultModel({ list, onChosen }: { list: ModelList; onChosen: (chosen: string | null) => void }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -30,7 +30,7 @@ export function ProviderField({ draft, change }: Props) {
   );
 }
 
-/** Where the endpoint is: anywhere the server reaches, or beside a runner that relays to it. */
+/** The endpoint's location: anywhere the server reaches, or beside a runner that relays to it. */
 export function Address({ draft, change, problem }: Props & { problem: string | null }) {
   const { t } = useTranslation("settings");
   const { runners } = useAppState("runners");

@@ -7,7 +7,7 @@ import styles from "../settings.module.css";
 
 interface Props {
   tiers: Record<Tier, TierDraft>;
-  /** The id of the list of names to choose from, and asking for them. */
+  /** The id of the list of names to choose from, and the function that loads them. */
   list: string;
   onAsk: () => void;
   onChange: (tiers: Record<Tier, TierDraft>) => void;

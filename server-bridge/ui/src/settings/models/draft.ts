@@ -6,7 +6,7 @@ export interface TierDraft {
   name: string;
   /** Empty: as the server has it. */
   windowTokens: string;
-  /** US dollars for a million tokens; both or none. */
+  /** US dollars per million tokens; both or none. */
   inputPrice: string;
   outputPrice: string;
 }
@@ -14,11 +14,11 @@ export interface TierDraft {
 export interface Draft {
   name: string;
   provider: Provider;
-  /** Whether a runner relays to it. */
+  /** True if a runner relays to it. */
   relayed: boolean;
   baseUrl: string;
   runner: string;
-  /** Write-only: empty keeps what is there. */
+  /** Write-only: empty keeps the stored key. */
   key: string;
   withoutKey: boolean;
   tiers: Record<Tier, TierDraft>;
@@ -54,7 +54,7 @@ export function draftOf(known: Subscription | null): Draft {
   };
 }
 
-/** What is sent; what the form does not show of a model stays as it was. */
+/** The document to send; settings of a model that the form does not show stay as they are. */
 export function documentOf(draft: Draft, known: Subscription | null): SubscriptionDocument {
   const named = TIERS.filter((tier) => draft.tiers[tier].name.trim() !== "");
   const models = Object.fromEntries(named.map((tier) => [tier, modelOf(draft.tiers[tier], known?.models[tier])]));
@@ -69,7 +69,7 @@ export function documentOf(draft: Draft, known: Subscription | null): Subscripti
   return document;
 }
 
-/** Where its provider is, with the key for it; null while too little is written to ask it anything. */
+/** The provider's address and key; null while they are too incomplete for a request. */
 export function placeOf(draft: Draft, known: Subscription | null): ProviderDocument | null {
   const { provider, runner, base_url, api_key } = documentOf(draft, known);
   const hasKey = draft.key !== "" || (known?.api_key_end != null && !draft.withoutKey);
@@ -77,7 +77,7 @@ export function placeOf(draft: Draft, known: Subscription | null): ProviderDocum
   return { name: known?.name, provider, runner, base_url, api_key };
 }
 
-/** Whether what is sent would ask its provider otherwise than what is kept. */
+/** True if the form would contact its provider differently from the stored subscription. */
 export function needsTrial(document: SubscriptionDocument, known: Subscription | null): boolean {
   if (known === null) return true;
   const { provider, base_url: address = null, runner = null, models, default_tier: tier, api_key: key } = document;
@@ -87,7 +87,7 @@ export function needsTrial(document: SubscriptionDocument, known: Subscription |
   return !isSamePlace || !hasSameKey || !hasSameModels || (tier ?? known.default_tier) !== known.default_tier;
 }
 
-/** Why a model does not answer, and which field of the form that is about. */
+/** The reason why a model does not answer, and the field of the form that it concerns. */
 export interface Refusal {
   field: "key" | "model" | "place" | null;
   text: string;
@@ -105,7 +105,7 @@ const FIELDS: Record<string, Refusal["field"]> = {
   timeout: "place",
 };
 
-/** Null where it was not the model that was asked in vain. */
+/** Null if the error did not come from contacting the model. */
 export function refusalOf(error: unknown): Refusal | null {
   if (!(error instanceof ApiError) || (error.status !== 422 && error.status !== 429)) return null;
   return { field: FIELDS[error.kind] ?? null, text: error.message };

@@ -7,14 +7,14 @@ import { type Draft, placeOf } from "./draft";
 export interface Offer {
   state: "unasked" | "asking" | "listed" | "unlisted" | "failed";
   names: string[];
-  /** Whether these are all there are. */
+  /** True if this is the whole list. */
   complete: boolean;
   error: unknown;
 }
 
 const UNASKED: Offer = { state: "unasked", names: [], complete: false, error: null };
 
-/** What is offered where the draft says, and asking for it: once for each place and key. */
+/** The models offered at the draft's address, and a function that loads them: once for each address and key. */
 export function useOffer(draft: Draft, known: Subscription | null): [Offer, () => void] {
   const requests = useRequests();
   const place = placeOf(draft, known);

@@ -4,7 +4,7 @@ import type { Layer, Runner } from "../../types";
 import styles from "../settings.module.css";
 import marks from "../../kit/marks.module.css";
 
-/** What a machine said of itself when it last registered, and which layers of confinement hold there. */
+/** The facts that a machine reported when it last registered, and its active layers of confinement. */
 export function MachineFacts({ runner }: { runner: Runner }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
@@ -40,7 +40,7 @@ export function MachineFacts({ runner }: { runner: Runner }) {
   );
 }
 
-/** In a word whether the machine confines commands; each layer is a click away, and one that is missing is named at once. */
+/** A summary of whether the machine confines commands; a click shows each layer, and a missing one is named at once. */
 function Confinement({ layers }: { layers: Layer[] }) {
   const { t } = useTranslation("settings");
   const missing = layers.filter((layer) => !layer.holds && !isChosen(layer));
@@ -68,7 +68,7 @@ function Confinement({ layers }: { layers: Layer[] }) {
   );
 }
 
-/** Whether somebody chose to go without a layer: then nothing is missing on the machine. */
+/** True if a layer was left out by choice: then nothing is missing on the machine. */
 function isChosen({ name, detail }: Layer): boolean {
   return name === "network" || (name === "limits" && detail.startsWith("switched off"));
 }

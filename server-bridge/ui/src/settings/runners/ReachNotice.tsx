@@ -5,7 +5,7 @@ import { useAppState } from "../../state/context";
 import { useRequests } from "../requests";
 import styles from "../settings.module.css";
 
-/** Says where other machines cannot reach this server, and how its administrator changes that. */
+/** A notice if other machines cannot reach this server, with instructions for its administrator. */
 export function ReachNotice() {
   const { t } = useTranslation("settings");
   const { me } = useAppState("me");

@@ -60,7 +60,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
   );
 }
 
-/** Makes a place the active one; what the server warns of becomes a banner. */
+/** Makes a place the active one; the server's warnings become a banner. */
 export function useActivate(place: string) {
   const actions = useActions();
   return useAction(async () => {

@@ -8,14 +8,14 @@ import styles from "../settings.module.css";
 
 interface Props {
   result: RunnerToken;
-  /** Whether the machine is not connected yet, so that its coming online is worth saying. */
+  /** True if the machine is not connected yet, so that a notice when it connects is useful. */
   waiting: boolean;
-  /** The directory that the line makes the workspace: empty for the one in which it is pasted, null where it says nothing of it. */
+  /** The workspace that the line sets: empty for the directory in which it is pasted, null if it sets none. */
   workspace: string | null;
   onDone: () => void;
 }
 
-/** A new token, shown this once, and the command to paste on the machine. */
+/** A new token, shown only once, and the command to paste on the machine. */
 export function TokenResult({ result, waiting, workspace, onDone }: Props) {
   const { t } = useTranslation("settings");
   return (
@@ -31,7 +31,7 @@ export function TokenResult({ result, waiting, workspace, onDone }: Props) {
   );
 }
 
-/** The line to paste, what becomes the workspace where that is known, and until when the line works. */
+/** The line to paste, the resulting workspace if known, and the time until which the line works. */
 export function TokenCommand({ result, workspace }: { result: RunnerToken; workspace: string | null }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
@@ -54,7 +54,7 @@ export function TokenCommand({ result, workspace }: { result: RunnerToken; works
   );
 }
 
-/** Says when a machine comes online. */
+/** A notice when a machine connects. */
 export function WaitingFor({ name }: { name: string }) {
   const { t } = useTranslation("settings");
   const { runners } = useAppState("runners");

@@ -14,7 +14,7 @@ interface Props {
   onLine: () => void;
 }
 
-/** That a runner is older than the one this server hands out, what to do about it, and how that goes. */
+/** A notice that a runner is older than the one this server provides, with the action to take and its progress. */
 export function UpdateNotice({ runner, onLine }: Props) {
   const { t } = useTranslation("settings");
   const actions = useActions();

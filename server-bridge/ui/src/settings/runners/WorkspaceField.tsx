@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { Field } from "../parts";
 
-/** The directory of a machine that commands work in; empty for the one in which the line is pasted. */
+/** A machine's directory for commands; empty for the one in which the line is pasted. */
 export function WorkspaceField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const { t } = useTranslation("settings");
   return (

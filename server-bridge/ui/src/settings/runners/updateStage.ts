@@ -1,17 +1,17 @@
-/** How the update of a runner stands, as far as this page asked for it. Pure. */
+/** The state of a runner's update, as far as this page requested it. Pure. */
 import type { Runner } from "../../types";
 
-/** What was asked for, and answered. */
+/** A request for an update, and its answer. */
 export interface Asked {
   /** The version that the machine has downloaded; null while it downloads. */
   version: string | null;
-  /** Commands that ran there then. */
+  /** Commands that were running there at that time. */
   running: number;
-  /** The connection that was asked. */
+  /** The connection at the time of the request. */
   connectedAt: number | null;
 }
 
-/** `current`: there is nothing newer. `older`: there is, and nobody asked. */
+/** `current`: there is nothing newer. `older`: there is, and no update was requested. */
 export type Stage = "current" | "older" | "downloading" | "waiting" | "restarting" | "done" | "failed";
 
 export function stageOf(asked: Asked | null, runner: Runner): Stage {
@@ -20,6 +20,6 @@ export function stageOf(asked: Asked | null, runner: Runner): Stage {
   if (asked.version === null) return "downloading";
   if (!runner.online) return "restarting";
   if (runner.connected_at === asked.connectedAt) return "waiting";
-  // It is back as it was: where it says nothing of the update, it was started anew, and can be asked again.
+  // It is back unchanged: if it reports nothing about the update, it was restarted, and the update can be requested again.
   return runner.update_error === null ? "older" : "failed";
 }

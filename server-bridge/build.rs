@@ -1,4 +1,4 @@
-//! Makes sure that the folder of the web page exists, so that the program also builds where npm never ran.
+//! Makes sure that the folder of the web page exists, so that the program also builds without npm.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! `sandbridge user …`: accounts, changed in the store itself, whether a server has it open or not.
+//! `sandbridge user …`: accounts, changed in the store itself, even while a server has it open.
 //!
-//! Everybody who may write in the home directory may do this. There is no session here, so the audit trail names the user of
+//! Anyone who may write in the home directory may do this. There is no session here, so the audit trail names the user of
 //! the machine: `alice (command line)`, a name that no account can have.
 
 use std::fs;
@@ -59,10 +59,10 @@ enum UserCommand {
     },
 }
 
-/// Runs a command about accounts to its end; returns what came of it, for programs and in words.
+/// Runs a command about accounts to its end; returns its result, for programs and as text.
 ///
 /// # Errors
-/// A line that says what to change: the home directory, the name, the password.
+/// A line that names what to change: the home directory, the name, the password.
 pub fn main(options: UserOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -129,7 +129,7 @@ fn new_password(from_stdin: bool) -> anyhow::Result<String> {
 /// Adds a user; the first one of a store is an administrator.
 ///
 /// # Errors
-/// A line that says what to change: the database, the name, the password.
+/// A line that names what to change: the database, the name, the password.
 pub async fn add_user(at: &Location, name: &str, admin: bool, password: &str) -> anyhow::Result<User> {
     let name = Name::parse(name)?;
     let store = Store::at(at).await?;
@@ -148,7 +148,7 @@ pub async fn list_users(at: &Location) -> anyhow::Result<Vec<User>> {
     Ok(users?)
 }
 
-/// Gives a user another password, ends their sessions and removes their API keys.
+/// Sets another password for a user, ends their sessions and removes their API keys.
 ///
 /// # Errors
 /// As for [`add_user`].
@@ -158,7 +158,7 @@ pub async fn set_password(at: &Location, name: &str, password: &str) -> anyhow::
     finish(store, "user.password", name, changed).await
 }
 
-/// Removes a user with everything that is theirs. A server that runs closes their runners' links within half a minute.
+/// Removes a user with all their data. A running server closes their runners' links within half a minute.
 ///
 /// # Errors
 /// As for [`add_user`].
@@ -168,7 +168,7 @@ pub async fn remove_user(at: &Location, name: &str) -> anyhow::Result<()> {
     finish(store, "user.remove", name, removed).await
 }
 
-/// Leaves a trace and closes the store, however it went.
+/// Adds an audit entry and closes the store, regardless of the result.
 async fn finish<T>(store: Store, action: &str, name: &str, done: store::Result<T>) -> anyhow::Result<T> {
     let entry = AuditEntry {
         user: Some(operator()),
@@ -191,7 +191,7 @@ fn operator() -> String {
     operator_of(rustix::process::getuid().as_raw(), &String::from_utf8_lossy(&accounts), sudo_user.as_deref())
 }
 
-/// The same from a user id, the machine's list of accounts and the user who called sudo. Only root is asked for the last one:
+/// The same from a user id, the machine's list of accounts and the user who called sudo. The last one only counts for root:
 /// root can write anything into the trail anyway.
 fn operator_of(user_id: u32, accounts: &str, sudo_user: Option<&str>) -> String {
     let named = accounts.lines().find_map(|line| {

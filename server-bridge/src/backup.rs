@@ -19,7 +19,7 @@ use crate::config::{DatabaseArgs, database, database_of};
 use crate::serve::own_key;
 use files::{check_target, with_suffix};
 
-/// What a database begins with.
+/// The beginning of a database file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Copy the database of the server on this machine, which may keep running
@@ -34,17 +34,17 @@ pub struct BackupOptions {
     with_key: bool,
 }
 
-/// Writes the backup; returns what is in it, for programs and in words.
+/// Writes the backup; returns its contents, for programs and as text.
 ///
 /// # Errors
-/// A line that says what to change; then an earlier backup is as it was.
+/// A line that names what to change; an earlier backup is unchanged then.
 pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     let home = home::find(home)?;
     refuse_postgres(&home, "pg_dump copies it")?;
     block_on(run(options, &home))
 }
 
-/// Refuses to work with the file where the server of this home has a PostgreSQL database: that one would be meant.
+/// Refuses to use the file if the server of this home has a PostgreSQL database: that one would be meant.
 fn refuse_postgres(home: &Path, instead: &str) -> anyhow::Result<()> {
     if let Location::Postgres(url) = database_of(home, DatabaseArgs::default(), &Settings::load(home)?)? {
         bail!(
@@ -105,7 +105,7 @@ async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, Str
     Ok((json!({"file": file, "key": key_copy}), words))
 }
 
-/// Copies the database and looks at the copy.
+/// Copies the database and verifies the copy.
 async fn copy(from: &Path, file: &Path) -> anyhow::Result<()> {
     let store = Store::open(from).await?;
     let copied = store.back_up(file).await;
@@ -114,7 +114,7 @@ async fn copy(from: &Path, file: &Path) -> anyhow::Result<()> {
     Ok(store::check_backup(file).await?)
 }
 
-/// Whether both names lead to one file.
+/// True if both names lead to one file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     identity(one).is_some_and(|one| identity(other) == Some(one))
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// 32 bytes that nobody guesses, in a test.
+    /// 32 random bytes for a test.
     const KEY: &str = "sandbridge-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
     async fn add_user(home: &Path, name: &str, admin: bool, password: &str) -> anyhow::Result<store::User> {
@@ -245,12 +245,12 @@ mod tests {
         }
         let error = restore::run(&folder.path().join("missing"), home.path()).await.unwrap_err();
         assert!(format!("{error:#}").contains("not a file"), "{error:#}");
-        // A key that is none.
+        // An invalid key.
         fs::write(&file, &whole).unwrap();
         fs::write(folder.path().join("backup.key"), "half").unwrap();
         restore::run(&file, home.path()).await.unwrap_err();
         fs::remove_file(folder.path().join("backup.key")).unwrap();
-        // A server has it.
+        // A server uses it.
         let lock = crate::serve::lock::ServerLock::take(home.path()).unwrap();
         let error = restore::run(&file, home.path()).await.unwrap_err();
         assert!(format!("{error:#}").contains("another server"), "{error:#}");

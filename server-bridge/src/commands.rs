@@ -1,6 +1,6 @@
 //! The commands of the program: those that work on this machine, and those of the client.
 //!
-//! A new command on this machine: its arguments where its work is done, an `impl Command` and a line here.
+//! A new command on this machine: its arguments next to its implementation, an `impl Command` and a line here.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -75,7 +75,7 @@ impl Command for StoreOptions {
     }
 }
 
-/// Does something on this machine and says what was done, for programs or in words.
+/// Carries out an action on this machine and reports it, for programs or as text.
 fn done(
     globals: &Globals,
     work: impl FnOnce(Option<&Path>) -> anyhow::Result<(Value, String)>,

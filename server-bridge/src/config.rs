@@ -1,8 +1,8 @@
-//! Every option of the server, and where its value comes from.
+//! Every option of the server, and the sources of its value.
 //!
 //! `HOME/.env` < `HOME/config.json` < the environment < a flag. The option `--docker-image` is `docker_image` in
 //! `config.json` and `SANDBRIDGE_DOCKER_IMAGE` in the two environments. Both files are read from the home directory
-//! only: a file that happens to lie where a command is typed must not configure a server.
+//! only: a file in the current directory must not configure a server.
 
 mod database;
 mod docker;
@@ -30,24 +30,24 @@ pub use web::WebArgs;
 
 use crate::web::forwarded::TrustedProxies;
 
-/// Where the server listens unless it is told otherwise.
+/// The default address of the server.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
-/// Keys of `config.json` that are no flags of `serve`: those of the client commands, and secrets.
+/// Keys of `config.json` that are not flags of `serve`: those of the client commands, and secrets.
 const OTHER_KEYS: [&str; 6] =
     ["server", "ca_cert", "api_key", "llm_api_key", "encryption_key", "search_api_key"];
-/// Where Docker's socket is, unless `DOCKER_HOST` says otherwise.
+/// The path of Docker's socket, unless `DOCKER_HOST` names another.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
-/// Why the configuration cannot be used. Each text says what to change.
+/// Why the configuration cannot be used. Each text names what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The home directory, or a settings file in it.
     #[error(transparent)]
     Home(#[from] home::Error),
-    /// The option `database` has a value that it cannot have. It may hold a password, so it is not shown.
+    /// The option `database` has an invalid value. It may contain a password, so it is not shown.
     #[error(transparent)]
     Database(store::Error),
-    /// A file that an option names cannot be read or understood.
+    /// A file that an option names cannot be read or parsed.
     #[error("cannot read {}: {reason}", path.display())]
     File {
         /// The file.
@@ -55,14 +55,14 @@ pub enum ConfigError {
         /// Why.
         reason: String,
     },
-    /// An option has a value it cannot have.
+    /// An option has an invalid value.
     #[error("the option {key} cannot be {value:?}: {rule}")]
     Value {
-        /// The option, as `config.json` calls it.
+        /// The option's name in `config.json`.
         key: &'static str,
-        /// What it was given.
+        /// The given value.
         value: String,
-        /// What it may be.
+        /// The rule for values.
         rule: String,
     },
 }
@@ -120,9 +120,9 @@ pub struct ServeArgs {
 /// The server's configuration, complete and checked.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Everything the server keeps is beneath it.
+    /// The directory of everything that the server stores.
     pub home: PathBuf,
-    /// The file, or the PostgreSQL database, with all that is remembered.
+    /// The database file, or the PostgreSQL database.
     pub database: Location,
     /// `ADDRESS:PORT`; a host name is looked up.
     pub listen: String,
@@ -130,39 +130,39 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// `http(s)://HOST[:PORT]` without a path.
     pub public_url: Option<String>,
-    /// Further names in a Host header that are ours, in lower case.
+    /// Further names of this server in a Host header, in lower case.
     pub allow_host: Vec<String>,
-    /// Whether the Docker backend is on.
+    /// True if the Docker backend is enabled.
     pub docker: bool,
-    /// What its containers are like.
+    /// The configuration of its containers.
     pub docker_config: DockerConfig,
     /// The static runner, if there is one.
     pub runner_static: Option<PathBuf>,
     /// The runner for local work, if there is one.
     pub runner: Option<PathBuf>,
-    /// Who may work on the server itself.
+    /// The users who may work on the server itself.
     pub local: LocalPolicy,
-    /// The models that answer in chats.
+    /// The models for chats.
     pub models: ModelsConfig,
-    /// What seals the keys of users' models, where the operator gave it; else the server has a key of its own.
+    /// The key that seals the keys of users' models, if the operator provided one; else the server has its own.
     pub encryption_key: Option<EncryptionKey>,
-    /// Whether keys of models that do not open any more are removed, this once.
+    /// True if model keys that can no longer be decrypted are removed, this once.
     pub forget_sealed_keys: bool,
-    /// How models get to the internet.
+    /// The models' ways to the internet.
     pub internet: tools::internet::Internet,
-    /// The proxies that say for whom they ask.
+    /// The proxies whose statements about clients are trusted.
     pub proxies: Arc<TrustedProxies>,
-    /// What runners must hold to be used.
+    /// The layers that runners must have.
     pub require: Requirement,
-    /// Whether one person has the server to themselves and no password, as `sandbridge here` does.
+    /// True if one person has the server to themselves and no password, as `sandbridge here` does.
     pub one_person: bool,
 }
 
 impl Config {
-    /// Joins the flags with the files and the environment.
+    /// Combines the flags with the files and the environment.
     ///
     /// # Errors
-    /// [`ConfigError`]; the home directory is made if only it is missing.
+    /// [`ConfigError`]; the home directory is created if only it is missing.
     pub fn load(options: ServeArgs, home: Option<&Path>) -> Result<Self, ConfigError> {
         let home = home::find(home)?;
         home::ensure(&home)?;
@@ -171,7 +171,7 @@ impl Config {
         Self::from_settings(options, &home, &settings)
     }
 
-    /// Joins the flags with settings that may be another directory's.
+    /// Combines the flags with settings that may belong to another directory.
     ///
     /// # Errors
     /// [`ConfigError::Value`], [`ConfigError::File`].
@@ -207,7 +207,7 @@ impl Config {
             })?,
             models: models_config(&options.model, settings)?,
             encryption_key: encryption_key(&options.model, settings)?,
-            // A flag only: what stands in a file would do it at every start.
+            // Only a flag: in a file it would apply at every start.
             forget_sealed_keys: options.model.forget_sealed_keys,
             internet: web::from_settings(options.web, settings)?,
             proxies: proxy::from_settings(options.proxy, settings)?,
@@ -230,7 +230,7 @@ fn unknown_keys(settings: &Settings) -> Vec<&str> {
     settings.json_keys().filter(|key| !is_known(key)).collect()
 }
 
-/// Tells the log, in one line, which keys of `config.json` mean nothing.
+/// Logs, in one line, the unknown keys of `config.json`.
 fn warn_of_unknown_keys(settings: &Settings, home: &Path) {
     let unknown = unknown_keys(settings);
     if !unknown.is_empty() {
@@ -240,7 +240,7 @@ fn warn_of_unknown_keys(settings: &Settings, home: &Path) {
     }
 }
 
-/// Where the engine's socket is looked for: what `DOCKER_HOST` names if it names a socket, else Docker's usual place.
+/// The path of the engine's socket: the one in `DOCKER_HOST`, if that names a socket, else Docker's default.
 pub fn docker_socket() -> PathBuf {
     std::env::var_os("DOCKER_HOST")
         .and_then(|host| host.to_str()?.strip_prefix("unix://").map(PathBuf::from))

@@ -4,7 +4,7 @@ use client::failure::Failure;
 
 use crate::config::ConfigError;
 
-/// The failure of work on this machine, with its causes; one that its error's text names already is not said twice.
+/// The failure of work on this machine, with its causes; a cause that its error's text contains already is not repeated.
 pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

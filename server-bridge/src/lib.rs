@@ -1,19 +1,18 @@
 //! The Sandbridge server and its client CLI: wiring, and nothing else.
 //!
-//! What a sandbox is stands in crate `sandbox`, what answers in a chat in `agent`, who may use
-//! it in `accounts`, what is remembered in `store`. Here
-//! they are joined: a request comes in by HTTP, its sender is authenticated, and their work goes to the place that the
-//! routing rules name. A library as well as a binary, so that tests run a whole server inside their own process.
+//! The sandboxes are in crate `sandbox`, the agent in `agent`, accounts in `accounts`, the database in `store`. This crate
+//! joins them: a request comes in over HTTP, its sender is authenticated, and their work goes to the place that the routing
+//! rules name. A library as well as a binary, so that tests run a whole server inside their own process.
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
-//! | [`config`] | every option of the server, and where its value comes from |
+//! | [`config`] | every option of the server, and the sources of its value |
 //! | [`serve`] | start, signals, clean shutdown |
 //! | [`web`] | the HTTP API, the WebSockets, the embedded page; what every request shares |
 //! | [`tls`] | certificates |
 //! | [`admin`], [`backup`] | `sandbridge user …` and `sandbridge backup`, on the store itself |
 //! | `here/` | `sandbridge here`: server, runner and chat for one directory |
-//! | [`commands`] | what a person types: the commands on this machine, beside those of crate `client` |
+//! | [`commands`] | the commands on this machine, in addition to those of crate `client` |
 //! | `failure` | a failed command on this machine, in words and with a kind |
 //! | [`limits`] | every limit and timeout |
 //!

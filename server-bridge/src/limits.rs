@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Time a client has to send a request's head, and to finish a TLS handshake.
+/// The time for a client to send a request's head, and to finish a TLS handshake.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest head of a request, in bytes.
 pub const REQUEST_HEAD_BYTES: usize = 16 * 1024;
@@ -10,31 +10,31 @@ pub const REQUEST_HEAD_BYTES: usize = 16 * 1024;
 pub const HTTP_BUFFER_BYTES: usize = 128 * 1024;
 /// How much is read at once of a connection's first head, in bytes.
 pub const FIRST_HEAD_READ_BYTES: usize = 1024;
-/// How much of a header line is looked at to see where its request ends, in bytes: what matters is shorter.
+/// How much of a header line is examined to find where its request ends, in bytes: the relevant ones are shorter.
 pub const FRAMING_LINE_BYTES: usize = 64;
-/// The most a TLS session keeps of what is not sent yet, in bytes: one record and its frame.
+/// The most unsent data that a TLS session keeps, in bytes: one record and its frame.
 pub const TLS_BUFFER_BYTES: usize = 32 * 1024;
-/// How long the other end of a connection may read nothing of what it is sent.
+/// How long the other end of a connection may read nothing.
 pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same for the client of a command: a pager or a stopped terminal holds up the command for as long as somebody reads.
+/// The same for the client of a command: a pager or a stopped terminal may hold up the command for as long as a person
+/// reads.
 pub const WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE: Duration = Duration::from_secs(24 * 3600);
-/// Connections on which nobody has shown who they are; a further one displaces the oldest of the address with the most.
+/// The most unauthenticated connections; a further one displaces the oldest of the address with the most.
 pub const UNPROVEN_CONNECTIONS: usize = 2048;
-/// With more than one part in this many of them there, each of them is closed after one answer: one that waits for another request
-/// holds as much as a request.
+/// If more than one part in this many of them is taken, each of them is closed after one answer: one that waits for another
+/// request holds as much as a request.
 pub const UNPROVEN_CROWD_PART: usize = 4;
-/// Open files the server must be allowed for each of these.
+/// How many open files the server must be allowed for each of these.
 pub const OPEN_FILES_PER_UNPROVEN_CONNECTION: usize = 2;
-/// Of these, connections that sent more than a small request, or whose request's body is waited for, or who read their answers
-/// slowly.
+/// The most of these that sent more than a small request, whose request's body is awaited, or that read their answers slowly.
 pub const COSTLY_CONNECTIONS: usize = 256;
-/// What a connection may send before it is one of those, in bytes: some requests, or a runner's handshake.
+/// How much a connection may send before it counts as one of those, in bytes: some requests, or a runner's handshake.
 pub const UNPROVEN_CHEAP_BYTES: u64 = 8 * 1024;
-/// How much is read at once from a connection on which nobody has shown who they are, in bytes.
+/// How much is read at once from an unauthenticated connection, in bytes.
 pub const UNPROVEN_READ_BYTES: usize = 4 * 1024;
-/// The largest body of a request whose sender has not shown who they are, in bytes.
+/// The largest body of an unauthenticated request, in bytes.
 pub const UNPROVEN_BODY_BYTES: u64 = 16 * 1024;
-/// Time such a sender has to send it.
+/// The time for sending such a body.
 pub const UNPROVEN_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most connections at once; further ones wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 16_384;
@@ -42,82 +42,82 @@ pub const MAX_CONNECTIONS: usize = 16_384;
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How long requests, sockets and tasks may take to end when the server stops.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much of it cancelled commands have to end, and to be recorded, before the links to their runners are closed.
+/// How much of that cancelled commands have to end, and to be recorded, before the links to their runners are closed.
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The largest JSON body, in bytes: a message of 1 MiB with room for its escapes.
+/// The largest JSON body, in bytes: a message of 1 MiB with space for its escapes.
 pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Time a client has to send a JSON body.
 pub const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Searches for them at once, of all users; one user has one.
+/// The most concurrent searches, of all users; one user has one.
 pub const CHAT_SEARCHES: usize = 2;
-/// How long a search waits for its turn: what was typed before may still be looked for.
+/// How long a search waits for its turn: an earlier one may still be running.
 pub const CHAT_SEARCH_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is gathered before it is written to a WebSocket, in bytes.
+/// How much is gathered before it is written to a WebSocket, in bytes.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 96 * 1024;
-/// The same for a socket that carries a command's output: what came in one go leaves in one.
+/// The same for a socket that carries a command's output: output that arrives at once is sent at once.
 pub const SOCKET_BULK_BUFFER_BYTES: usize = 448 * 1024;
-/// What a connection may send before its runner is registered, in bytes: the handshake and its framing.
+/// How much a connection may send before its runner is registered, in bytes: the handshake and its framing.
 pub const HANDSHAKE_MAX_BYTES: usize = 64 * 1024;
-/// Room for WebSocket framing beside a handshake's text, in bytes.
+/// Space for WebSocket framing in addition to a handshake's text, in bytes.
 pub const HANDSHAKE_FRAMING_BYTES: usize = 1024;
 /// The largest message of a registered runner, in bytes: a frame of 1 MiB and its header.
 pub const RUNNER_MESSAGE_BYTES: usize = 1024 * 1024 + 64;
-/// When it is first asked: a runner that was revoked while it registered must not stay.
+/// The time of the first check: a runner that was revoked while it registered must not stay.
 pub const RUNNER_FIRST_CHECK: Duration = Duration::from_secs(2);
-/// How often the store is told that a runner is connected, and asked whether it still may be.
+/// How often a runner's connection is recorded in the store, and its permission checked.
 pub const RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(30);
-/// How long a runner may take to download and check its new program.
+/// How long a runner may take to download and verify its new program.
 pub const RUNNER_UPDATE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Output that is ready at once is gathered up to this size, in bytes, before it is sent to an exec's client.
 pub const EXEC_GATHER_BYTES: usize = 64 * 1024;
 /// The largest message of an exec's client, in bytes.
 pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
-/// How much of an exec's input is taken from its client before the command took it, in bytes: a client that waits for what it
-/// is told of its input never meets this, unless its pieces have but a few bytes: each counts for what keeping it takes, too.
+/// How much of an exec's input is accepted from its client before the command took it, in bytes: a client that waits for
+/// acknowledgements never reaches this, unless its pieces have only a few bytes: each piece's overhead counts, too.
 pub const EXEC_INPUT_BYTES: usize = 2 * 1024 * 1024;
-/// A piece of input below this is copied out of what it was read into, in bytes.
+/// A piece of input below this is copied out of its read buffer, in bytes.
 pub const EXEC_SMALL_INPUT_BYTES: usize = 4 * 1024;
-/// How much more of an exec's input must have been taken before its client is told again, in bytes.
+/// How much more of an exec's input must have been taken before that is acknowledged again, in bytes.
 pub const EXEC_INPUT_TOLD_BYTES: u64 = 64 * 1024;
-/// Time an exec's client has to say what to run.
+/// The time for an exec's client to send its request.
 pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a terminal goes on without anybody who looks at it, unless its client says otherwise.
+/// How long a terminal goes on without a client, unless its client sets another time.
 pub const TERMINAL_LINGER: Duration = Duration::from_secs(24 * 3600);
-/// The longest that a client may say.
+/// The longest that a client may set.
 pub const TERMINAL_LINGER_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Execs in one listing, unless the client asks for another number.
 pub const EXEC_LIST_ROWS: u32 = 100;
 /// The most execs in one listing.
 pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
-/// How much of the beginning, and of the end, of an exec's output is reported unless asked for otherwise, in bytes.
+/// How much of the beginning, and of the end, of an exec's output a report contains by default, in bytes.
 pub const REPORT_BYTES: u32 = 4096;
 /// The longest name of a user of a runner's machine, in bytes.
 pub const RUN_AS_MAX_BYTES: usize = 256;
-/// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.
+/// How often a client's socket is pinged: a ping that cannot be sent means that the client is gone.
 pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
-/// How many pings may come from an end that does not read what is sent to it.
+/// The most pings from an end that does not read its answers.
 pub const SOCKET_PINGS: usize = 16;
-/// How long a closing socket may take to say goodbye.
+/// How long a closing socket may take to send its goodbye.
 pub const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Events of a user that are kept for clients that are slow, or come back; one further behind is told to load anew.
+/// The most events of a user that are kept for clients that are slow, or reconnect; one further behind has to reload.
 pub const EVENTS_KEPT: usize = 4096;
-/// The most that those of one user take, in bytes; the newest one is kept whatever its size.
+/// The most bytes of those of one user; the newest one is kept at any size.
 pub const EVENTS_KEPT_BYTES: usize = 8 * 1024 * 1024;
-/// The most that those of all users take, in bytes; whoever is away longest gives way.
+/// The most bytes of those of all users; the user who has been disconnected longest loses theirs first.
 pub const EVENTS_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
-/// How long they are kept while nobody listens.
+/// How long they are kept without a listener.
 pub const EVENTS_KEPT_FOR: Duration = Duration::from_secs(5 * 60);
-/// How often those that are kept in vain are looked for.
+/// How often expired ones are looked for.
 pub const EVENTS_FORGET_INTERVAL: Duration = Duration::from_secs(60);
-/// Events that leave together with one that is sent, if they are there by then.
+/// The most events that are sent together, if they are ready.
 pub const EVENT_BATCH: usize = 64;
-/// How often a listener is sent a ping, so that whatever stands between keeps the socket open.
+/// How often a listener gets a ping, so that proxies keep the socket open.
 pub const EVENT_PING_INTERVAL: Duration = Duration::from_secs(20);
-/// Largest message a listener for events may send, in bytes; it has nothing to say.
+/// The largest message of a listener for events, in bytes; it has nothing to send.
 pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 /// How often the session of an open events or exec socket is checked: a logout closes it within this time.
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -130,32 +130,32 @@ pub const AUDIT_PAGE_ROWS: u32 = 100;
 pub const REPORT_MAX_BYTES: u32 = 256 * 1024;
 /// Completions of a path, unless the client asks for another number.
 pub const COMPLETIONS: usize = 20;
-/// The most of them.
+/// The most completions.
 pub const COMPLETE_MAX: usize = 100;
-/// Entries of a directory that are looked at for them.
+/// Entries of a directory that are examined for them.
 pub const COMPLETE_LISTED: usize = 10_000;
 /// The longest beginning of a path that is completed, in bytes.
 pub const COMPLETE_PREFIX_BYTES: usize = 1024;
 
-/// How long a page may make what outlives its session, after its user gave their password.
+/// How long after confirming the password a page may create things that outlive its session.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// How long a ticket opens its address.
+/// How long a ticket is valid.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
 /// Random bytes of a ticket: 192 bits.
 pub const TICKET_BYTES: usize = 24;
-/// Tickets that are not used yet, of all sessions.
+/// The most unused tickets, of all sessions.
 pub const TICKETS: usize = 10_000;
-/// Tickets that are not used yet, of one session: as many as a page shows pictures.
+/// The most unused tickets of one session: as many as a page shows pictures.
 pub const TICKETS_PER_SESSION: usize = 200;
-/// The longest address that a ticket is asked for, in bytes: a path of 4 KiB, escaped.
+/// The longest address that a ticket is requested for, in bytes: a path of 4 KiB, escaped.
 pub const TICKET_PATH_BYTES: usize = 16 * 1024;
 /// Failed logins for one name from one address, per minute.
 pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
-/// Failed logins for one name from all addresses together where it was not logged in to before, per minute.
+/// Failed logins for one name from all addresses together that did not log in to it before, per minute.
 pub const LOGINS_PER_ACCOUNT_PER_MINUTE: u32 = 30;
 /// Failed logins from one address under any name, per minute.
 pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
-/// Keys of programs that open nothing, from one address, per minute.
+/// Invalid keys of programs from one address, per minute.
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Refused registrations from one address, per minute.
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
@@ -172,28 +172,28 @@ pub const DOCKER_MEMORY_MIN_BYTES: i64 = 16 * 1024 * 1024;
 pub const DOCKER_CPUS_MAX: f64 = 4096.0;
 /// The fewest processes and threads of a container: its runner's and a command's.
 pub const DOCKER_PIDS_MIN: i64 = 16;
-/// The most processes and threads of a container: what the kernel can number.
+/// The most processes and threads of a container: the kernel's highest number.
 pub const DOCKER_PIDS_MAX: i64 = 4 * 1024 * 1024;
 /// The shortest time without a request after which a container is stopped, in seconds.
 pub const DOCKER_IDLE_STOP_MIN_S: u64 = 1;
 /// The longest, in seconds (a year).
 pub const DOCKER_IDLE_STOP_MAX_S: u64 = 365 * 24 * 60 * 60;
 
-/// Days of one account of usage, unless the client asks for another number.
+/// Days of one usage report, unless the client asks for another number.
 pub const USAGE_DAYS: u16 = 30;
-/// The most days of one account of usage: ten years.
+/// The most days of one usage report: ten years.
 pub const USAGE_MAX_DAYS: u16 = 3_660;
 /// The most attempts at one answer of a model that an option may ask for.
 pub const RETRY_ATTEMPTS_MAX: u32 = 20;
-/// The shortest text that seals keys, in characters.
+/// The shortest passphrase for sealing keys, in characters.
 pub const ENCRYPTION_KEY_MIN_CHARS: usize = 16;
-/// The most that is read of the file with the server's own encryption key, in bytes.
+/// How much of the file with the server's own encryption key is read, in bytes.
 pub const KEY_FILE_MAX_BYTES: u64 = 1024;
-/// MCP sessions that one user's programs may have open; those used least lately give way.
+/// The most open MCP sessions of one user's programs; the least recently used ones are closed.
 pub const MCP_SESSIONS_PER_USER: usize = 64;
 /// How long an MCP session may be unused before it ends.
 pub const MCP_SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
-/// Calls of MCP tools that one user's programs may have under way.
+/// The most MCP tool calls in progress of one user's programs.
 pub const MCP_CALLS_PER_USER: usize = 32;
 /// How much of the newest output a progress notification shows, in bytes.
 pub const MCP_PROGRESS_BYTES: usize = 2 * 1024;

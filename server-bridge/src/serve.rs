@@ -51,29 +51,29 @@ use crate::web::{accept, events, metrics, presence, router};
 
 use lock::ServerLock;
 
-/// Why the server cannot start. Each text says what to change.
+/// Why the server cannot start. Each text names what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Somebody else listens there.
+    /// Another program listens there.
     #[error(
         "cannot listen on {listen}: the port is in use; stop what uses it, or pass --listen with another one"
     )]
     PortInUse {
-        /// What was to be listened on.
+        /// The configured address.
         listen: String,
     },
     /// The address cannot be listened on for another reason.
     #[error("cannot listen on {listen}: {source}; pass --listen ADDRESS:PORT")]
     Listen {
-        /// What was to be listened on.
+        /// The configured address.
         listen: String,
         /// Why.
         source: io::Error,
     },
-    /// The model cannot be asked as it is set up.
+    /// The model cannot be asked with its settings.
     #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
     Model(chats::Error),
-    /// Another server serves the same home directory.
+    /// Another server uses the same home directory.
     #[error("another server uses {}{}; stop it or pass --home DIR", home.display(), lock::in_words(*pid))]
     HomeInUse {
         /// The home directory.
@@ -81,7 +81,7 @@ pub enum StartError {
         /// That server's process; `None` in the moment before it is known.
         pid: Option<u32>,
     },
-    /// Whether another server serves the home directory cannot be found out.
+    /// Cannot find out if another server uses the home directory.
     #[error("cannot lock {}/server.lock: {source}; check its owner and mode, or pass --home DIR", home.display())]
     Lock {
         /// The home directory.
@@ -97,27 +97,27 @@ pub enum StartError {
     KeyFile {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
-    /// The encryption key that sealed the keys of models is not there.
+    /// The encryption key that sealed the keys of models is missing.
     #[error(
         "cannot start without the encryption key (looked at {}): {what}; or pass --forget-sealed-keys once to remove the keys of \
          models, so that their owners can give them again", path.display()
     )]
     KeyMissing {
-        /// Where the server's own key is.
+        /// The path of the server's own key.
         path: PathBuf,
-        /// What is missing, and what to do.
+        /// The missing key, and what to do.
         what: &'static str,
     },
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// It cannot be found out if there are accounts.
+    /// It cannot be determined if there are accounts.
     #[error(transparent)]
     Accounts(#[from] accounts::Error),
-    /// What an earlier life left behind cannot be settled.
+    /// The remains of an earlier run cannot be settled.
     #[error("cannot recover what ran before the restart: {0}")]
     Recover(#[from] chats::Error),
 }
@@ -125,7 +125,7 @@ pub enum StartError {
 /// The whole of `sandbridge serve`: runs the server until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// Why it cannot start: a line that says what to change.
+/// Why it cannot start: a line that names what to change.
 pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -176,7 +176,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the home directory for itself, listens, opens the store and settles what an earlier life left behind.
+    /// Locks the home directory, listens, opens the store and settles the remains of an earlier run.
     ///
     /// # Errors
     /// [`StartError`].
@@ -198,7 +198,7 @@ impl Server {
             one_person: config.one_person,
         };
         let hub = Arc::new(Hub::default());
-        // A page may be fetched without a model's provider being reached.
+        // A page may be fetched before any model's provider is reached.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
@@ -255,18 +255,18 @@ impl Server {
         })
     }
 
-    /// The address listened on; with port 0 in the configuration, the one that was found.
+    /// The address listened on; with port 0 in the configuration, the actual one.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where a browser on this machine finds the server.
+    /// The server's address for a browser on this machine.
     pub fn url(&self) -> String {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
-    /// Where the first account is made, while there is none: whoever has this address may make it.
+    /// The address for making the first account, while there is none: anyone who has this address may make it.
     pub fn setup_url(&self) -> Option<String> {
         let base = self.state.public_url.clone().unwrap_or_else(|| self.url());
         self.setup_secret.as_ref().map(|secret| format!("{base}/#setup={secret}"))
@@ -277,12 +277,12 @@ impl Server {
         self.state.shutdown.clone()
     }
 
-    /// What the server shares with its requests.
+    /// The state that the server shares with its requests.
     pub fn state(&self) -> &AppState {
         &self.state
     }
 
-    /// What is remembered: for a server that belongs to one person's program, and for tests. Its requests do not see it.
+    /// The database: for a server that belongs to one person's program, and for tests. Its requests do not see it.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -303,8 +303,8 @@ impl Server {
         state.execs.close();
         let commands_end = || async { tokio::join!(state.chats.shutdown(), state.execs.wait()) };
         let ended = async {
-            // Every command is told to stop by now. How it ended comes over its runner's link, so links end behind
-            // commands; whatever did not end in time is lost with its link, and recorded as that.
+            // All commands have been cancelled. How each ended comes over its runner's link, so links end after commands;
+            // commands that did not end in time are lost with their link, and recorded as that.
             if timeout(COMMANDS_STOP_TIMEOUT, commands_end()).await.is_err() {
                 tracing::warn!("some commands did not end in time");
             }
@@ -321,9 +321,9 @@ impl Server {
     }
 }
 
-/// Opens a server's store, with the keys of models that it keeps, and takes the right to it where other machines may reach it.
+/// Opens a server's store, with its models' keys, and takes the exclusive right to it if other machines may reach it.
 pub(crate) async fn open_store(config: &Config) -> Result<(Store, Option<Hold>), StartError> {
-    // First of all, what is wrong with the database itself is said.
+    // Errors of the database itself are reported first.
     let store = Store::at(&config.database).await?;
     let hold = match &config.database {
         Location::File(_) => None,
@@ -332,7 +332,7 @@ pub(crate) async fn open_store(config: &Config) -> Result<(Store, Option<Hold>),
     Ok((own_key::unlock(store, config).await?, hold))
 }
 
-/// Keeps the right to the database until the server stops; stops it where another server has taken that right.
+/// Keeps the right to the database until the server stops; stops it if another server has taken that right.
 async fn hold_database(hold: Option<Hold>, shutdown: CancellationToken) {
     let Some(mut hold) = hold else { return };
     loop {
@@ -373,7 +373,7 @@ fn router_config(config: &Config) -> RouterConfig {
     RouterConfig { docker, local, require: config.require.clone() }
 }
 
-/// Passes what happens in chats to the listeners of the hub. Never waits.
+/// Passes the events of chats to the listeners of the hub. Never waits.
 fn to_hub(hub: Arc<Hub>) -> Subscriber {
     Arc::new(move |user, event| {
         let event = match event.clone() {
@@ -401,7 +401,7 @@ fn to_hub(hub: Arc<Hub>) -> Subscriber {
     })
 }
 
-/// Leaves what goes on without this server as soon as it stops, before anything is waited for: it may be killed meanwhile.
+/// Leaves commands that survive this server as soon as it stops, before anything is waited for: it may be killed meanwhile.
 async fn leave_at_stop(state: AppState) {
     state.shutdown.cancelled().await;
     state.chats.stop();

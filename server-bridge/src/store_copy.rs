@@ -1,4 +1,5 @@
-//! `sandbridge store copy`: everything of the file in a PostgreSQL database, or the other way round, while no server has either.
+//! `sandbridge store copy`: copies the database file to a PostgreSQL database, or the other way round, while no server uses
+//! either.
 
 use std::path::{Path, PathBuf};
 
@@ -31,10 +32,10 @@ enum StoreCommand {
     },
 }
 
-/// Copies; returns what was copied, for programs and in words.
+/// Copies; returns a summary, for programs and as text.
 ///
 /// # Errors
-/// A line that says what to change; then nothing was copied.
+/// A line that names what to change; nothing was copied then.
 pub(crate) fn main(options: StoreOptions) -> anyhow::Result<(Value, String)> {
     let StoreCommand::Copy { from, to } = options.command;
     tokio::runtime::Builder::new_current_thread()
@@ -83,7 +84,7 @@ impl Guard {
     }
 }
 
-/// The home directory that a file is in.
+/// The home directory of a database file.
 fn folder(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

@@ -10,7 +10,7 @@ use tokio_rustls::TlsAcceptor;
 /// Why TLS could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The file is missing, unreadable or no PEM.
+    /// The file is missing, unreadable or not PEM.
     #[error("cannot read the {what} {}: {reason}; it must be a PEM file", path.display())]
     File {
         /// `certificate` or `private key`.
@@ -25,13 +25,14 @@ pub enum TlsError {
     Unusable(#[from] rustls::Error),
 }
 
-/// Makes ring the cryptography of every TLS client and server of this process. Calling it again changes nothing.
+/// Installs ring as the cryptography provider of every TLS client and server of this process. Calling it again changes
+/// nothing.
 pub fn install_provider() {
-    // An error says that a provider is there already, which is all that is wanted.
+    // An error means that a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// What accepts TLS connections with this certificate chain and key, both PEM files.
+/// An acceptor of TLS connections with this certificate chain and key, both PEM files.
 ///
 /// # Errors
 /// [`TlsError`].

@@ -1,4 +1,4 @@
-//! The `sandbridge` program as a shell sees it: what it prints, and its exit codes.
+//! The `sandbridge` program as a shell sees it: its output, and its exit codes.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 /// How long anything in these tests may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The program with nothing of this test's own environment that could configure it.
+/// The program, without variables of this test's own environment that could configure it.
 fn sandbridge(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sandbridge"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"SANDBRIDGE_")) {
@@ -42,7 +42,7 @@ fn logged_in(server: &str) -> TempDir {
     home
 }
 
-/// Answers every connection with these bytes after it has heard something, and closes it.
+/// Answers every connection with these bytes after it has received something, and closes it.
 fn answering(bytes: &'static [u8]) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -54,7 +54,7 @@ fn answering(bytes: &'static [u8]) -> (String, JoinHandle<()>) {
     (address.to_string(), answering)
 }
 
-/// What a TLS server says to plain text: a fatal alert.
+/// A TLS server's answer to plain text: a fatal alert.
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 50];
 
 #[test]
@@ -147,7 +147,7 @@ fn request(stream: &TcpStream) {
     while !lines.next().unwrap().unwrap().is_empty() {}
 }
 
-/// Waits until something is so while `child` runs.
+/// Waits until a condition holds while `child` runs.
 fn eventually(child: &mut Child, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
@@ -182,7 +182,7 @@ fn two_servers_on_one_home_are_refused() {
     assert!(users.status.success(), "accounts are managed while a server runs: {}", told(&users));
 }
 
-/// A chat's message that says that a command runs.
+/// A chat's message that reports a running command.
 const RUNNING: &str = r#"{"messages":[{"id":1,"role":"exec","text":"","exec":{"status":"running"}}]}"#;
 
 /// `sandbridge chat` at a server that this test plays, up to its request to post.

@@ -1,4 +1,4 @@
-//! The files of a backup, and the places they take.
+//! The files of a backup, and their destinations.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,14 +8,14 @@ use anyhow::{Context, bail};
 
 use home::atomic_file::{AtomicFile, PRIVATE};
 
-/// An empty file for its owner alone, which may take the place `target`.
+/// An empty file, accessible to its owner only, that can be moved to `target`.
 pub(super) fn create(target: &Path) -> anyhow::Result<AtomicFile> {
     AtomicFile::create(target, PRIVATE).with_context(|| {
         format!("cannot write beside {}; name a file in a folder of yours", target.display())
     })
 }
 
-/// The same with what another file holds.
+/// The same with the content of another file.
 pub(super) fn copy(from: &Path, target: &Path) -> anyhow::Result<AtomicFile> {
     let mut copy = create(target)?;
     let copied = File::open(from).and_then(|mut from| io::copy(&mut from, copy.file()));
@@ -23,7 +23,7 @@ pub(super) fn copy(from: &Path, target: &Path) -> anyhow::Result<AtomicFile> {
     Ok(copy)
 }
 
-/// Puts files in their places, in this order, once all of them are on the disk.
+/// Puts files in place, in this order, once all of them are on the disk.
 pub(super) fn commit(files: impl IntoIterator<Item = AtomicFile>) -> anyhow::Result<()> {
     let files: Vec<AtomicFile> = files.into_iter().collect();
     for file in &files {
@@ -36,7 +36,7 @@ pub(super) fn commit(files: impl IntoIterator<Item = AtomicFile>) -> anyhow::Res
     Ok(())
 }
 
-/// Refuses a path where something else is than an earlier file of this kind, which begins with `magic`.
+/// Refuses a path with anything but an earlier file of this kind, which begins with `magic`.
 pub(super) fn check_target(path: &Path, magic: &[u8]) -> anyhow::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -56,7 +56,7 @@ pub(super) fn check_target(path: &Path, magic: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The path with something at its end.
+/// The path with a suffix.
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

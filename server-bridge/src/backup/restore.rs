@@ -1,4 +1,4 @@
-//! `sandbridge restore`: puts a backup in the place of the database, while no server has it; what was there is kept.
+//! `sandbridge restore`: replaces the database by a backup, while no server uses it; the old one is kept.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::config::database;
 use crate::serve::lock::ServerLock;
 use crate::serve::own_key;
 
-/// What SQLite keeps beside a database.
+/// SQLite's files next to a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 /// Restore the database of the server on this machine from a backup; the server must not be running
@@ -26,10 +26,10 @@ pub struct RestoreOptions {
     file: PathBuf,
 }
 
-/// Restores the backup; returns what was done, for programs and in words.
+/// Restores the backup; returns what was done, for programs and as text.
 ///
 /// # Errors
-/// A line that says what to change; then nothing was changed.
+/// A line that names what to change; nothing was changed then.
 pub fn main(options: &RestoreOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     let home = home::find(home)?;
     super::refuse_postgres(&home, "pg_restore puts a copy back")?;
@@ -41,11 +41,11 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
         bail!("{} is not a file; name one that `sandbridge backup` wrote", file.display());
     }
     home::ensure(home)?;
-    // Nobody begins to serve what is being replaced.
+    // No server may start while the database is being replaced.
     let _lock = ServerLock::take(home)?;
     let (database, key) = (database(home), home::key_file(home));
     let copy = files::copy(file, &database)?;
-    // What is looked at is what will be used.
+    // The verified copy is the one that will be used.
     let sealed_with =
         open(copy.path()).await.with_context(|| format!("cannot restore {}", file.display()))?;
     let key_copy = with_suffix(file, ".key");
@@ -81,7 +81,7 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
     Ok((value, words))
 }
 
-/// Checks a copy and brings it up to this version's schema; gives what opens the keys in it.
+/// Verifies a copy and brings it to this version's schema; returns the kind of key that opens the keys in it.
 async fn open(copy: &Path) -> anyhow::Result<SealedWith> {
     store::check_backup(copy).await?;
     let opened = async {
@@ -92,14 +92,14 @@ async fn open(copy: &Path) -> anyhow::Result<SealedWith> {
     };
     let opened = opened.await;
     for companion in COMPANIONS {
-        // The last to close a database removes them; one that could not be opened leaves some.
+        // The last process to close a database removes them; one that could not be opened leaves some.
         let _ = fs::remove_file(with_suffix(copy, companion));
     }
     Ok(opened?)
 }
 
-/// Moves the database that is there aside, and with `and_key` its key: the new one's name for it. What SQLite keeps beside it
-/// goes first, since it must not be taken for a part of the new one.
+/// Moves the existing database aside, and with `and_key` its key: returns its new name. SQLite's other files are moved first,
+/// since they must not be mistaken for parts of the new one.
 fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<PathBuf>> {
     let date = httpdate::fmt_http_date(SystemTime::now());
     let date: String = date.split_whitespace().skip(1).take(4).collect::<Vec<_>>().join("-").replace(':', "");
@@ -110,7 +110,7 @@ fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<Pat
         Err(error) => Err(error),
     };
     let kept = aside(database);
-    // A second name does not replace anything, and the first one is there until the new database takes it.
+    // A hard link does not replace anything, and the old name stays until the new database takes it.
     let moved = there(fs::hard_link(database, &kept)).and_then(|is_there| {
         for companion in COMPANIONS {
             there(fs::rename(with_suffix(database, companion), with_suffix(&kept, companion)))?;

@@ -1,4 +1,4 @@
-//! Where the server keeps what it remembers: a file of its home directory, or a PostgreSQL database.
+//! The place of the server's database: a file of its home directory, or a PostgreSQL database.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub fn database_of(home: &Path, options: DatabaseArgs, settings: &Settings) -> R
     }
 }
 
-/// The database file beneath a home directory.
+/// The database file in a home directory.
 pub fn database(home: &Path) -> PathBuf {
     home.join("sandbridge.db")
 }

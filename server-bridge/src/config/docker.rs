@@ -60,7 +60,7 @@ pub struct DockerArgs {
     pub docker_path_map: Vec<String>,
 }
 
-/// Joins the flags with the files and the environment.
+/// Combines the flags with the files and the environment.
 pub(super) fn docker_config(
     options: DockerArgs,
     settings: &Settings,
@@ -108,12 +108,12 @@ pub(super) fn docker_config(
     })
 }
 
-/// The engine knows nothing of the directory this server was started in.
+/// The engine does not have the directory in which this server was started.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Reads an option's text, if there is one; `None` of `read` means that it cannot stand there.
+/// Parses an option's text, if there is one; `None` of `read` means that it is invalid.
 fn parsed<T>(
     key: &'static str,
     text: Option<String>,
@@ -146,7 +146,7 @@ fn pids(text: &str) -> Result<i64, String> {
     pids.ok_or_else(|| format!("use a number from {DOCKER_PIDS_MIN} to {DOCKER_PIDS_MAX}"))
 }
 
-/// The machine's own network is refused: who has it reaches what listens on the machine's loopback.
+/// The machine's own network is refused: a container in it reaches services on the machine's loopback.
 fn network(text: &str) -> Result<ContainerNetwork, String> {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));

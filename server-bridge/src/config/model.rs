@@ -1,4 +1,4 @@
-//! The models that answer in chats: the server's own, and what all models share.
+//! The models for chats: the server's own, and the settings shared by all models.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ pub struct ModelArgs {
     pub forget_sealed_keys: bool,
 }
 
-/// Joins the flags with the files and the environment.
+/// Combines the flags with the files and the environment.
 pub(super) fn models_config(options: &ModelArgs, settings: &Settings) -> Result<ModelsConfig, ConfigError> {
     let number = |flag: Option<u32>, key| match flag {
         Some(number) => Ok(Some(number)),
@@ -116,7 +116,7 @@ pub(super) fn models_config(options: &ModelArgs, settings: &Settings) -> Result<
     Ok(models)
 }
 
-/// What seals the keys of users' models, where the operator gave it.
+/// The key that seals the keys of users' models, if the operator provided one.
 pub(super) fn encryption_key(
     options: &ModelArgs,
     settings: &Settings,
@@ -130,7 +130,7 @@ pub(super) fn encryption_key(
     Ok(Some(EncryptionKey::Passphrase(text)))
 }
 
-/// The server's own subscription and its key; `None` where no model is named.
+/// The server's own subscription and its key; `None` if no model is named.
 fn server(
     options: &ModelArgs,
     settings: &Settings,
@@ -202,7 +202,7 @@ fn wrong(key: &'static str, value: &str, rule: &str) -> ConfigError {
     ConfigError::Value { key, value: value.to_owned(), rule: rule.to_owned() }
 }
 
-/// A secret out of a file that a flag or a setting names, or else out of the settings.
+/// A secret from a file that a flag or a setting names, or else from the settings.
 fn secret(
     flag: Option<PathBuf>,
     key: &'static str,

@@ -1,4 +1,4 @@
-//! What stands before the server.
+//! The proxies in front of the server.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct ProxyArgs {
     pub proxy_protocol: Option<String>,
 }
 
-/// Joins the flags with the files and the environment.
+/// Combines the flags with the files and the environment.
 ///
 /// # Errors
 /// [`ConfigError`].

@@ -1,4 +1,4 @@
-//! How a model gets to the internet.
+//! The models' ways to the internet.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub struct WebArgs {
     pub search_api_key_file: Option<PathBuf>,
 }
 
-/// Joins the flags with the files and the environment.
+/// Combines the flags with the files and the environment.
 ///
 /// # Errors
 /// [`ConfigError`].
@@ -64,7 +64,7 @@ pub(super) fn from_settings(options: WebArgs, settings: &Settings) -> Result<Int
     Ok(Internet { fetch: fetch.then(|| Fetcher::new(&allowed)), search: search.transpose()? })
 }
 
-/// A host as it stands in a URL.
+/// A host in the form of a URL's host.
 fn parse_host(host: &str) -> Result<String, ConfigError> {
     let bracketed =
         if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };

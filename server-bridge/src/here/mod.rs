@@ -9,11 +9,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `place` | the directory, and the home that belongs to it |
-//! | `standing` | who serves a home now |
+//! | `place` | the directory, and its home |
+//! | `standing` | the process that serves a home |
 //! | `server` | the server, its account and its session |
-//! | `runner` | the runner beneath it |
-//! | `model` | what answers: from the environment, from before, or asked for once |
+//! | `runner` | its runner |
+//! | `model` | the model: from the environment, an earlier one, or asked for once |
 //! | `limits` | every limit and timeout |
 
 mod limits;
@@ -73,7 +73,7 @@ fn run(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failure> {
         .build()
         .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
     let result = runtime.block_on(live(globals, options));
-    // A read of a terminal may still be under way; it must not hold up the end.
+    // A read of a terminal may still be pending; it must not hold up the end.
     runtime.shutdown_background();
     result
 }
@@ -114,7 +114,7 @@ async fn serve(
     let user = server.account().await?;
     let session = server.session(&user, &place.home).await?;
     let mut runner = runner::start(config, place, server, &user).await?;
-    // Nothing is asked of who has no terminal; the page asks by itself.
+    // Without a terminal there is no question here; the page asks on its own.
     model::find(server, &user, place, (settings, config), !options.web && !globals.json).await?;
     let code = match runner.online(server, &user).await {
         Ok(facts) => {
@@ -128,7 +128,7 @@ async fn serve(
     code
 }
 
-/// The chat, or the page, until it is over or this program is told to end.
+/// Runs the chat, or serves the page, until it is over or this program has to end.
 async fn talk(globals: &Globals, options: HereOptions, session: Session) -> Result<ExitCode, Failure> {
     let listen = |kind| {
         signal(kind).map_err(|error| Failure::other("io", format!("cannot listen for signals: {error}")))
@@ -153,7 +153,7 @@ async fn talk(globals: &Globals, options: HereOptions, session: Session) -> Resu
     }
 }
 
-/// Prints the page's address, with what signs a browser in once.
+/// Prints the page's address, with a code that signs a browser in once.
 async fn print_address(globals: &Globals, session: &Session) -> Result<(), Failure> {
     let SignInView { code, expires_in_s } = Client::new(session)?.sign_in_code().await?;
     let url = format!("{}/#sign-in={code}", session.server);

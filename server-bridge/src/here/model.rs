@@ -1,4 +1,5 @@
-//! What answers here: the environment's model, the one that this directory or another one has, or one that is asked for, once.
+//! The model for this directory: the environment's, the one of this directory or another one, or one that is asked for,
+//! once.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -18,21 +19,21 @@ use crate::config::{Config, database};
 use crate::failure::failure_of;
 use crate::serve::open_store;
 
-/// The setting that says that the user was asked.
+/// The setting that records that the user was asked.
 const ASKED: &str = "here_asked";
 
-/// What is known of a provider without being told.
+/// Built-in facts about a provider.
 struct Known {
     provider: Provider,
-    /// How its keys begin.
+    /// The prefix of its keys.
     prefix: &'static str,
-    /// The variable that other programs look for its key in, and the one for its address.
+    /// The variable where other programs look for its key, and the one for its address.
     variables: (&'static str, &'static str),
-    /// What answers unless another model is named.
+    /// The default model.
     model: &'static str,
 }
 
-/// A longer beginning comes first.
+/// A longer prefix comes first.
 const KNOWN: [Known; 2] = [
     Known {
         provider: Provider::Anthropic,
@@ -48,7 +49,7 @@ const KNOWN: [Known; 2] = [
     },
 ];
 
-/// Completes what the environment says of a model: whose key it is follows from its beginning, or from its variable.
+/// Completes the environment's settings of a model: the provider of a key follows from its prefix, or from its variable.
 pub(super) fn fill_in(settings: &mut Settings) {
     fill_in_from(settings, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
 }
@@ -60,11 +61,11 @@ fn fill_in_from(settings: &mut Settings, variable: &impl Fn(&str) -> Option<Stri
         let is_wanted = |known: &&Known| said.as_deref().is_none_or(|said| said == known.provider.as_str());
         let found =
             KNOWN.iter().filter(is_wanted).find_map(|known| Some((known, variable(known.variables.0)?)));
-        // Where nothing says that there is a model, none is made up.
+        // If no model is configured, none is made up.
         let Some((known, key)) = found else { return };
         settings.set_default("llm_api_key", &key);
         settings.set_default("llm_provider", known.provider.as_str());
-        // A key goes to the address that it is for.
+        // A key is only sent to the address that it is for.
         if let Some(address) = variable(known.variables.1) {
             settings.set_default("llm_base_url", &address);
         }
@@ -76,7 +77,7 @@ fn fill_in_from(settings: &mut Settings, variable: &impl Fn(&str) -> Option<Stri
     }
 }
 
-/// Whose key it is: as was said, or as it begins.
+/// The provider of a key: the configured one, or the one with its prefix.
 fn provider(key: &str, said: Option<&str>) -> Option<Provider> {
     match said {
         Some(said) => said.parse().ok(),
@@ -88,7 +89,7 @@ fn default_model(provider: Provider) -> &'static str {
     KNOWN.iter().find(|known| known.provider == provider).map_or("", |known| known.model)
 }
 
-/// Finds a model for the user where there is none: another directory's, or one that is asked for.
+/// Finds a model for a user without one: another directory's, or one that is asked for.
 pub(super) async fn find(
     server: &OwnServer,
     user: &User,
@@ -110,7 +111,7 @@ pub(super) async fn find(
     store.set_setting(user.id, ASKED, Some("yes")).await.map_err(failed)
 }
 
-/// Takes over what answers in another directory, with its key; whether there was something.
+/// Copies the model of another directory, with its key; returns true if there was one.
 async fn take_from_another(server: &OwnServer, user: &User, place: &Place, config: &Config) -> bool {
     for home in place.others() {
         let file = database(&home);
@@ -135,7 +136,7 @@ async fn copy(server: &OwnServer, user: &User, other: &Config) -> anyhow::Result
         for owner in store.users().await? {
             for known in store.subscriptions(owner.id).await? {
                 let document: Subscription = serde_json::from_str(&known.document_json)?;
-                // What a runner relays to is that runner's.
+                // A subscription that a runner relays belongs to that runner.
                 if document.runner.is_some() {
                     continue;
                 }
@@ -159,7 +160,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
         let question = "Key of a model, from Anthropic or OpenAI (Enter: none, !commands work without): ";
         let key = match rpassword::prompt_password(question) {
             Ok(key) => key,
-            // Who can be asked nothing can chat all the same.
+            // A user who cannot be asked can chat all the same.
             Err(error) => {
                 output::warn(&format!("cannot read a key: {error}"));
                 break;
@@ -182,7 +183,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
     );
 }
 
-/// Tries the key, and keeps it where it works. The model's name, or why not.
+/// Tries the key, and stores it if it works. Returns the model's name, or the reason.
 async fn add(server: &OwnServer, user: &User, settings: &Settings, key: &str) -> Result<String, String> {
     let provider = provider(key, settings.value("llm_provider").as_deref()).ok_or(
         "that does not look like a key of Anthropic (sk-ant-…) or OpenAI (sk-…); for another provider set \
@@ -219,7 +220,7 @@ async fn add(server: &OwnServer, user: &User, settings: &Settings, key: &str) ->
     }
 }
 
-/// Of what a provider offers: what is asked for without a list, or else the first that is called alike.
+/// The choice among a provider's models: the default one, or else the first with a similar name.
 fn choose(provider: Provider, offered: &[String]) -> String {
     let usual = default_model(provider);
     let is_listed = offered.is_empty() || offered.iter().any(|name| name == usual);

@@ -1,4 +1,4 @@
-//! The directory that commands work in, and the home of its chats.
+//! The directory that commands work in, and its home.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use store::hex;
 
 use super::limits::{HOME_HASH_BYTES, HOME_NAME_CHARS};
 
-/// Beneath the home directory: the homes of all directories.
+/// The folder in the home directory for the homes of all directories.
 const FOLDER: &str = "here";
-/// What a runner is called whose directory's name can be no runner's.
+/// The runner's name if the directory's name is not valid for a runner.
 const UNNAMED: &str = "here";
 
-/// A directory and what belongs to it.
+/// A directory and its home.
 #[derive(Debug)]
 pub(super) struct Place {
     /// Without links.
     pub(super) directory: PathBuf,
-    /// Where its server keeps everything.
+    /// The directory of its server's files.
     pub(super) home: PathBuf,
-    /// What its runner is called.
+    /// Its runner's name.
     pub(super) runner: RunnerName,
 }
 
 impl Place {
-    /// Looks at the directory and makes its home.
+    /// Checks the directory and creates its home.
     pub(super) fn find(home: &Path, directory: Option<&Path>) -> Result<Self, Failure> {
         let given = directory.unwrap_or(Path::new("."));
         let unusable =
@@ -38,7 +38,7 @@ impl Place {
         }
         let invalid = |error: home::Error| Failure::other("invalid", error.to_string());
         refuse_what_holds_too_much(&directory)?;
-        // Before anything is made in it.
+        // Done before anything is created in it.
         let absolute =
             std::path::absolute(home).map_err(|error| Failure::other("invalid", error.to_string()))?;
         refuse_own_files(&directory, &absolute.canonicalize().unwrap_or(absolute))?;
@@ -50,7 +50,7 @@ impl Place {
         let home = folder.join(name);
         home::ensure(&home).map_err(invalid)?;
         let home = home.canonicalize().map_err(unusable)?;
-        // One that was not there before may have been named through a link.
+        // A new one may have been named through a link.
         refuse_own_files(&directory, &home)?;
         Ok(Self { directory, home, runner })
     }
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-/// What a runner refuses unless it is asked for by name, too.
+/// Directories that a runner refuses, too, unless they are named explicitly.
 fn refuse_what_holds_too_much(directory: &Path) -> Result<(), Failure> {
     let own = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     if directory == Path::new("/") || own.is_some_and(|own| own == directory) {
@@ -75,7 +75,7 @@ fn refuse_what_holds_too_much(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Commands must not reach the store, nor the keys beside it.
+/// Commands must not reach the store, nor the keys next to it.
 fn refuse_own_files(directory: &Path, home: &Path) -> Result<(), Failure> {
     if home.starts_with(directory) || directory.starts_with(home) {
         return Err(Failure::usage(format!(
@@ -88,7 +88,7 @@ fn refuse_own_files(directory: &Path, home: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the runner, and the home, of a directory are called: like the directory, as far as that is possible.
+/// The names of a directory's runner and home: like the directory's, as far as possible.
 fn names(directory: &Path) -> (RunnerName, String) {
     let last = directory.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);

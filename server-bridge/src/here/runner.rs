@@ -22,9 +22,9 @@ use super::server::OwnServer;
 use crate::config::Config;
 use crate::failure::failure_of;
 
-/// What the runner says of itself, for when it does not start.
+/// The runner's output, for the case that it does not start.
 const LOG_FILE: &str = "runner.log";
-/// What the runner gets nothing of: the model's keys are the server's.
+/// Variables that the runner does not get: the model's keys are the server's.
 const SECRET_VARIABLES: [&str; 6] = [
     "SANDBRIDGE_LLM_API_KEY",
     "SANDBRIDGE_API_KEY",
@@ -41,7 +41,7 @@ pub(super) struct OwnRunner {
     log: PathBuf,
 }
 
-/// Registers the directory's runner and starts it. From now on it is where the user's commands run.
+/// Registers the directory's runner and starts it. It becomes the user's active place.
 pub(super) async fn start(
     config: &Config,
     place: &Place,
@@ -77,13 +77,13 @@ pub(super) async fn start(
         .spawn()
         .map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that has ended already is told of when it is waited for.
+        // If it has ended already, that is reported when it is waited for.
         let _ = stdin.write_all(format!("{token}\n").as_bytes()).await;
     }
     Ok(OwnRunner { child, name: place.runner.clone(), log })
 }
 
-/// The runner beside this program, or the one that was named; the one for containers will do as well.
+/// The runner next to this program, or the configured one; the one for containers is also suitable.
 fn program(config: &Config) -> Result<&Path, Failure> {
     let found = config.runner.as_deref().or(config.runner_static.as_deref());
     match found {
@@ -100,7 +100,7 @@ fn program(config: &Config) -> Result<&Path, Failure> {
     }
 }
 
-/// Another token for the directory's runner; those before it open nothing any more.
+/// Another token for the directory's runner; the earlier ones are not valid any more.
 async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Result<String> {
     let store = &server.store;
     match store.revoke_runner(user.id, name.as_str()).await {
@@ -113,7 +113,7 @@ async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Res
 }
 
 impl OwnRunner {
-    /// Waits until it is connected; gives what it says of itself.
+    /// Waits until it is connected; returns its facts.
     pub(super) async fn online(
         &mut self,
         server: &OwnServer,
@@ -142,7 +142,7 @@ impl OwnRunner {
         Err(Failure::other("failed", message))
     }
 
-    /// One line about the layers of confinement that the runner warned of.
+    /// One line about the missing layers of confinement.
     pub(super) fn tell_what_is_missing(&self, facts: &RunnerFacts) {
         let said = self.said();
         let is_missing = |name: &&str| said.contains(&format!("{name} does not hold"));
@@ -159,11 +159,11 @@ impl OwnRunner {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends it with all that it runs.
+    /// Ends it with all its commands.
     pub(super) async fn end(mut self) {
         let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         if let Some(pid) = pid {
-            // It may have ended by itself.
+            // It may have ended already.
             let _ = kill_process(pid, Signal::TERM);
         }
         if timeout(RUNNER_STOP_PATIENCE, self.child.wait()).await.is_err() {

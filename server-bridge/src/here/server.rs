@@ -1,4 +1,4 @@
-//! The server of this process: how it is set up, its one account, and who is at its home before it.
+//! The server of this process: its configuration, its one account, and other processes that serve its home.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -24,11 +24,11 @@ use crate::failure::failure_of;
 use crate::serve::{Server, StartError};
 use crate::web::state::AppState;
 
-/// Where the server's own words go: the terminal is the chat's.
+/// The log of the server: the terminal is used by the chat.
 const LOG_FILE: &str = "server.log";
-/// On this machine alone, at a port that is free.
+/// On this machine only, on a free port.
 const LISTEN: &str = "127.0.0.1:0";
-/// What the account is called where the user's own name can be no account's.
+/// The account's name if the user's own name is not valid for an account.
 const UNNAMED: &str = "me";
 
 /// A server that runs in this process.
@@ -40,7 +40,7 @@ pub(super) struct OwnServer {
     shutdown: CancellationToken,
 }
 
-/// Who serves a home.
+/// The process that serves a home.
 pub(super) enum Begun {
     /// This process, from now on.
     First(Box<OwnServer>),
@@ -48,7 +48,7 @@ pub(super) enum Begun {
     There(Standing),
 }
 
-/// Lets this process's log go to a file of the home.
+/// Sends this process's log to a file of the home.
 pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
     let path = home.join(LOG_FILE);
     let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).and_then(|file| {
@@ -65,13 +65,13 @@ pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The person's settings, and what follows from them of a model.
+/// The person's settings, with the implied ones of a model.
 pub(super) fn settings(mut settings: Settings) -> Settings {
     model::fill_in(&mut settings);
     settings
 }
 
-/// The server's options: the person's own, but for what is about a server that others reach.
+/// The server's options: the person's own, without those for a server that others reach.
 pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>) -> Result<Config, Failure> {
     let options = ServeArgs {
         listen: Some(LISTEN.to_owned()),
@@ -96,7 +96,8 @@ pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>
     })
 }
 
-/// Serves the home, or finds who does. Of two that begin at once one serves and the other waits until it is ready.
+/// Serves the home, or finds the process that does. Of two that begin at once one serves and the other waits until it is
+/// ready.
 pub(super) async fn begin(place: &Place, config: &Config) -> Result<Begun, Failure> {
     let deadline = Instant::now() + STANDING_PATIENCE;
     loop {
@@ -124,12 +125,12 @@ impl OwnServer {
         Self { state, store, url, task: tokio::spawn(server.run()), shutdown }
     }
 
-    /// Where it is.
+    /// Its address.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The one who chats here: an account that is made at the first start. Nobody knows its password.
+    /// The account of the person here: made at the first start. Its password is unknown to everyone.
     pub(super) async fn account(&self) -> Result<User, Failure> {
         let failed = |error: store::Error| failure_of(&error.into());
         let store = &self.store;
@@ -142,12 +143,12 @@ impl OwnServer {
             Name::parse(&own).or_else(|_| Name::parse(UNNAMED)).expect("it follows the rule for names");
         let password = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
         let user = store.add_user(&name, &password, true).await.map_err(failed)?;
-        // What the page's first steps would ask for is there.
+        // Everything that the page's first steps would ask for exists already.
         store.end_welcome(user.id).await.map_err(failed)?;
         Ok(user)
     }
 
-    /// Logs the account in, for this program and those that join it; the session before this one ends.
+    /// Logs the account in, for this program and those that join it; the previous session ends.
     pub(super) async fn session(&self, user: &User, home: &Path) -> Result<Session, Failure> {
         let failed = |error: store::Error| failure_of(&error.into());
         let token = self.store.create_session(user.id).await.map_err(failed)?.token;

@@ -1,4 +1,4 @@
-//! Who serves a home now: `here.json` in it, which counts while the process it names holds the home's lock.
+//! The process that serves a home: `here.json` in it, which is valid while the process it names holds the home's lock.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ pub(super) struct Standing {
     pub(super) pid: u32,
     /// When it was ready, in Unix milliseconds.
     pub(super) since_ms: i64,
-    /// Where it is.
+    /// Its address.
     pub(super) url: String,
 }
 
@@ -29,7 +29,7 @@ impl Standing {
         Self { pid: std::process::id(), since_ms, url: url.to_owned() }
     }
 
-    /// Writes it down for those who come later.
+    /// Stores it for later processes.
     pub(super) fn write(&self, home: &Path) -> Result<(), Failure> {
         let path = home.join(FILE_NAME);
         let written = serde_json::to_vec(self)
@@ -38,7 +38,7 @@ impl Standing {
         written.map_err(|error| Failure::other("io", format!("cannot write {}: {error}", path.display())))
     }
 
-    /// The server of this process, where it is ready.
+    /// The server of this process, if it is ready.
     pub(super) fn read(home: &Path, pid: u32) -> Option<Self> {
         let json = std::fs::read(home.join(FILE_NAME)).ok()?;
         serde_json::from_slice(&json).ok().filter(|standing: &Self| standing.pid == pid)

@@ -1,7 +1,7 @@
 //! One server per home directory: `HOME/server.lock`.
 //!
-//! A second server would take the first one's running commands for the leavings of a dead one. The kernel releases the
-//! lock however its holder ends, so a file that is still there means nothing by itself.
+//! A second server would mistake the first one's running commands for those of a dead one. The kernel releases the lock
+//! however its holder ends, so an existing file alone means nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -21,7 +21,7 @@ pub(crate) struct ServerLock {
 }
 
 impl ServerLock {
-    /// Takes the lock without waiting, and writes this process's number into the file for whoever comes second.
+    /// Takes the lock without waiting, and writes this process's number into the file for later processes.
     ///
     /// # Errors
     /// [`StartError::HomeInUse`], [`StartError::Lock`].
@@ -47,7 +47,7 @@ impl ServerLock {
     }
 }
 
-/// Who holds the lock, as the file tells it; nothing in the moment before it is written.
+/// The holder of the lock, from the file; `None` before it is written.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok())

@@ -1,4 +1,4 @@
-//! What users may miss of a server that starts all the same: one line each.
+//! Features that are missing from a server that starts all the same: one line each.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sandbox::LocalPolicy;
 
 use crate::config::{Config, docker_socket};
 
-/// Tells the log.
+/// Logs them.
 pub(super) fn say(config: &Config) {
     if !config.docker {
         tracing::info!(
@@ -43,7 +43,7 @@ fn lines(config: &Config, docker_socket: &Path) -> Vec<String> {
     lines
 }
 
-/// The line for a runner that is not there; `name` is what it is called beside this program.
+/// The line for a missing runner; `name` is its file name next to this program.
 fn runner(path: Option<&Path>, what: &str, name: &str, option: &str) -> Option<String> {
     match path {
         Some(path) if path.is_file() => None,

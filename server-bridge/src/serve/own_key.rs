@@ -1,7 +1,7 @@
-//! The encryption key: the one the operator gave, or else one of the server's own in `HOME/sandbridge.key`.
+//! The encryption key: the operator's, or else the server's own in `HOME/sandbridge.key`.
 //!
-//! The server makes that file at its first start, for its owner alone. One that others could read or replace is refused, and one
-//! that is missing where keys are sealed with it is not made again: they would be lost without a word.
+//! The server makes that file at its first start, for its owner alone. A file that others could read or replace is refused, and
+//! a missing one that keys are sealed with is not created again: they would be lost silently.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -19,7 +19,7 @@ use super::StartError;
 use crate::config::Config;
 use crate::limits::KEY_FILE_MAX_BYTES;
 
-/// What the file begins with, so that another file in its place is told apart.
+/// The beginning of the file, so that another file in its place is recognised.
 pub(crate) const PREFIX: &str = "sandbridge-key-1:";
 
 /// Unlocks the store with the right key.
@@ -31,7 +31,7 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
     let sealed_with = store.sealed_with().await?;
     let lost = if config.forget_sealed_keys { LostKeys::Forget } else { LostKeys::Refuse };
     let (key, former) = match (&config.encryption_key, sealed_with) {
-        // The server's own key did until now; the one that was given takes its place.
+        // The server's own key was used until now; the configured one replaces it.
         (Some(key), SealedWith::File) => (key.clone(), read(&path)?),
         (Some(key), SealedWith::Nothing | SealedWith::Passphrase) => (key.clone(), None),
         (None, _) => (own(&path, sealed_with, lost)?, None),
@@ -49,7 +49,7 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
     Ok(store)
 }
 
-/// The server's own key, which is made unless something would be lost by that.
+/// The server's own key, which is created unless something would be lost by that.
 fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<EncryptionKey, StartError> {
     let missing = |what| Err(StartError::KeyMissing { path: path.to_owned(), what });
     match (read(path)?, sealed_with, lost) {
@@ -65,7 +65,7 @@ fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<Encryptio
     }
 }
 
-/// The key in the file; `None` where there is no file.
+/// The key in the file; `None` if there is no file.
 pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     // A link is not followed, and a pipe is not waited for.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -91,7 +91,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     }
 }
 
-/// Whether the file is its owner's alone.
+/// True if the file is accessible to its owner only.
 fn check(file: &File) -> Result<(), String> {
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
@@ -106,7 +106,7 @@ fn check(file: &File) -> Result<(), String> {
     }
 }
 
-/// Makes a key and its file: whole on the disk before anything is sealed with it.
+/// Creates a key and its file: completely on the disk before anything is sealed with it.
 fn make(path: &Path) -> io::Result<EncryptionKey> {
     let bytes: [u8; ENCRYPTION_KEY_BYTES] = rand::random();
     atomic_file::write(path, format!("{PREFIX}{}\n", STANDARD.encode(bytes)).as_bytes())?;

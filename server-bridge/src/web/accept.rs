@@ -1,7 +1,7 @@
 //! From the listening socket to the router: connections, TLS, limits.
 //!
-//! An own loop, since a runner's socket lives for months: its buffers must be small, and what it may send before it
-//! has registered is counted here, beneath HTTP and WebSocket, where nothing has been buffered yet.
+//! A custom loop, since a runner's socket lives for months: its buffers must be small, and its bytes before the registration
+//! are counted here, below HTTP and WebSocket, where nothing has been buffered yet.
 
 use std::convert::Infallible;
 use std::io;
@@ -39,34 +39,34 @@ use crate::web::rate::address_key;
 use crate::web::standing::{Lobby, Standing};
 use crate::web::stream::ClientStream;
 
-/// What a handler may know of the connection its request came by; a request's extension.
+/// The connection's facts for a handler; a request's extension.
 #[derive(Debug, Clone)]
 pub struct Connection {
     /// The other end.
     pub peer: SocketAddr,
-    /// Who sent the request: the other end, or the client that a trusted proxy named.
+    /// The sender of the request: the other end, or the client that a trusted proxy named.
     pub client: IpAddr,
-    /// What it may still send.
+    /// How much it may still send.
     pub budget: Arc<ReadBudget>,
-    /// What it may do before somebody on it has shown who they are.
+    /// Its limits before any sender on it has authenticated.
     pub standing: Arc<Standing>,
-    /// Whether the sender of this request has shown who they are.
+    /// True if the sender of this request has authenticated.
     proof: Proof,
 }
 
 impl Connection {
-    /// The sender of this request has shown who they are: by a session, a key, a password or a runner's token.
+    /// Records that the sender of this request has authenticated: by a session, a key, a password or a runner's token.
     pub fn prove(&self) {
         self.proof.give();
         self.standing.prove();
     }
 }
 
-/// How many bytes a connection may still send; beyond it, it ends.
+/// How many bytes a connection may still send; beyond that, it ends.
 #[derive(Debug)]
 pub struct ReadBudget {
     left_bytes: AtomicU64,
-    /// What is counted instead, once messages may be large: those of all connections share one budget.
+    /// The account that is used instead, once messages may be large: all connections share one budget.
     shared: OnceLock<MessageAccount>,
 }
 
@@ -78,23 +78,23 @@ impl ReadBudget {
         Self { left_bytes: AtomicU64::new(Self::UNLIMITED), shared: OnceLock::new() }
     }
 
-    /// Limits what is read from now on.
+    /// Limits the bytes read from now on.
     pub fn limit(&self, bytes: u64) {
         self.left_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes the limit away.
+    /// Removes the limit.
     pub fn lift(&self) {
         self.limit(Self::UNLIMITED);
     }
 
-    /// Counts from now on what arrives of a message against a budget that is shared, in place of any limit.
+    /// From now on counts the arriving bytes of messages against a shared budget, in place of any limit.
     pub fn share(&self, budget: &MessageBudget) {
         self.shared.get_or_init(|| budget.account());
         self.lift();
     }
 
-    /// A message was handed over whole; what it holds is no longer this connection's affair.
+    /// A message was handed over completely; its memory does not belong to this connection any more.
     pub fn arrived(&self) {
         if let Some(account) = self.shared.get() {
             account.release();
@@ -109,7 +109,7 @@ impl ReadBudget {
         match self.left_bytes.load(Ordering::Relaxed) {
             Self::UNLIMITED => true,
             left if bytes <= left => {
-                // A limit set or lifted in between stands: it was meant for what comes after these bytes.
+                // A limit set or lifted in between stays: it applies to later bytes.
                 let (old, new) = (left, left - bytes);
                 let _ = self.left_bytes.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
                 true
@@ -119,19 +119,19 @@ impl ReadBudget {
     }
 }
 
-/// What connections lead to.
+/// The destination of connections.
 #[derive(Clone)]
 pub struct Site {
-    /// Speaks TLS, if the server does.
+    /// Accepts TLS, if the server uses it.
     pub tls: Option<TlsAcceptor>,
-    /// The proxies that say for whom they ask.
+    /// The proxies whose statements about clients are trusted.
     pub proxies: Arc<TrustedProxies>,
     /// Every route.
     pub router: Router,
 }
 
-/// Serves connections until `shutdown`, then lets those under way finish their request. Returns at once then: what
-/// still runs is in `tasks`.
+/// Serves connections until `shutdown`, then lets requests in progress finish. Returns at once then: the remaining work is
+/// in `tasks`.
 pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdown: CancellationToken) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let lobby = Lobby::new(getrlimit(Resource::Nofile).current);
@@ -187,7 +187,7 @@ async fn serve_one(
             connection.standing.move_to(address_key(client));
         }
     }
-    // Each in memory of its own size: a future is as large as the largest thing it may ever wait for.
+    // Each in memory of its own size: a future is as large as the largest one it may ever wait for.
     match site.tls.clone() {
         None => Box::pin(http(stream, connection, site, shutdown)).await,
         Some(acceptor) => {
@@ -228,7 +228,7 @@ async fn requests<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
-        // Another request on the same connection may be somebody else's: a proxy's connections carry many people's.
+        // Another request on the same connection may come from another person: a proxy's connections carry many people's.
         let (proof, standing) = (Proof::default(), Arc::clone(&connection.standing));
         let guard = |body| Body::new(GuardedBody::new(body, proof.clone(), Arc::clone(&standing)));
         let mut request = request.map(guard);
@@ -238,7 +238,7 @@ async fn requests<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         }
         request.extensions_mut().insert(Connection { client, proof, ..connection.clone() });
         let is_last = framing.enter(&mut request);
-        // A router is always ready: it has no back-pressure of its own.
+        // A router is always ready: it has no back-pressure.
         let answer = site.router.clone().call(request);
         async move {
             let mut response = answer.await?;

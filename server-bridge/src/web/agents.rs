@@ -1,4 +1,4 @@
-//! Sub-agents of a chat, and what their user wants of every agent and lets it keep.
+//! Sub-agents of a chat, and their user's settings and memories for every agent.
 
 use agent::approval::Mode;
 use agent::tool::visible;
@@ -18,7 +18,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of sub-agents, and what agents know of their user.
+/// The routes of sub-agents, and of settings and memories for agents.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Look, route!(list))

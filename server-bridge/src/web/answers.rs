@@ -1,4 +1,4 @@
-//! Answers in words to what a model asks.
+//! Answers in text to a model's questions.
 
 use agent::ask::Reply;
 use api::turn::QuestionAnswer;
@@ -14,7 +14,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of answers to what a model asks.
+/// The routes of answers to a model's questions.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(answer))
 }

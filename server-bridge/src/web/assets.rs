@@ -6,7 +6,7 @@ use rust_embed::RustEmbed;
 
 use crate::web::error::ApiError;
 
-/// What `npm run build` made; empty if it never ran.
+/// The output of `npm run build`; empty if it never ran.
 #[derive(RustEmbed)]
 #[folder = "ui/dist"]
 #[allow_missing = true]
@@ -19,7 +19,7 @@ const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 const BY_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
-/// Anything that is no route: a file of the page, or the page itself, which finds its own way by the URL.
+/// Everything that is not a route: a file of the page, or the page itself, which evaluates the URL.
 pub async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     if path == "api" || path.starts_with("api/") {
@@ -40,12 +40,12 @@ pub async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     answer("index.html", &headers).unwrap_or_else(not_built)
 }
 
-/// A route that exists, asked in a way that does not.
+/// The error for an existing route with another method.
 pub async fn wrong_method() -> ApiError {
     ApiError::new("method_not_allowed", "this endpoint does not take that method; see /api/v1/openapi.json")
 }
 
-/// A file, in its compressed copy where there is one and the client takes it.
+/// A file, compressed if there is such a copy and the client accepts it.
 fn answer(path: &str, headers: &HeaderMap) -> Option<Response> {
     let file = Dist::get(path)?;
     let cache = if path.starts_with(HASHED) { FOREVER } else { REVALIDATE };
@@ -59,7 +59,7 @@ fn answer(path: &str, headers: &HeaderMap) -> Option<Response> {
     })
 }
 
-/// Whether gzip is among what the client takes, and not told to be the last thing it wants.
+/// True if the client accepts gzip, and not as its last choice.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).into_iter();
     let mut offers = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));

@@ -1,4 +1,4 @@
-//! Files that come with a message: they are put where the chat's work goes, and its agent opens them there.
+//! Files attached to a message: they are stored where the chat's work goes, and its agent opens them there.
 
 use api::chat::AttachmentView;
 use axum::Json;
@@ -17,7 +17,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of files with a message.
+/// The routes of attached files.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(add))
 }

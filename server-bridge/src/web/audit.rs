@@ -1,4 +1,4 @@
-//! The audit trail, to be read.
+//! Reading the audit trail.
 
 use accounts::{AuditRecord, Trail};
 use api::audit::{AuditPage, AuditView};

@@ -1,7 +1,7 @@
-//! Who is asking: a session's token or a program's key, from the Authorization header.
+//! The caller: a session's token or a program's key, from the Authorization header.
 //!
-//! A browser sends cookies to every port of a host, whoever listens there. So a page's session has two halves: a token, which the
-//! page keeps for its own origin and sends in a header, and a cookie, which no script can read. Either alone opens nothing.
+//! A browser sends cookies to every port of a host, for any server there. So a page's session has two halves: a token, which the
+//! page keeps for its own origin and sends in a header, and a cookie, which no script can read. Neither is valid alone.
 
 use std::time::Instant as Moment;
 
@@ -26,17 +26,17 @@ use crate::web::tickets;
 /// An authenticated request.
 #[derive(Clone)]
 pub struct Caller {
-    /// Whose it is.
+    /// Its user.
     pub user: User,
-    /// The session's token, or the key, to end it or to check it again.
+    /// The session's token, or the key, for ending or checking it later.
     pub token: String,
-    /// The program's key, where it was no session.
+    /// The program's key, if it was not a session.
     pub key: Option<ApiKey>,
-    /// The page's session, where it was one.
+    /// The page's session, if it was one.
     pub browser: Option<BrowserSession>,
 }
 
-/// What of a page's session is looked at later.
+/// The facts of a page's session that are needed later.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserSession {
     /// When its user last gave their password, in Unix milliseconds.
@@ -55,7 +55,7 @@ impl FromRequestParts<AppState> for Caller {
         let token = token.or_else(of_ticket).ok_or_else(ApiError::unauthorized)?;
         let cookies: Vec<&str> = cookies(&parts.headers, &state.cookie_name).collect();
         match Self::of_token(state, &token, &cookies).await? {
-            // Its page says where it comes from; the guard has compared that.
+            // Its page declares its origin; the guard has checked that.
             Some(caller)
                 if caller.browser.is_some()
                     && changes_state(&parts.method, &parts.headers)
@@ -70,7 +70,8 @@ impl FromRequestParts<AppState> for Caller {
                 if let Some(connection) = parts.extensions.get::<Connection>() {
                     connection.prove();
                 }
-                // Sockets and event streams are opened by the browser itself, which says its own language and not its page's.
+                // Sockets and event streams are opened by the browser itself, which sends its own language and not its
+                // page's.
                 if !parts.method.is_safe()
                     && let Some(language) = language::named(&parts.headers)
                 {
@@ -85,7 +86,7 @@ impl FromRequestParts<AppState> for Caller {
 }
 
 impl Caller {
-    /// The surface that the request comes from, as answers to questions are recorded with.
+    /// The surface of the request, as recorded with answers to questions.
     pub fn surface(&self) -> Surface<'_> {
         match (&self.key, &self.browser) {
             (Some(key), _) => Surface(&key.name),
@@ -94,7 +95,8 @@ impl Caller {
         }
     }
 
-    /// Whose token or key this is; `None` if it is unknown or has ended, or is a page's and its cookie is not among these.
+    /// The user of this token or key; `None` if it is unknown or has ended, or is a page's and its cookie is not among
+    /// these.
     async fn of_token(state: &AppState, token: &str, cookies: &[&str]) -> accounts::Result<Option<Self>> {
         let found = state.accounts.signed_in(token, cookies).await?;
         Ok(found.map(|SignedIn { user, key, page_confirmed_at_ms }| {
@@ -103,12 +105,12 @@ impl Caller {
         }))
     }
 
-    /// What the caller may do: all of it, unless it is a program with a key for less.
+    /// The caller's scope: everything, unless it is a program with a limited key.
     pub fn scope(&self) -> KeyScope {
         self.key.as_ref().map_or(KeyScope::Full, |key| key.scope)
     }
 
-    /// Whether the caller administers the server.
+    /// True if the caller administers the server.
     ///
     /// # Errors
     /// `forbidden` if not.
@@ -119,12 +121,12 @@ impl Caller {
         Err(ApiError::new("forbidden", "only an administrator of the server may do that; ask one"))
     }
 
-    /// Who approves what this request does: its user, unless a program with a key for less says that they did.
+    /// The approver of this request's action: its user, unless it is a program with a limited key.
     pub fn may_approve(&self) -> Option<&str> {
         (self.scope() == KeyScope::Full).then_some(self.user.name.as_str())
     }
 
-    /// The same caller, if their key is for such requests.
+    /// The same caller, if their key permits such requests.
     async fn within_scope(self, parts: &Parts, state: &AppState) -> Result<Self, ApiError> {
         let Some(key) = &self.key else { return Ok(self) };
         let is_upgrade = parts.headers.contains_key(header::UPGRADE);
@@ -149,8 +151,8 @@ impl Caller {
         Err(ApiError::new("forbidden", message))
     }
 
-    /// Returns once the session, or the key, is over, soon after: logged out, expired, removed, its password changed or its
-    /// user removed, maybe by another process. That the store does not answer is no end.
+    /// Returns soon after the session, or the key, is over: logged out, expired, removed, its password changed or its user
+    /// removed, maybe by another process. A store that does not answer does not end it.
     pub async fn session_ended(&self, state: &AppState) {
         let mut check = interval_at(Instant::now() + SESSION_CHECK_INTERVAL, SESSION_CHECK_INTERVAL);
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -165,12 +167,12 @@ impl Caller {
     }
 }
 
-/// The name of a server's cookie: two servers on one host, which share its cookies, do not trample on each other's.
+/// The name of a server's cookie: two servers on one host, which share its cookies, do not overwrite each other's.
 pub fn cookie_name(port: u16) -> String {
     format!("sandbridge_{port}")
 }
 
-/// The Set-Cookie header of a page's session, or with no secret the one that ends it.
+/// The Set-Cookie header of a page's session, or without a secret the one that ends it.
 pub fn session_cookie(name: &str, secret: Option<&str>, max_age_s: i64, secure: bool) -> HeaderValue {
     let secure = if secure { "; Secure" } else { "" };
     let (secret, max_age_s) = secret.map_or(("", 0), |secret| (secret, max_age_s));
@@ -178,7 +180,7 @@ pub fn session_cookie(name: &str, secret: Option<&str>, max_age_s: i64, secure: 
     HeaderValue::try_from(cookie).expect("a secret is base64 and the rest is ASCII")
 }
 
-/// A key that opens nothing. Nobody guesses 256 bits, but somebody may try for ever.
+/// Handles an invalid key. 256 bits cannot be guessed, but an attacker may keep trying.
 fn refused_key(parts: &Parts, state: &AppState) -> ApiError {
     let address = parts.extensions.get::<Connection>().map(|connection| address_key(connection.client));
     match address.map(|address| state.refused_keys.take(&address, Moment::now())) {

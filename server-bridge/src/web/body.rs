@@ -1,4 +1,4 @@
-//! The body of a request whose sender has not shown who they are: little of it, and soon.
+//! The body of an unauthenticated request: limited in size and time.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 use crate::limits::{UNPROVEN_BODY_BYTES, UNPROVEN_BODY_TIMEOUT};
 use crate::web::standing::Standing;
 
-/// Whether the sender of one request has shown who they are.
+/// True if the sender of one request has authenticated.
 #[derive(Debug, Clone, Default)]
 pub struct Proof(Arc<AtomicBool>);
 
@@ -23,16 +23,16 @@ impl Proof {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether they have.
+    /// True if the sender has.
     pub fn is_given(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// Why no more is read of a body.
+/// Why reading a body stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyRefused {
-    /// It is larger than that of a request without a login may be.
+    /// It is larger than allowed without a login.
     #[error("without a login a request's body can have {UNPROVEN_BODY_BYTES} bytes at most; log in first")]
     TooLarge,
     /// It did not come in time.
@@ -48,13 +48,13 @@ impl BodyRefused {
     }
 }
 
-/// A body of which little is read until the sender has shown who they are.
+/// A body of which little is read until the sender has authenticated.
 pub struct GuardedBody<B> {
     body: B,
     proof: Proof,
     standing: Arc<Standing>,
     left_bytes: u64,
-    /// Set once the body is waited for.
+    /// Set once the body is awaited.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -80,7 +80,7 @@ where
         if self.proof.is_given() {
             return Pin::new(&mut self.body).poll_frame(context).map_err(Into::into);
         }
-        // Before anything of it is asked for: the head says how long it is.
+        // Before any of it is requested: the head announces its length.
         if self.body.size_hint().lower() > self.left_bytes {
             return Poll::Ready(Some(Err(BodyRefused::TooLarge.into())));
         }
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// How many bytes are read of it, or why no more.
+    /// The number of bytes read, or why reading stopped.
     async fn read(body: Pieces, proof: Proof) -> Result<usize, BodyRefused> {
         let standing = Arc::new(Lobby::new(None).enter([192, 0, 2, 1].into()));
         let body = axum::body::Body::new(GuardedBody::new(body, proof, standing));

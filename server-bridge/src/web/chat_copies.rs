@@ -1,4 +1,4 @@
-//! Conversations that go on as two, and that leave the server as a file.
+//! Copying conversations, and exporting them as files.
 
 use api::chat::{ChatView, ExportView, Fork};
 use axum::Json;

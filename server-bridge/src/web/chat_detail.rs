@@ -1,4 +1,4 @@
-//! A conversation with all that stands beside its messages.
+//! A conversation with its details.
 
 use api::chat::{ChatDetail, ContextView};
 use axum::Json;

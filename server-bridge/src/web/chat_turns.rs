@@ -1,4 +1,4 @@
-//! What of a conversation is taken back.
+//! Taking back parts of a conversation.
 
 use api::turn::{FileView, Rewind, TakenBackView, Undo};
 use axum::Json;

@@ -1,4 +1,4 @@
-//! Conversations and what is said in them.
+//! Conversations and their messages.
 
 use agent::approval::{Answer, Mode};
 use agent::ask::Reply;
@@ -234,7 +234,7 @@ pub async fn set_runner(
     Ok(Json(BoundView { chat: chat_view(chat), warning }))
 }
 
-/// Reads a chat's id from a path. Text that is no id gets the answer of a chat that is not there.
+/// Parses a chat's id from a path. An invalid id is reported as a missing chat.
 pub(super) fn chat_id(text: &str) -> Result<ChatId, ApiError> {
     ChatId::parse(text).map_err(|_| ApiError::new("not_found", "there is no such chat"))
 }

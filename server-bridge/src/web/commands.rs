@@ -1,4 +1,4 @@
-//! What can be written into a chat besides messages.
+//! The commands of a chat.
 
 use api::chat::CommandView;
 use axum::Json;
@@ -9,7 +9,7 @@ use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 
-/// The routes of what can be written in a chat.
+/// The routes of the commands of a chat.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Look, route!(list))
 }

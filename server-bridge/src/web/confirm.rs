@@ -1,7 +1,8 @@
-//! The password once more, before something is made that outlives the session: keys, users, tokens of runners, and before a
-//! machine's runner is replaced.
+//! Confirming the password before creating something that outlives the session: keys, users, tokens of runners, and before
+//! replacing a machine's runner.
 //!
-//! Whoever got hold of a page for a moment must not stay. A program's session began with the password and is asked for nothing.
+//! An intruder with brief access to a page must not gain lasting access. A program's session began with the password and need
+//! not confirm it.
 
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of giving the password once more.
+/// The routes of confirming the password.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, route!(confirm))
 }
@@ -36,7 +37,7 @@ pub async fn confirm(
     extract::Json(Confirmation { password }): extract::Json<Confirmation>,
 ) -> Result<StatusCode, ApiError> {
     let name = &caller.user.name;
-    // Whoever has a session may try passwords as slowly as who has none.
+    // A session may try passwords as slowly as a client without one.
     let address = address_key(connection.client);
     let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
     let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;
@@ -46,7 +47,7 @@ pub async fn confirm(
 }
 
 impl Caller {
-    /// Whether the caller gave their password lately, where a page asks.
+    /// True if the caller gave their password recently, if the caller is a page.
     ///
     /// # Errors
     /// `password_required` if not.

@@ -1,4 +1,4 @@
-//! A user's own container as a whole: how it is, and keeping, moving or replacing it.
+//! A user's own container as a whole: its state, and commit, export, import and reset.
 
 use api::container::{CommittedView, ContainerView};
 use api::words::ContainerLimit;
@@ -114,7 +114,7 @@ fn own(state: &AppState, caller: &Caller) -> Result<UserContainer, ApiError> {
     Ok(state.router.container(&sandbox_user(&caller.user))?)
 }
 
-/// Does something with the caller's container; the audit trail learns what came of it.
+/// Changes the caller's container; the result is audited.
 async fn change<T>(
     state: &AppState,
     caller: &Caller,

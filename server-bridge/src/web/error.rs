@@ -1,4 +1,4 @@
-//! What a client is told when something went wrong, and what the log is told instead.
+//! Errors for clients, and for the log.
 
 use accounts::limits::SIGN_IN_LIFETIME;
 use api::error::{ErrorBody, ErrorView};
@@ -12,11 +12,11 @@ use sandbox::{RouteError, SandboxError};
 pub struct ApiError {
     /// The HTTP status.
     pub status: StatusCode,
-    /// What programs match on.
+    /// The kind that programs match on.
     pub kind: &'static str,
-    /// What people read.
+    /// The text that people read.
     pub message: String,
-    /// For `rate_limited`: when to try again, in seconds.
+    /// For `rate_limited`: the time until the next attempt, in seconds.
     pub retry_after_s: Option<u64>,
 }
 
@@ -26,12 +26,12 @@ impl ApiError {
         Self { status: status_of(kind), kind, message: message.into(), retry_after_s: None }
     }
 
-    /// The request itself makes no sense.
+    /// The request itself is invalid.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new("invalid", message)
     }
 
-    /// Nobody is logged in.
+    /// The client is not logged in.
     pub fn unauthorized() -> Self {
         Self::new("unauthorized", "you are not logged in, or your session has ended; log in again")
     }
@@ -42,13 +42,13 @@ impl ApiError {
         Self { retry_after_s: Some(retry_after_s), ..Self::new("rate_limited", message) }
     }
 
-    /// A fault of the server: `error` goes to the log, the client learns nothing of it.
+    /// A fault of the server: `error` goes to the log, not to the client.
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
         Self::new("internal", "the server could not do this; its log says why")
     }
 
-    /// The error's object, as it stands in an answer.
+    /// The error's object in an answer.
     pub fn body(&self) -> ErrorBody {
         ErrorBody { error: ErrorView { kind: self.kind.to_owned(), message: self.message.clone() } }
     }
@@ -60,7 +60,7 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        // What puts its text into another language takes it from here.
+        // The translation takes its text from here.
         response.extensions_mut().insert(self);
         response
     }
@@ -117,7 +117,7 @@ impl From<SandboxError> for ApiError {
     }
 }
 
-/// The status of a kind; one that is not listed is a request that was understood and could not be done.
+/// The status of a kind; any other means a request that was understood and could not be carried out.
 fn status_of(kind: &str) -> StatusCode {
     match kind {
         "invalid" | "invalid_path" | "escapes_workspace" | "name_too_long" | "invalid_cwd" => {

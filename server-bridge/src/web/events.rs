@@ -1,4 +1,4 @@
-//! The events WebSocket: what happens to a user's chats, runners and settings, as it happens.
+//! The events WebSocket: changes of a user's chats, runners and settings, as they happen.
 
 use std::io;
 use std::pin::pin;
@@ -60,13 +60,13 @@ pub async fn connect(
     let tracked = state.tasks.token();
     Ok(upgrade.with_max_message_bytes(EVENT_MESSAGE_BYTES).on_upgrade(move |mut socket| async move {
         let _tracked = tracked;
-        // An error says that the client is gone, which ends it just as well.
+        // An error means that the client is gone, which also ends it.
         let _ = relay(&state, &caller, &query, &mut socket).await;
         let _ = timeout(SOCKET_CLOSE_TIMEOUT, socket.send(Message::close(None, ""))).await;
     }))
 }
 
-/// Drops what is kept for clients that did not come back, until the server stops.
+/// Drops the events of clients that did not come back, until the server stops.
 pub async fn forget_gone(state: AppState) {
     let mut due = interval(EVENTS_FORGET_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -85,7 +85,7 @@ async fn relay(
     socket: &mut Socket,
 ) -> io::Result<()> {
     let stood = query.epoch.as_deref().zip(query.after).map(|(epoch, after)| Stood { epoch, after });
-    // Subscribed before the greeting: what happens after a client's `hello` is never missed.
+    // Subscribed before the greeting: no event after a client's `hello` is ever missed.
     let (mut listener, resumed) = state.hub.subscribe(caller.user.id, stood);
     let (user, epoch) = (caller.user.name.clone(), state.hub.epoch().to_owned());
     socket.feed(told(listener.seen(), Event::Hello { user, epoch, resumed })).await?;
@@ -99,7 +99,7 @@ async fn relay(
     loop {
         tokio::select! {
             heard = listener.next() => send(socket, heard, &mut listener).await?,
-            // A listener has nothing to say; pings are answered beneath.
+            // A listener has nothing to send; pings are answered below.
             incoming = socket.next() => match incoming.transpose()? {
                 Some(message) if !message.is_close() => {}
                 _ => return Ok(()),
@@ -111,7 +111,7 @@ async fn relay(
     }
 }
 
-/// Sends what was heard with whatever else is there by now, together.
+/// Sends the received event together with all others that are ready.
 async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> io::Result<()> {
     let more = std::iter::from_fn(|| listener.ready()).take(EVENT_BATCH);
     for heard in std::iter::once(first).chain(more) {
@@ -124,7 +124,7 @@ async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> io:
     socket.flush().await
 }
 
-/// A frame of the socket's own.
+/// A frame of the socket itself.
 fn told(seq: u64, event: Event) -> Message {
     let frame = serde_json::to_string(&ServerEvent { seq, event });
     Message::text(frame.expect("an event that a server makes is texts and numbers, which are always JSON"))

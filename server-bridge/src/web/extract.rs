@@ -18,7 +18,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        // Whoever sends a byte now and then must not hold a connection for ever.
+        // A client that sends a byte now and then must not hold a connection forever.
         let body = timeout(JSON_BODY_TIMEOUT, axum::Json::from_request(request, state));
         match body.await.map_err(|_| ApiError::invalid("the request's body did not arrive in time"))? {
             Ok(axum::Json(value)) => Ok(Self(value)),

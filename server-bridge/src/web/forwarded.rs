@@ -1,7 +1,7 @@
-//! For whom a proxy speaks: the addresses in `X-Forwarded-For` and `Forwarded`, believed from named proxies only.
+//! The clients of proxies: the addresses in `X-Forwarded-For` and `Forwarded`, trusted from configured proxies only.
 //!
-//! Each proxy appends the address that it was reached from. So the list is read from its end, past the proxies that are
-//! named; the first other address is the client's. What stands before it was sent by the client and is not looked at.
+//! Each proxy appends the address that it was reached from. So the list is read from its end, past the configured proxies;
+//! the first other address is the client's. Anything before it was sent by the client and is ignored.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,44 +12,44 @@ use ipnet::{IpNet, Ipv4Net};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// What the networks of proxies may be.
+/// The rule for networks of proxies.
 pub const NETWORK_RULE: &str = "use addresses or networks of proxies, such as 10.0.0.7 or 10.0.0.0/8, with commas between them, \
     and not a network that holds every address";
 
-/// The proxies whose word is believed.
+/// The trusted proxies.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
     speak_proxy_protocol: bool,
 }
 
-/// Text that is no network of proxies.
+/// Text that is not a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotANetwork(pub String);
 
 impl TrustedProxies {
-    /// The proxies of these networks, and whether each connection of theirs begins with a PROXY header.
+    /// The proxies of these networks, and whether each of their connections begins with a PROXY header.
     ///
     /// # Errors
-    /// The first text that is no network.
+    /// The first text that is not a network.
     pub fn new(networks: &[String], speak_proxy_protocol: bool) -> Result<Self, NotANetwork> {
         let parse = |text: &String| network(text).ok_or_else(|| NotANetwork(text.clone()));
         Ok(Self { networks: networks.iter().map(parse).collect::<Result<_, _>>()?, speak_proxy_protocol })
     }
 
-    /// Whether this is one of them.
+    /// True if this is one of them.
     pub fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks.iter().any(|network| network.contains(&address))
     }
 
-    /// Whether a connection from this address begins with a PROXY header.
+    /// True if connections from this address begin with a PROXY header.
     pub fn expects_proxy_header(&self, address: IpAddr) -> bool {
         self.speak_proxy_protocol && self.trusts(address)
     }
 
-    /// Who sent a request that came from `peer`: the peer itself unless that is a proxy which says otherwise. Where a proxy's
-    /// two headers differ, one of them is its client's invention, so neither is believed.
+    /// The sender of a request from `peer`: the peer itself unless it is a proxy that names another. If a proxy's two headers
+    /// differ, one of them was made up by its client, so neither is trusted.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.trusts(peer) {
@@ -67,7 +67,7 @@ impl TrustedProxies {
         }
     }
 
-    /// Goes from hop to hop, the nearest first. What cannot be read ends the way: everything before it came through it.
+    /// Goes from hop to hop, the nearest first. An unreadable one ends the path: everything before it came through it.
     fn last_stranger(&self, peer: IpAddr, hops: impl Iterator<Item = Option<IpAddr>>) -> IpAddr {
         let mut nearest = peer;
         for hop in hops {
@@ -80,7 +80,7 @@ impl TrustedProxies {
         nearest
     }
 
-    /// Says in the log, once, that a proxy seems to stand before the server that nobody named.
+    /// Logs, once, that there seems to be an unconfigured proxy in front of the server.
     fn note_unnamed_proxy(&self, peer: IpAddr, headers: &HeaderMap) {
         static IS_SAID: AtomicBool = AtomicBool::new(false);
         let may_be_ours = match peer {
@@ -103,7 +103,7 @@ fn network(text: &str) -> Option<IpNet> {
         Ok(address) => IpNet::from(address.to_canonical()),
         Err(_) => text.parse::<IpNet>().ok()?,
     };
-    // An IPv4 network in IPv6's clothes: peers are compared without them.
+    // An IPv4 network in IPv6 form: peers are compared in IPv4 form.
     let network = match network {
         IpNet::V6(v6) => match (v6.addr().to_ipv4_mapped(), v6.prefix_len().checked_sub(96)) {
             (Some(v4), Some(prefix)) => IpNet::V4(Ipv4Net::new(v4, prefix).ok()?),
@@ -114,7 +114,7 @@ fn network(text: &str) -> Option<IpNet> {
     (network.prefix_len() > 0).then(|| network.trunc())
 }
 
-/// All values of a header in one list; `None` without any. One that is no text is an item that cannot be read.
+/// All values of a header in one list; `None` without any. One that is not text is an unreadable item.
 fn values(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let values: Vec<&str> =
         headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("unreadable")).collect();
@@ -129,7 +129,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
     address.map(|address| address.to_canonical())
 }
 
-/// The address of an element's `for`, as RFC 7239 writes it.
+/// The address of an element's `for`, in the syntax of RFC 7239.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
     let value = split_quoted(element, ';').find_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
@@ -139,7 +139,7 @@ fn forwarded_for(element: &str) -> Option<IpAddr> {
     hop_address(unquoted)
 }
 
-/// The parts between separators that do not stand in quotes.
+/// The parts between separators that are not in quotes.
 fn split_quoted(text: &str, separator: char) -> std::vec::IntoIter<&str> {
     let (mut parts, mut start, mut is_quoted, mut is_escaped) = (Vec::new(), 0, false, false);
     for (at, character) in text.char_indices() {

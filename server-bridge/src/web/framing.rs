@@ -1,10 +1,10 @@
 //! Where one request ends and the next begins, checked on the bytes as they arrive.
 //!
 //! hyper accepts `Content-Length` beside `Transfer-Encoding` and hides one of them. A proxy in front may have believed the
-//! other one, and then the two disagree about where the next request begins. So the lines of each head are looked at here
-//! before hyper reads them. A request whose end two readers could see in different places is marked, answered with 400 and its
-//! connection closed. After a chunked body, and after an upgrade that was refused, the connection is closed as well: what
-//! follows has not been looked at.
+//! other one, and then the two disagree about where the next request begins. So the lines of each head are checked here before
+//! hyper reads them. A request whose end two readers could see in different places is marked, answered with 400 and its
+//! connection closed. After a chunked body, and after an upgrade that was refused, the connection is closed as well: the
+//! following bytes have not been checked.
 //!
 //! ```text
 //! Head ──its end──▶ Body(n) ──n bytes──▶ Head
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! hyper holds 16 KiB of memory for a head of which it has read one byte. So a connection's first head is held here, in memory
-//! of its size, until it is whole.
+//! of its size, until it is complete.
 
 use std::future::poll_fn;
 use std::io;
@@ -29,7 +29,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::limits::{FIRST_HEAD_READ_BYTES, FRAMING_LINE_BYTES, REQUEST_HEAD_BYTES};
 
-/// A request's extension: its head does not say in one way where the request ends.
+/// A request's extension: its head does not state unambiguously where the request ends.
 #[derive(Debug, Clone, Copy)]
 pub struct AmbiguousLength;
 
@@ -43,13 +43,13 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// The stream that hyper reads, which is looked at on the way.
+    /// The stream that hyper reads, checked on the way.
     pub fn watch<S>(&self, stream: S) -> Watched<S> {
         let ambiguous = Arc::clone(&self.ambiguous);
         Watched { stream, at: At::default(), requests: 0, ambiguous, held: BytesMut::new() }
     }
 
-    /// Marks a request that is ambiguous. Returns whether the connection ends with it, unless it becomes another protocol.
+    /// Marks an ambiguous request. Returns true if the connection ends with it, unless it becomes another protocol.
     pub fn enter(&self, request: &mut Request<Body>) -> bool {
         let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
         let ambiguous = self.ambiguous.load(Ordering::Acquire);
@@ -78,17 +78,17 @@ pub struct Watched<S> {
     at: At,
     requests: u64,
     ambiguous: Arc<AtomicU64>,
-    /// What was read and looked at, and is to be read by hyper.
+    /// Bytes that were read and checked, and hyper has yet to read.
     held: BytesMut,
 }
 
-/// What the next byte belongs to.
+/// The part that the next byte belongs to.
 #[derive(Debug)]
 enum At {
     Head(Head),
-    /// So many bytes of a body are to come.
+    /// This many bytes of a body are to come.
     Body(u64),
-    /// Nothing that is looked at.
+    /// Bytes that are not checked.
     Beyond,
 }
 
@@ -98,7 +98,7 @@ impl Default for At {
     }
 }
 
-/// What a whole head says about the end of its request.
+/// How a complete head defines the end of its request.
 #[derive(Debug, PartialEq)]
 enum End {
     After(u64),
@@ -107,14 +107,14 @@ enum End {
     Ambiguous,
 }
 
-/// A head, as far as it has come.
+/// A head, as far as it has arrived.
 #[derive(Debug)]
 struct Head {
-    /// The beginning of the line that is being read: what matters here is short.
+    /// The beginning of the current line: the relevant parts are short.
     line: [u8; FRAMING_LINE_BYTES],
     /// How much of it there is.
     filled: usize,
-    /// Whether the line is longer than that.
+    /// True if the line is longer than that.
     is_cut: bool,
     has_request_line: bool,
     encodings: u32,
@@ -148,7 +148,7 @@ impl Head {
         self.is_cut |= taken < bytes.len();
     }
 
-    /// Takes the line that has ended; what the head says, if this was its last one.
+    /// Processes the ended line; returns the result if this was the head's last one.
     fn end_line(&mut self) -> Option<End> {
         let line = self.line;
         let line = &line[..self.filled];
@@ -156,7 +156,7 @@ impl Head {
         let is_cut = std::mem::take(&mut self.is_cut);
         self.filled = 0;
         if line.is_empty() {
-            // Empty lines before a request mean nothing.
+            // Empty lines before a request are ignored.
             return self.has_request_line.then(|| self.end());
         }
         if !std::mem::replace(&mut self.has_request_line, true) {
@@ -236,7 +236,7 @@ impl<S> Watched<S> {
 }
 
 impl<S: AsyncRead + Unpin> Watched<S> {
-    /// Waits until the first head has come, or is longer than any may be, or nothing more comes.
+    /// Waits until the first head has arrived, or is too long, or nothing more comes.
     ///
     /// # Errors
     /// The connection broke.
@@ -316,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    /// The number of the ambiguous request and how many were looked at, fed in pieces of every size.
+    /// The number of the ambiguous request and how many were checked, fed in pieces of every size.
     fn look(bytes: &str) -> (u64, u64) {
         let results = (1..=bytes.len()).map(|size| {
             let framing = Framing::default();
@@ -329,7 +329,7 @@ mod tests {
         results[0]
     }
 
-    /// What hyper reads of these bytes once the first head is there, after which nothing more comes.
+    /// The bytes that hyper reads of these once the first head has arrived, after which nothing more comes.
     async fn read_after_first_head(bytes: &[u8]) -> Vec<u8> {
         let mut watched = Framing::default().watch(bytes);
         watched.first_head().await.unwrap();

@@ -1,4 +1,4 @@
-//! What every request passes: is it meant for this server, and does it come from where it says.
+//! The checks of every request: that it is meant for this server, and its origin.
 //!
 //! A page of another site can make a browser send requests here, with the user's cookie. The Host check stops names
 //! that were pointed at this address (DNS rebinding), the Origin check stops other sites' pages.
@@ -15,7 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::framing::AmbiguousLength;
 use crate::web::state::AppState;
 
-/// On every answer.
+/// Headers of every answer.
 const SECURITY_HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -30,7 +30,7 @@ const SECURITY_HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"),
 ];
 
-/// The document that draws diagrams, in a frame of the page: it may style itself, and reaches nothing but its own script.
+/// The document that draws diagrams, in a frame of the page: it may set styles, and reaches nothing but its own script.
 const DIAGRAM_PATH: &str = "/diagram.html";
 const DIAGRAM_HEADERS: [(HeaderName, &str); 2] = [
     (
@@ -41,7 +41,7 @@ const DIAGRAM_HEADERS: [(HeaderName, &str); 2] = [
     (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
 ];
 
-/// Which Host headers are ours.
+/// The names of this server in Host headers.
 #[derive(Debug, Clone)]
 pub struct HostPolicy {
     names: Vec<String>,
@@ -49,13 +49,13 @@ pub struct HostPolicy {
 }
 
 impl HostPolicy {
-    /// Ours are the loopback names, the address listened on, and `names` (lower case, without port). A server that
-    /// listens on every address takes any address for its own: rebinding needs a name.
+    /// This server's names are the loopback names, the address listened on, and `names` (lower case, without port). A server
+    /// that listens on every address accepts any address: rebinding needs a name.
     pub fn new(address: IpAddr, names: Vec<String>) -> Self {
         Self { names, address }
     }
 
-    /// Whether this value of a Host header, port or not, is ours.
+    /// True if this value of a Host header, with or without a port, names this server.
     pub fn allows(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         if name == "localhost" || self.names.contains(&name) {
@@ -76,7 +76,7 @@ pub fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether this host, port or not, is one by which a machine reaches itself alone.
+/// True if this host, with or without a port, is a name by which a machine reaches only itself.
 pub fn is_loopback(host: &str) -> bool {
     let name = without_port(host);
     let literal = name.trim_matches(['[', ']']).parse::<IpAddr>();
@@ -101,7 +101,7 @@ pub async fn guard(State(state): State<AppState>, request: Request, next: Next) 
 
 fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
     check_message(request)?;
-    // A health check asks by whatever address it has, and learns nothing.
+    // A health check may use any address, and learns nothing.
     if request.uri().path() == "/healthz" {
         return Ok(());
     }
@@ -128,7 +128,7 @@ fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
     }
 }
 
-/// Refuses what another reader of the same bytes, such as a proxy, may understand differently.
+/// Refuses requests that another reader of the same bytes, such as a proxy, may understand differently.
 fn check_message(request: &Request) -> Result<(), ApiError> {
     if request.extensions().get::<AmbiguousLength>().is_some() {
         return Err(ApiError::invalid(
@@ -157,18 +157,18 @@ fn named_host(request: &Request) -> Result<&str, ApiError> {
     }
 }
 
-/// The host a request was meant for: of its URL if that names one, else of its Host header.
+/// The host a request was meant for: of its URL if that contains one, else of its Host header.
 pub fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     let from_uri = uri.authority().map(|authority| authority.as_str());
     from_uri.or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-/// Whether a request may change something: by its method, or as a WebSocket.
+/// True if a request may change something: by its method, or as a WebSocket.
 pub fn changes_state(method: &Method, headers: &HeaderMap) -> bool {
     !method.is_safe() || headers.contains_key(header::UPGRADE)
 }
 
-/// Whether an Origin header names this server.
+/// True if an Origin header names this server.
 pub fn same_origin(state: &AppState, origin: &HeaderValue, host: &str) -> bool {
     let Ok(origin) = origin.to_str() else { return false };
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);

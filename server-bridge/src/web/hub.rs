@@ -1,10 +1,10 @@
-//! What happens, told to whoever of the user's clients listens, and kept for those who come back.
+//! Events for the user's listening clients, kept for those that reconnect.
 //!
 //! ```text
-//! publish ─▶ numbered per user ─▶ the newest are kept ─▶ listener: from where it stands, in order, each once
-//!                                        └▶ too far behind: told to load anew
+//! publish ─▶ numbered per user ─▶ the newest are kept ─▶ listener: from its position on, in order, each once
+//!                                        └▶ too far behind: it has to reload
 //! ```
-//! A number is never used twice within one `epoch`, which is one life of the server.
+//! A number is never used twice within one `epoch`, which is one run of the server.
 
 mod feed;
 #[cfg(test)]
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use crate::limits::EVENTS_KEPT_OF_ALL_BYTES;
 use feed::{Feed, Taken};
 
-/// The events of every user. Nobody waits for a slow listener.
+/// The events of every user. A slow listener delays nothing.
 #[derive(Debug)]
 pub struct Hub {
     epoch: String,
@@ -32,14 +32,14 @@ pub struct Hub {
 #[derive(Debug, Default)]
 struct Feeds {
     by_user: HashMap<UserId, Feed>,
-    /// What all of them keep.
+    /// The total size of the kept events.
     kept_bytes: usize,
 }
 
-/// Where a client stood that comes back.
+/// The position of a client that reconnects.
 #[derive(Debug, Clone, Copy)]
 pub struct Stood<'a> {
-    /// The life of the server it knows.
+    /// The server run that it was connected to.
     pub epoch: &'a str,
     /// The last event it has.
     pub after: u64,
@@ -54,12 +54,12 @@ pub struct Listener {
     news: watch::Receiver<u64>,
 }
 
-/// What a listener is told.
+/// An item for a listener.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     /// The next event, numbered, as JSON.
     Event(Bytes),
-    /// Some are not kept any more; this is the number to go on from.
+    /// Some are not kept any more; this is the number to continue from.
     Lagged(u64),
 }
 
@@ -71,14 +71,14 @@ impl Default for Hub {
 }
 
 impl Hub {
-    /// This life of the server: 16 hex digits.
+    /// The id of this server run: 16 hex digits.
     pub fn epoch(&self) -> &str {
         &self.epoch
     }
 
-    /// Tells all of a user's sockets, and keeps it for those who come back soon.
+    /// Sends an event to all of a user's sockets, and keeps it for those that reconnect soon.
     pub fn publish(&self, user: UserId, event: &Event) {
-        // Whoever never listened cannot come back.
+        // A client that never listened cannot reconnect.
         if !self.lock().counts(user, Instant::now()) {
             return;
         }
@@ -88,7 +88,7 @@ impl Hub {
         }
     }
 
-    /// Listens to what happens from now on, or from where a client stood; whether that could be done.
+    /// Listens from now on, or from a client's position; also returns true if the latter was possible.
     pub fn subscribe(self: &Arc<Self>, user: UserId, stood: Option<Stood<'_>>) -> (Listener, bool) {
         let mut feeds = self.lock();
         let feed = feeds.by_user.entry(user).or_default();
@@ -98,7 +98,7 @@ impl Hub {
         (Listener { hub: Arc::clone(self), user, seen, news }, after.is_some())
     }
 
-    /// Drops what is kept for listeners that did not come back in time.
+    /// Drops the events of listeners that did not come back in time.
     pub fn forget_gone(&self, now: Instant) {
         let mut feeds = self.lock();
         let Feeds { by_user, kept_bytes } = &mut *feeds;
@@ -108,13 +108,13 @@ impl Hub {
     }
 
     fn lock(&self) -> MutexGuard<'_, Feeds> {
-        // Every change is whole before anything in it could panic.
+        // Every change is complete before anything in it could panic.
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Feeds {
-    /// Whether an event of this user has to be written down; where nobody comes back for it, it only has its number.
+    /// True if an event of this user has to be kept; where no client will come back for it, it only gets its number.
     fn counts(&mut self, user: UserId, now: Instant) -> bool {
         let Some(feed) = self.by_user.get_mut(&user) else { return false };
         if !feed.is_given_up(now) {
@@ -134,7 +134,7 @@ impl Feeds {
         }
     }
 
-    /// Whoever is away longest gives way first; then whoever keeps most.
+    /// Evicts the events of the listener that has been disconnected longest; ties by bytes kept.
     fn make_room(&mut self, now: Instant) {
         let away = |feed: &Feed| feed.away(now).filter(|_| feed.kept_bytes() > 0);
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
@@ -144,7 +144,7 @@ impl Feeds {
                 None => break,
             }
         }
-        // Not whoever tells now: another may hold nearly all of it.
+        // Not only of the current user: another one may hold nearly everything.
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
             let largest = self.by_user.values_mut().max_by_key(|feed| feed.kept_bytes());
             match largest.map_or(0, |feed| feed.drop_oldest(1)) {
@@ -161,19 +161,19 @@ impl Listener {
         self.seen
     }
 
-    /// Waits for what comes next. Nothing is lost where this is dropped.
+    /// Waits for the next item. Nothing is lost if the future is dropped.
     pub async fn next(&mut self) -> Heard {
         loop {
             self.news.borrow_and_update();
             if let Some(heard) = self.ready() {
                 return heard;
             }
-            // The feed, which holds the other side, is kept as long as the hub.
+            // The feed, which holds the other side, lives as long as the hub.
             let _ = self.news.changed().await;
         }
     }
 
-    /// What comes next, if it is there.
+    /// The next item, if it is ready.
     pub fn ready(&mut self) -> Option<Heard> {
         let feeds = self.hub.lock();
         match feeds.by_user.get(&self.user)?.behind(self.seen) {

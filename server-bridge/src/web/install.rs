@@ -1,7 +1,7 @@
 //! The runner that this server hands out: the script that installs it, the program, and the line that starts both.
 //!
-//! Everybody may have them: they are the same for all and hold no secret. Who can change what this server sends can change the
-//! script and the hash in it alike, so all of it is as safe as the connection: TLS is what a machine relies on.
+//! They are public: the same for all and without secrets. An attacker who can change this server's answers can change both the
+//! script and the hash in it, so all of it is as safe as the connection: a machine relies on TLS.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::web::scope::Access;
 use crate::web::state::AppState;
 use execs::quoted;
 
-/// The routes of what machines are given.
+/// The routes of the files for machines.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().undescribed(Access::Anybody, MethodFilter::GET, "/install", script).undescribed(
         Access::Anybody,
@@ -31,17 +31,17 @@ pub(in crate::web) fn routes() -> Routes {
 }
 
 const SCRIPT: &str = include_str!("install/install.sh");
-/// The server's version, which is that of the runner that belongs to it.
+/// The server's version, which is also its runner's.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The architecture of the machines that the runner is for.
 const ARCH: &str = std::env::consts::ARCH;
-/// How the program's file is called, before its architecture.
+/// The name of the program's file, before its architecture.
 const PROGRAM: &str = "sandbridge-runner-linux-";
-/// Behind a file's name, for its SHA-256.
+/// The suffix of a file's name for its SHA-256.
 const HASH_SUFFIX: &str = ".sha256";
 const VERSION_HEADER: HeaderName = HeaderName::from_static("x-sandbridge-version");
 
-/// The runner that machines are given.
+/// The runner for machines.
 #[derive(Debug)]
 pub struct HandOut {
     file: Option<PathBuf>,
@@ -49,17 +49,17 @@ pub struct HandOut {
 }
 
 impl HandOut {
-    /// Hands out this file, which needs nothing on the machine that runs it.
+    /// Hands out this file, which has no requirements on the machine that runs it.
     pub fn new(file: Option<PathBuf>) -> Self {
         Self { file, known: RunnerFile::default() }
     }
 
-    /// The version of that runner; none where there is no runner to hand out.
+    /// The version of that runner; `None` if there is no runner to hand out.
     pub fn version(&self) -> Option<&'static str> {
         self.offered().ok()
     }
 
-    /// The same with what to do where there is none.
+    /// The same, with an error that tells what to do.
     ///
     /// # Errors
     /// `not_found`.
@@ -78,7 +78,7 @@ impl HandOut {
     }
 }
 
-/// The file as it is now; the first request after it changed reads it.
+/// The current file; the first request after a change reads it.
 async fn known_runner(state: &AppState) -> Result<KnownRunner, ApiError> {
     let reading = {
         let state = state.clone();
@@ -141,7 +141,7 @@ pub async fn download(
     Ok(response)
 }
 
-/// The line to paste on a machine that has no runner yet: it fetches the script with what there is, curl or wget. Nothing where
+/// The line to paste on a machine that has no runner yet: it fetches the script with curl or wget, whichever exists. `None` if
 /// this server has no runner to hand out.
 pub fn line(state: &AppState, base: &str, name: &str, token: &str) -> Option<String> {
     state.hand_out.file().ok()?;
@@ -151,12 +151,12 @@ pub fn line(state: &AppState, base: &str, name: &str, token: &str) -> Option<Str
 fn install_line(base: &str, name: &str, token: &str) -> String {
     let script = quoted(&format!("{base}/install"));
     let insecure = if is_open_to_others(base) { " --insecure" } else { "" };
-    // Where curl refuses a certificate, a wget that checks none must not be asked next.
+    // If curl rejects a certificate, a wget that checks none must not be tried next.
     let fetch = format!("command -v curl >/dev/null && exec curl -fsSL {script}; wget -qO- {script}");
     format!("({fetch}) | SANDBRIDGE_TOKEN={token} sh -s -- --name {name}{insecure}")
 }
 
-/// Whether what is sent to this address travels unencrypted beyond the machine.
+/// True if what is sent to this address travels unencrypted beyond the machine.
 pub fn is_open_to_others(base: &str) -> bool {
     base.strip_prefix("http://").is_some_and(|host| !is_loopback(host))
 }

@@ -70,7 +70,7 @@ fn key_view(key: ApiKey, now_ms: i64) -> KeyView {
     }
 }
 
-/// What a key to be made may do: `exec` where nothing is said.
+/// The scope of a new key: `exec` by default.
 fn key_scope(scope: Option<&Scope>) -> Result<KeyScope, ApiError> {
     match scope {
         Some(Scope::Full) => Ok(KeyScope::Full),

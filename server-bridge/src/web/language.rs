@@ -23,12 +23,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Wanted {
     }
 }
 
-/// The language that the headers ask for, if they say any.
+/// The language that the headers ask for, if any.
 pub fn named(headers: &HeaderMap) -> Option<Language> {
     headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok().map(Language::of_header)
 }
 
-/// Puts the text of every error into the language that its request asks for.
+/// Translates the text of every error into the language of its request.
 pub async fn translate_errors(request: Request, next: Next) -> Response {
     let language = named(request.headers()).unwrap_or_default();
     let mut response = next.run(request).await;

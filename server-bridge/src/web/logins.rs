@@ -1,9 +1,8 @@
-//! How often a password may be tried, so that guessing is slow and nobody is kept out by somebody else's guesses.
+//! Limits on password attempts: guessing is slow, and one person's guesses do not lock another out.
 //!
-//! An attempt counts for its account and address together. Only where these allow it, and where the account has never been
-//! logged in to from there, it counts for the account over all addresses and for the address over all accounts, too. So one
-//! address cannot use up what an account has elsewhere, and many addresses cannot keep its owner from logging in where they
-//! did before.
+//! An attempt counts for its account and address together. Only if these allow it, and that address never logged in to the
+//! account, it counts for the account over all addresses and for the address over all accounts, too. So one address cannot
+//! use up what an account has elsewhere, and many addresses cannot keep its owner from logging in where they did before.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -13,7 +12,7 @@ use crate::limits::{
 };
 use crate::web::rate::RateLimiter;
 
-/// Failed attempts. An attempt counts before its password is looked at, and is given back if that was right.
+/// Failed attempts. An attempt counts before its password is checked, and is given back if that was correct.
 #[derive(Debug)]
 pub struct LoginLimits {
     by_pair: RateLimiter<(IpAddr, String)>,
@@ -40,11 +39,11 @@ impl Default for LoginLimits {
 }
 
 impl LoginLimits {
-    /// Counts an attempt at an account from an address, as [`crate::web::rate::address_key`] groups them. `is_known` says that
-    /// the account was logged in to from there before, or is now.
+    /// Counts an attempt at an account from an address, as [`crate::web::rate::address_key`] groups them. `is_known` is true
+    /// if that address logged in to the account before, or is doing so.
     ///
     /// # Errors
-    /// The seconds until another attempt is allowed. A refused attempt counts for nothing.
+    /// The seconds until another attempt is allowed. A refused attempt does not count.
     pub fn take(
         &self,
         address: IpAddr,
@@ -70,7 +69,7 @@ impl LoginLimits {
 }
 
 impl Attempt<'_> {
-    /// The password was right: the attempt does not count.
+    /// The password was correct: the attempt does not count.
     pub fn succeeded(self) {
         self.limits.by_pair.refund(&self.pair);
         if !self.is_known {
@@ -88,7 +87,7 @@ mod tests {
         IpAddr::from([198, 51, (number >> 8) as u8, number as u8])
     }
 
-    /// How many of `attempts` wrong passwords are looked at, from as many addresses in turn.
+    /// How many of `attempts` wrong passwords are checked, from as many addresses in turn.
     fn guess(limits: &LoginLimits, account: &str, addresses: u32, attempts: u32, now: Instant) -> u32 {
         let guess = |at| limits.take(address(at % addresses), account, false, now).is_ok();
         (0..attempts).map(guess).filter(|looked_at| *looked_at).count() as u32
@@ -142,7 +141,7 @@ mod tests {
             limits.take(address(1), "alice", false, now).unwrap().succeeded();
             limits.take(address(1), "alice", true, now).unwrap().succeeded();
         }
-        // Those of one address that are refused leave the account's limit alone.
+        // Refused attempts of one address do not use up the account's limit.
         guess(&limits, "alice", 1, 1_000, now);
         assert!(limits.take(address(2), "alice", false, now).is_ok());
     }

@@ -1,4 +1,4 @@
-//! What is counted, and the page that says so to Prometheus.
+//! The metrics, and their page for Prometheus.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -24,7 +24,7 @@ const REQUESTS: &str = "sandbridge_http_requests_total";
 const EXEC_BUCKETS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0, 120.0, 600.0, 3600.0];
 
-/// The process's metrics. Made once, however many servers run in the process.
+/// The process's metrics. Created once, however many servers run in the process.
 pub fn handle() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE
@@ -46,7 +46,7 @@ pub fn handle() -> PrometheusHandle {
         .clone()
 }
 
-/// Counts a registered runner for as long as it lives.
+/// Counts a registered runner for as long as this lives.
 #[derive(Debug)]
 pub struct ConnectedRunner(());
 
@@ -64,7 +64,7 @@ impl Drop for ConnectedRunner {
     }
 }
 
-/// The middleware that counts requests. The route is its pattern, never what a client made up.
+/// The middleware that counts requests. The route is its pattern, never text from a client.
 pub async fn count(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let method = method_word(request.method());
@@ -76,7 +76,7 @@ pub async fn count(request: Request, next: Next) -> Response {
     response
 }
 
-/// A method's name; a client can make up others without end, and each would be remembered for ever.
+/// A method's name; a client can invent others without end, and each would be kept forever.
 fn method_word(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -90,7 +90,7 @@ fn method_word(method: &Method) -> &'static str {
     }
 }
 
-/// The page for Prometheus. For administrators, and programs with a key of one: it shows who is busy with what, and when.
+/// The page for Prometheus. For administrators, and programs with an administrator's key: it shows the activity of users.
 pub async fn page(State(state): State<AppState>, caller: Caller) -> Result<impl IntoResponse, ApiError> {
     caller.check_admin()?;
     state.metrics.run_upkeep();

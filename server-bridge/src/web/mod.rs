@@ -1,32 +1,32 @@
-//! What the server shows to the outside: the HTTP API, the WebSockets, the page.
+//! The server's external interface: the HTTP API, the WebSockets, the page.
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
 //! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
-//! | [`providers`], [`welcome`] | a model before it is kept; the first steps of a user |
-//! | [`answers`], [`attachments`], [`commands`] | answers to what a model asks; files with a message; what can be written |
-//! | [`chat_detail`], [`tasks`] | what stands beside a chat's messages; commands that go on by themselves |
-//! | [`users`], [`audit`], [`setup`] | accounts, the trail of what was done, the first account and what the server is |
-//! | [`chat_turns`], [`chat_copies`] | what of a chat is taken back; a chat forked and exported |
+//! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
+//! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
+//! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
+//! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and the server's facts |
+//! | [`chat_turns`], [`chat_copies`] | taking back parts of a chat; forking and exporting chats |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
-//! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
-//! | [`tickets`], [`confirm`], [`sign_ins`] | what a browser brings in an address, where it sends no header; the password once more; signing in without one |
+//! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; their admission; their presence |
+//! | [`tickets`], [`confirm`], [`sign_ins`] | tokens in addresses, for requests without headers; confirming the password; signing in without one |
 //! | [`mod@routes`], [`scope`] | the table of routes, and the keys that open each |
 //! | [`guard`], [`auth`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, limits on attempts |
-//! | [`hub`] | events, spread to a user's sockets |
+//! | [`hub`] | events for a user's sockets |
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
-//! | [`forwarded`], [`proxy_protocol`] | for whom a proxy asks |
-//! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
+//! | [`forwarded`], [`proxy_protocol`] | the clients of proxies |
+//! | [`pool`], [`standing`], [`body`] | the limits of unauthenticated connections |
 //! | [`install`], [`workspace_option`] | the runner, handed out to machines; the workspace in the line to paste |
-//! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
-//! | [`state`] | what every request shares: accounts, router, chats, hub, rate limits |
+//! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, the metrics |
+//! | [`state`] | the state shared by all requests: accounts, router, chats, hub, rate limits |
 //! | [`error`], [`extract`] | the error contract |
 //!
 //! A new route: a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
-//! there, which says which keys open it. A new area: its file, and a line in [`routes()`]. Its documents are types of crate
-//! `api`, a caller in the command line is a method of `client/src/routes.rs`, and `scripts/contract` writes the page's types. What no
-//! service offers yet becomes a query in `store` and a method of its service (`chats`, `accounts`): handlers do not name the store.
+//! there, with the keys that open it. A new area: its file, and a line in [`routes()`]. Its documents are types of crate `api`, a caller in the
+//! command line is a method of `client/src/routes.rs`, and `scripts/contract` writes the page's types. A missing operation becomes a query in `store`
+//! and a method of its service (`chats`, `accounts`): handlers do not use the store.
 
 pub mod accept;
 pub mod agents;
@@ -137,11 +137,11 @@ pub fn routes() -> Routes {
         .merge(install::routes())
         .undescribed(Access::Anybody, MethodFilter::GET, "/api/v1/openapi.json", openapi::serve)
         .undescribed(Access::Anybody, MethodFilter::GET, "/healthz", async || "ok")
-        // An administrator's only, as for a session.
+        // For administrators only, as with a session.
         .undescribed(Access::Look, MethodFilter::GET, "/metrics", metrics::page)
 }
 
-/// Every route of the server, and what all of them pass.
+/// Every route of the server, and the middleware of all of them.
 pub fn router(state: AppState) -> Router {
     routes()
         .router()
@@ -155,8 +155,8 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// Runs a request that changes something to its end, even if its client goes away meanwhile: what was done must not be
-/// missing from the audit trail, nor be told to only some of the user's windows.
+/// Runs a request that changes something to its end, even if its client goes away meanwhile: the change must not be missing
+/// from the audit trail, nor be sent to only some of the user's windows.
 async fn to_its_end(State(state): State<AppState>, request: Request, next: Next) -> Response {
     if request.method().is_safe() {
         return next.run(request).await;

@@ -1,4 +1,4 @@
-//! The models that answer: the server's own and those that the caller brings.
+//! The models: the server's own and the caller's own.
 
 use api::model::PriceDocument;
 use api::model::{ModelChoice, ModelDocument, ModelList, SubscriptionDocument, SubscriptionView, TrialView};
@@ -144,7 +144,7 @@ pub async fn choose_for_chat(
     Ok(Json(ModelChoice { model }))
 }
 
-/// The server's own: where it is and how it is paid for is not for everybody.
+/// The server's own: its address and prices are not shown to everyone.
 fn shared_view(subscription: Subscription) -> SubscriptionView {
     let view = subscription_view(Owned { name: SERVER.to_owned(), subscription, key_end: None });
     SubscriptionView { shared: true, base_url: None, ..view }
@@ -171,7 +171,7 @@ fn subscription_view(owned: Owned) -> SubscriptionView {
     }
 }
 
-/// What a model that was tried said, as clients read it.
+/// The answer of a tested model, in the form for clients.
 pub(super) fn trial_view(Trial { subscription, model, answer, duration_ms }: Trial) -> TrialView {
     TrialView { subscription, model, answer, duration_ms }
 }
@@ -199,10 +199,10 @@ fn tier_model(document: ModelDocument) -> TierModel {
     TierModel { name, window_tokens, reply_tokens, thinking_tokens, price }
 }
 
-/// What a client says of a subscription.
+/// A client's subscription.
 ///
 /// # Errors
-/// A word that is none, and a subscription without a provider.
+/// An invalid word, and a subscription without a provider.
 pub(super) fn new_subscription(document: SubscriptionDocument) -> Result<NewSubscription, ApiError> {
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let tier = |word: &str| word.parse::<Tier>().map_err(ApiError::invalid);

@@ -1,4 +1,4 @@
-//! The description of the HTTP API, made from the handlers themselves.
+//! The description of the HTTP API, generated from the handlers.
 
 use std::sync::OnceLock;
 
@@ -28,7 +28,7 @@ use crate::web::routes;
 )]
 struct Description;
 
-/// How a program says who it is: with a session's token, or a key of its own.
+/// A program's authentication: a session's token, or a key.
 struct Bearer;
 
 impl Modify for Bearer {
@@ -58,7 +58,7 @@ fn described() -> utoipa::openapi::OpenApi {
     description
 }
 
-/// The description, with what the handlers' types cannot say: what an error looks like.
+/// The description, completed with the shape of errors, which the handlers' types do not contain.
 pub fn document() -> Value {
     let mut document =
         serde_json::to_value(described()).expect("a description made of texts and maps is always JSON");
@@ -85,7 +85,7 @@ fn operation_id(method: &str, path: &str) -> String {
     words.filter(|word| !word.is_empty()).fold(method.to_owned(), |id, word| format!("{id}_{word}"))
 }
 
-/// Whether an answer says nothing but its status.
+/// True if an answer contains only its status.
 fn is_bare(answer: &Value) -> bool {
     answer["description"].as_str().is_none_or(str::is_empty) && answer.get("content").is_none()
 }
@@ -94,7 +94,7 @@ fn is_bare(answer: &Value) -> bool {
 mod tests {
     use super::*;
 
-    /// A client is typed by it alone.
+    /// A client is generated from it alone.
     #[test]
     fn every_answer_and_every_body_has_a_shape() {
         let document = document();

@@ -1,7 +1,7 @@
-//! Room that strangers share: a bounded number of seats, and who gives one up when all are taken.
+//! Space shared by strangers: a bounded number of seats, and a rule for evictions when all are taken.
 //!
-//! A newcomer always gets a seat. When there is none left, the address with the most seats loses its oldest one, so a
-//! flood from one address displaces itself and nobody else.
+//! A newcomer always gets a seat. When there is none left, the address with the most seats loses its oldest one, so a flood
+//! from one address only displaces itself.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use std::task::Context;
 
 use futures_util::task::AtomicWaker;
 
-/// Tells a connection that it lost its seat.
+/// Notifies a connection that it lost its seat.
 #[derive(Debug, Default)]
 pub struct Eviction {
     has_happened: AtomicBool,
@@ -20,7 +20,7 @@ pub struct Eviction {
 }
 
 impl Eviction {
-    /// Whether the seat is lost; if not, the task that reads is woken once it is.
+    /// True if the seat is lost; if not, the task that reads is woken once it is.
     pub fn poll_by_reader(&self, context: &Context<'_>) -> bool {
         self.reader.register(context.waker());
         self.has_happened()
@@ -32,7 +32,7 @@ impl Eviction {
         self.has_happened()
     }
 
-    /// Whether the seat is lost.
+    /// True if the seat is lost.
     pub fn has_happened(&self) -> bool {
         self.has_happened.load(Ordering::Acquire)
     }
@@ -55,7 +55,7 @@ pub struct Pool {
 struct Taken {
     count: usize,
     next: u64,
-    /// Of each address, the oldest first. No address is in it without a seat.
+    /// By address, the oldest first. Every address in it has a seat.
     by_address: HashMap<IpAddr, BTreeMap<u64, Arc<Eviction>>>,
 }
 
@@ -140,7 +140,7 @@ impl Seat {
         self.address = address;
     }
 
-    /// Whether more than one part in `parts` of all seats is taken.
+    /// True if more than one part in `parts` of all seats is taken.
     pub fn is_in_a_crowd(&self, parts: usize) -> bool {
         self.pool.lock().count > self.pool.capacity / parts
     }

@@ -1,4 +1,4 @@
-//! Runners that come and go, told to their owners and to the audit trail; and those whose owner is gone.
+//! Runners that connect and disconnect, reported to their owners and to the audit trail; and runners without an owner.
 
 use accounts::AccountEvent;
 use api::event::Event;
@@ -50,8 +50,8 @@ pub async fn relay_accounts(state: AppState, mut events: UnboundedReceiver<Accou
     }
 }
 
-/// Ends the server's own runners of users who are no more: another process, `sandbridge user remove`, removes them from
-/// the store. Until the server stops.
+/// Ends the server's own runners of removed users: another process, `sandbridge user remove`, removes them from the store.
+/// Runs until the server stops.
 pub async fn end_runners_of_removed_users(state: AppState) {
     let mut check = interval(RUNNER_CHECK_INTERVAL);
     check.set_missed_tick_behavior(MissedTickBehavior::Delay);

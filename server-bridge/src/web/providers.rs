@@ -1,4 +1,4 @@
-//! A model's provider before its subscription is kept: the models that it has, and whether one of them answers.
+//! A model's provider before its subscription is stored: its models, and a trial of one of them.
 
 use api::model::{OfferedModels, ProviderDocument, SubscriptionDocument, TrialView};
 use axum::Json;
@@ -13,7 +13,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of trying a model before it is kept.
+/// The routes of trying a model before it is stored.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(models)).add(Access::Full, route!(trial))
 }

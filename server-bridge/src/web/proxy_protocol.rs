@@ -1,6 +1,6 @@
-//! The PROXY protocol, versions 1 and 2: a proxy's first bytes say for whom it connects.
+//! The PROXY protocol, versions 1 and 2: a proxy's first bytes name its client.
 //!
-//! Nothing behind the header is read. A header that cannot be understood ends the connection, as its specification asks.
+//! Nothing after the header is read. An invalid header ends the connection, as its specification asks.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,23 +9,23 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::limits::{PROXY_LINE_BYTES, PROXY_PAYLOAD_BYTES};
 
-/// How a header of version 2 begins.
+/// The beginning of a header of version 2.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// How one of version 1 begins.
+/// The beginning of one of version 1.
 const LINE_START: &[u8] = b"PROXY ";
 
-/// Why the header is none.
+/// Why the header is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum HeaderError {
     /// The connection broke, or ended before its header did.
     #[error("the PROXY header is incomplete: {0}")]
     Io(#[from] io::Error),
-    /// It does not begin as such a header does.
+    /// It does not begin like such a header.
     #[error(
         "the connection does not begin with a PROXY header; configure the proxy to send one, or leave --proxy-protocol out"
     )]
     Missing,
-    /// It is longer than any has to be.
+    /// It is longer than necessary.
     #[error("the PROXY header is too long")]
     TooLong,
     /// It breaks its own rules.
@@ -33,7 +33,7 @@ pub enum HeaderError {
     Malformed,
 }
 
-/// Reads the header; the address of the client, unless the proxy connects for itself or does not say for whom.
+/// Reads the header; returns the client's address, unless the proxy connects for itself or does not name a client.
 ///
 /// # Errors
 /// [`HeaderError`].
@@ -51,7 +51,7 @@ pub async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAddr>
         if line.len() >= PROXY_LINE_BYTES {
             return Err(HeaderError::TooLong);
         }
-        // Byte by byte: what follows the line is not ours.
+        // Byte by byte: the bytes after the line are not part of it.
         line.push(stream.read_u8().await?);
     }
     let line =
@@ -59,7 +59,7 @@ pub async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAddr>
     of_line(line).ok_or(HeaderError::Malformed)
 }
 
-/// The source in a line of version 1, without its beginning and end; the inner `None` for one that does not say.
+/// The source in a line of version 1, without its beginning and end; the inner `None` if there is none.
 fn of_line(line: &str) -> Option<Option<IpAddr>> {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
@@ -92,16 +92,16 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAd
     let mut payload = vec![0; length];
     stream.read_exact(&mut payload).await?;
     match (version_and_command, family) {
-        // The proxy's own connection, such as a health check; its addresses mean nothing.
+        // The proxy's own connection, such as a health check; its addresses are irrelevant.
         (0x20, _) => Ok(None),
-        // TCP over IPv4: two addresses, two ports, and what else it likes to tell.
+        // TCP over IPv4: two addresses, two ports, and optional data.
         (0x21, 0x11) if length >= 12 => {
             Ok(payload.first_chunk().map(|source: &[u8; 4]| IpAddr::from(*source)))
         }
         (0x21, 0x21) if length >= 36 => {
             Ok(payload.first_chunk().map(|source: &[u8; 16]| IpAddr::from(*source).to_canonical()))
         }
-        // Neither said, or a Unix socket: no address that is known here.
+        // Unspecified, or a Unix socket: no address that is usable here.
         (0x21, 0x00 | 0x31) => Ok(None),
         _ => Err(HeaderError::Malformed),
     }
@@ -111,7 +111,7 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAd
 mod tests {
     use super::*;
 
-    /// What is read of these bytes, and what is left behind it.
+    /// The result of reading these bytes, and the remaining ones.
     async fn read_all(bytes: &[u8]) -> (Result<Option<String>, HeaderError>, usize) {
         let mut rest = bytes;
         let source = read(&mut rest).await;

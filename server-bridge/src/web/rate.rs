@@ -46,7 +46,7 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
         Err(wait_s.ceil().max(1.0) as u64)
     }
 
-    /// Gives an attempt back that turned out to be a good one.
+    /// Gives an attempt back that turned out to be legitimate.
     pub fn refund(&self, key: &K) {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = buckets.get_mut(key) {
@@ -59,7 +59,7 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
         (bucket.tokens + elapsed_s * self.per_minute / 60.0).min(self.per_minute)
     }
 
-    /// Forgets who is not limited any more; if everybody is, whoever is limited least.
+    /// Evicts expired entries; if none expired, the one closest to expiry.
     fn make_room(&self, buckets: &mut HashMap<K, Bucket>, now: Instant) {
         buckets.retain(|_, bucket| self.tokens(*bucket, now) < self.per_minute);
         if buckets.len() >= self.max_keys {
@@ -74,7 +74,7 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
     }
 }
 
-/// What an address is limited by: itself, or its /64, since that is what one IPv6 subscriber has at least.
+/// The key of an address: itself, or its /64, since one IPv6 subscriber has at least that.
 pub fn address_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from(u128::from(v6) & !u128::from(u64::MAX))),

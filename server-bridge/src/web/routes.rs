@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// Routes with their descriptions and scopes. There is no way to add one without [`Access`].
+/// Routes with their descriptions and scopes. None can be added without [`Access`].
 #[derive(Default)]
 pub struct Routes {
     described: OpenApiRouter<AppState>,
@@ -30,7 +30,7 @@ pub struct Routes {
 pub struct Row {
     /// The request's method; GET answers HEAD too.
     pub method: Method,
-    /// The path, with `{name}` for its parts that vary.
+    /// The path, with `{name}` for its variable parts.
     pub path: String,
     /// The keys that open it.
     pub access: Access,
@@ -45,7 +45,7 @@ impl Routes {
     /// Adds a handler, as `route!(handler)`, at the method and path of its `#[utoipa::path]`.
     ///
     /// # Panics
-    /// Where it is described with several methods, or one beside GET, PUT, POST and DELETE.
+    /// If it is described with several methods, or one other than GET, PUT, POST and DELETE.
     #[must_use]
     pub fn add(mut self, access: Access, described: Described) -> Self {
         let Described { schemas, path, operation, methods, handler } = described;
@@ -97,7 +97,7 @@ impl Routes {
     }
 }
 
-/// A handler of any arguments. The router sees one type whatever it is given: built from the handlers' own types, each layer of the
+/// A handler of any arguments. The router sees one type for all handlers: built from the handlers' own types, each layer of the
 /// router would be compiled, and its futures looked through, once for each of a hundred handlers.
 #[derive(Clone)]
 pub struct AnyHandler(Arc<dyn Fn(Request, AppState) -> BoxFuture<'static, Response> + Send + Sync>);
@@ -112,11 +112,11 @@ impl AnyHandler {
     }
 }
 
-/// A handler with what its `#[utoipa::path]` says; made by `route!`.
+/// A handler with the contents of its `#[utoipa::path]`; made by `route!`.
 pub struct Described {
     /// The documents that its description refers to.
     pub schemas: Vec<(String, RefOr<Schema>)>,
-    /// The path, with `{name}` for its parts that vary.
+    /// The path, with `{name}` for its variable parts.
     pub path: String,
     /// The description.
     pub operation: Operation,
@@ -137,7 +137,7 @@ macro_rules! route {
 }
 pub(crate) use route;
 
-/// A handler that tells [`crate::web::auth::Caller`] which keys open it.
+/// A handler that returns the keys that open it, from [`crate::web::auth::Caller`].
 #[derive(Clone)]
 struct Opened {
     access: Access,
@@ -166,7 +166,7 @@ mod tests {
     #[utoipa::path(method(get, post), path = "/both")]
     async fn both() {}
 
-    /// Each method has an access of its own.
+    /// Each method has its own access.
     #[test]
     #[should_panic(expected = "one method")]
     fn a_handler_of_two_methods_is_not_added() {

@@ -1,4 +1,4 @@
-//! Who is let in as a runner: the token decides, and every decision stands in the audit trail.
+//! Admission of runners: the token decides, and every decision is in the audit trail.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use sandbox::{Dialect, ENROLMENT_CAPABILITY, Refusal, RefusalReason, Registratio
 
 use crate::web::state::AppState;
 
-/// A runner that is let in.
+/// An admitted runner.
 pub struct Accepted {
     /// Which one.
     pub runner: RunnerId,
@@ -19,11 +19,11 @@ pub struct Accepted {
     pub name: String,
     /// The number of this registration.
     pub epoch: u64,
-    /// Its own token, where it showed one for one use.
+    /// Its permanent token, if it presented a one-time token.
     pub token: Option<Secret>,
 }
 
-/// Decides about a registration from this address; `path_user` is who the address that was dialled names.
+/// Decides about a registration from this address; `path_user` is the user in the dialled address.
 pub async fn admit(
     state: &AppState,
     address: IpAddr,
@@ -32,7 +32,7 @@ pub async fn admit(
 ) -> Result<Accepted, Refusal> {
     let machine = format!("{} at {address}", registration.facts.hostname);
     let decided = decide(state, path_user, registration).await;
-    // Known tokens are let in, however many unknown ones came from the same address.
+    // Known tokens are admitted, however many unknown ones came from the same address.
     if decided.as_ref().is_err_and(|refusal| refusal.reason != RefusalReason::Unavailable)
         && let Err(seconds) = state.registrations.take(&address, Instant::now())
     {
@@ -52,7 +52,7 @@ pub async fn admit(
     decided.map(|(_, accepted)| accepted)
 }
 
-/// What the token is good for, with the name of its owner.
+/// The validity of the token, with the name of its owner.
 async fn decide(
     state: &AppState,
     path_user: Option<&str>,
@@ -77,7 +77,7 @@ async fn decide(
     Ok((user.name, Accepted { runner, user_key, name, epoch, token }))
 }
 
-/// A refusal as the protocol carries it.
+/// A refusal in the protocol's form.
 fn refusal(refused: TokenRefused) -> Refusal {
     let reason = match &refused {
         TokenRefused::Unknown

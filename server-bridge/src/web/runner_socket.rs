@@ -1,9 +1,9 @@
-//! Where runners dial in: `/runner`, and `/ws/{user}` for those who know no other path.
+//! The endpoints for runners: `/runner`, and `/ws/{user}` for those that support no other path.
 //!
 //! The token decides who a runner is. One that speaks xbot's dialect also names its user, in the path and in its
-//! registration, and must name the token's; for others a user in the path means nothing. Until it is registered a socket
-//! may send 64 KiB and live 10 s, which is counted beneath HTTP ([`crate::web::accept`]) and in `sandbox`. Beneath
-//! `/ws/` messages may then be as large as that dialect's, and what arrives of them is counted as well.
+//! registration, and must name the token's; for others a user in the path is ignored. Until it is registered a socket may
+//! send 64 KiB and live 10 s, which is counted beneath HTTP ([`crate::web::accept`]) and in `sandbox`. Beneath `/ws/`
+//! messages may then be as large as that dialect's, and what arrives of them is counted as well.
 
 use std::io;
 use std::pin::Pin;
@@ -34,7 +34,7 @@ use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
 use crate::web::state::AppState;
 
-/// The routes of runners' sockets, whose tokens are asked for on the socket itself.
+/// The routes of runners' sockets, where the socket itself asks for the token.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().undescribed(Access::Anybody, MethodFilter::GET, "/runner", connect).undescribed(
         Access::Anybody,
@@ -70,7 +70,7 @@ struct Admitted {
 
 async fn serve(state: AppState, connection: Connection, path_user: Option<String>, socket: Socket) {
     let (peer, client, budget) = (connection.peer, connection.client, Arc::clone(&connection.budget));
-    // Boxed: each step of serving it has room for it, and only one of them holds it.
+    // Boxed: each step of serving it has space for it, and only one of them holds it.
     let link = Box::new(SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false });
     budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
     let admitted = OnceLock::new();
@@ -113,8 +113,8 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
     }
 }
 
-/// Notes that a runner is gone, unless it is to come back: it goes on with another link, said so, or is told so by a server that
-/// stops.
+/// Records that a runner is gone, unless it is expected back: it continues with another link, announced that, or was asked to by
+/// a stopping server.
 async fn note_end(state: &AppState, admitted: &Admitted) {
     if state.shutdown.is_cancelled() || state.router.is_there_soon(&admitted.user_key, &admitted.name) {
         return;
@@ -124,7 +124,7 @@ async fn note_end(state: &AppState, admitted: &Admitted) {
     }
 }
 
-/// Notes now and then that the runner is connected, and closes its link once it must not be: another process, such as
+/// Records periodically that the runner is connected, and closes its link once it must not be: another process, such as
 /// `sandbridge user remove`, may have changed the store.
 async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert::Infallible {
     // The first check comes soon: a runner revoked while it registered must not stay.
@@ -134,7 +134,7 @@ async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert:
     loop {
         check.tick().await;
         if let Some(admitted) = admitted.get()
-            // Boxed: needed for a moment now and then, and held by every connection otherwise.
+            // Boxed: needed for a moment now and then, and otherwise held by every connection.
             && !Box::pin(touch(state, admitted)).await
         {
             state.router.disconnect(&admitted.user_key, &admitted.name, Disconnect::Revoked);
@@ -142,7 +142,7 @@ async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert:
     }
 }
 
-/// Whether the runner may still be connected.
+/// True if the runner may still be connected.
 async fn touch(state: &AppState, admitted: &Admitted) -> bool {
     state.accounts.touch_runner(admitted.runner).await.unwrap_or_else(|error| {
         tracing::error!(%error, "cannot note that a runner is connected");
@@ -150,11 +150,11 @@ async fn touch(state: &AppState, admitted: &Admitted) -> bool {
     })
 }
 
-/// A WebSocket as the link that `sandbox` knows.
+/// A WebSocket as a link for `sandbox`.
 struct SocketLink {
     socket: Socket,
     budget: Arc<ReadBudget>,
-    /// Whether signs of life are asked for, and told.
+    /// True if signs of life are requested and reported.
     is_pinging: bool,
 }
 
@@ -177,7 +177,7 @@ impl Stream for SocketLink {
             if message.is_close() {
                 return Poll::Ready(None);
             }
-            // Pings are answered beneath.
+            // Pings are answered below.
             if self.is_pinging {
                 return Poll::Ready(Some(Ok(LinkMessage::Pong)));
             }
@@ -185,7 +185,7 @@ impl Stream for SocketLink {
     }
 }
 
-/// The text, which may be large; without a copy where it came in fragments.
+/// The text, which may be large; not copied unless it came in fragments.
 fn text_of(text: Bytes) -> io::Result<String> {
     String::from_utf8(text.into())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

@@ -1,4 +1,4 @@
-//! Runners that are older than this server, and how they are replaced by the one that it hands out.
+//! Runners that are older than this server, and replacing them by the one that it hands out.
 
 use api::runner::{UpdateStarted, UpdateView};
 use axum::Json;
@@ -21,7 +21,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(update))
 }
 
-/// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.
+/// The update for a runner with these facts: `None` if it is not older, or this server hands out none.
 pub fn offer(hand_out: &HandOut, facts: &RunnerFacts) -> Option<UpdateView> {
     let version = hand_out.version().filter(|version| facts.is_older_than(version))?;
     Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
@@ -49,7 +49,7 @@ async fn begin(state: &AppState, caller: &Caller, name: &str) -> Result<UpdateSt
     let key = sandbox_user(&caller.user).key;
     let connected = state.router.runners(&key).into_iter().find(|runner| runner.name == name);
     let offered = state.hand_out.offered()?;
-    // One that is away may be so for this very update, which is joined then.
+    // A disconnected one may be busy with this very update, which is joined then.
     if let Some(runner) = connected
         && !runner.facts.is_older_than(offered)
     {

@@ -96,7 +96,7 @@ pub async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Tells a user's clients how their runner stands now; nothing if it is none of theirs any more.
+/// Sends a user's clients the current state of their runner; nothing if it does not belong to them any more.
 pub async fn publish(state: &AppState, user: UserId, name: &str) {
     let view = async {
         let runner = state.accounts.runner(user, name).await?;
@@ -112,14 +112,14 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
     }
 }
 
-/// Runners as clients read them: what is on record, what is connected, and what this server has for them.
+/// Runners in the form for clients: the records, the connections, and the available updates.
 #[derive(Clone)]
 pub struct Views {
-    /// Whose they are.
+    /// Their accounts.
     pub accounts: Accounts,
-    /// Those that are connected.
+    /// The connected ones.
     pub router: SandboxRouter,
-    /// The runner that machines are given.
+    /// The runner for machines.
     pub hand_out: Arc<HandOut>,
 }
 
@@ -142,7 +142,7 @@ impl Views {
         Ok((active, views))
     }
 
-    /// A runner as clients read it.
+    /// A runner in the form for clients.
     fn one(&self, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> RunnerView {
         let live = connected.iter().find(|live| live.name == runner.name);
         let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
@@ -194,12 +194,12 @@ fn layer_view(layer: Layer) -> LayerView {
     LayerView { name: layer.name, holds: layer.holds, detail: layer.detail }
 }
 
-/// How the machine is to reach this server: as the client that asks does.
+/// The server's address for the machine: the same as for the client that asks.
 fn base(state: &AppState, uri: &Uri, headers: &HeaderMap) -> String {
     state.public_base(host(uri, headers).unwrap_or("localhost"))
 }
 
-/// `line` is what is pasted on the machine, where that is not the start of a runner that is installed there.
+/// `line` is the line to paste on the machine, unless that starts an installed runner.
 fn token_view(new: NewToken, base: &str, line: Option<String>) -> TokenView {
     TokenView {
         command: line.unwrap_or_else(|| runner_command(base, &new.name, new.token.expose())),
@@ -210,8 +210,8 @@ fn token_view(new: NewToken, base: &str, line: Option<String>) -> TokenView {
     }
 }
 
-/// The line that starts a runner that is installed. The token goes through a pipe from the shell's own `printf`: it stands in no process's
-/// arguments and no environment.
+/// The line that starts an installed runner. The token goes through a pipe from the shell's own `printf`: it is in no process's arguments
+/// and no environment.
 fn runner_command(base: &str, name: &str, token: &str) -> String {
     let (scheme, host) = match base.split_once("://") {
         Some(("https", host)) => ("wss", host),

@@ -1,34 +1,34 @@
-//! The keys that open a route. A session may ask for everything; a key for what its scope says. Each route states its
-//! [`Access`] where it is added to [`crate::web::routes::Routes`]; a handler that was put into a router in another way is
+//! The keys that open a route. A session may request everything; a key what its scope allows. Each route states its
+//! [`Access`] where it is added to [`crate::web::routes::Routes`]; a handler that was added to a router in another way is
 //! closed to every key.
 
 use accounts::KeyScope;
 
-/// Which keys of programs open a route.
+/// The keys of programs that open a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The handler asks nobody who they are.
+    /// The handler does not authenticate.
     Anybody,
-    /// No key, whatever its scope: a stolen key must neither make another one, nor take the account, nor make a runner's
-    /// token, which outlives the key.
+    /// No key, whatever its scope: a stolen key must neither make another one, nor take over the account, nor make a
+    /// runner's token, which outlives the key.
     Session,
     /// A key for everything.
     Full,
-    /// A key for reading too: the handler only looks, and shows no setting.
+    /// A key for reading too: the handler only reads, and shows no setting.
     Look,
-    /// A key for reading or for commands too: the handler only looks, and commands, files or tasks need it.
+    /// A key for reading or for commands too: the handler only reads, and commands, files or tasks need it.
     LookToWork,
     /// A key for commands too: commands, files and tasks.
     Work,
-    /// A key for reading too, whose socket only tells.
+    /// A key for reading too, whose socket only sends.
     Listen,
-    /// Any key: the endpoint asks the scope again for each tool.
+    /// Any key: the endpoint checks the scope again for each tool.
     EachTool,
 }
 
 impl Access {
-    /// Whether a key of this scope may make such a request; `is_upgrade` says that it becomes a WebSocket. An exec's socket
-    /// takes input, so that a key for reading opens no socket but those that only tell.
+    /// True if a key of this scope may make such a request; `is_upgrade` is true if it becomes a WebSocket. An exec's socket
+    /// accepts input, so a key for reading only opens sockets that only send.
     pub fn allows(self, scope: KeyScope, is_upgrade: bool) -> bool {
         match (self, scope) {
             (Self::Session, _) => false,

@@ -1,4 +1,4 @@
-//! Room for searches: each looks at much, so there are few at once.
+//! A limit on searches: each reads a lot, so there are few at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +11,14 @@ use tokio::time::timeout;
 use crate::limits::{CHAT_SEARCH_PATIENCE, CHAT_SEARCHES};
 use crate::web::error::ApiError;
 
-/// Who searches. One search of each user at a time, and few of all.
+/// The running searches. One of each user at a time, and few of all.
 #[derive(Debug)]
 pub struct Searches {
     all: Semaphore,
     users: Mutex<HashMap<UserId, Arc<Semaphore>>>,
 }
 
-/// A search under way, until it is dropped.
+/// A running search, until this is dropped.
 #[derive(Debug)]
 pub struct Search<'a> {
     _all: SemaphorePermit<'a>,
@@ -35,7 +35,7 @@ impl Searches {
     /// Waits a little for a user's turn.
     ///
     /// # Errors
-    /// `rate_limited` where it did not come.
+    /// `rate_limited` if it did not come.
     pub async fn begin(&self, user: UserId) -> Result<Search<'_>, ApiError> {
         self.begin_within(user, CHAT_SEARCH_PATIENCE).await
     }
@@ -43,7 +43,7 @@ impl Searches {
     async fn begin_within(&self, user: UserId, patience: Duration) -> Result<Search<'_>, ApiError> {
         let own = self.of(user);
         let turn = async {
-            // One's own first: who waits for oneself keeps nobody else waiting.
+            // The user's own limit first: a user who waits for it does not block others.
             let own = own.acquire_owned().await.expect("it is never closed");
             let all = self.all.acquire().await.expect("it is never closed");
             Search { _all: all, _own: own }

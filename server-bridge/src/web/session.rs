@@ -1,4 +1,4 @@
-//! Logging in and out, and who one is.
+//! Logging in and out, and the current user.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of logging in and out, and who one is.
+/// The routes of logging in and out, and of the current user.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Anybody, route!(login))
@@ -53,12 +53,12 @@ pub async fn login(
 /// The Set-Cookie header of an answer, where there is one.
 pub(in crate::web) type SetCookie = AppendHeaders<Option<(header::HeaderName, HeaderValue)>>;
 
-/// Whether a page asks: a browser says which, on everything that is no plain look.
+/// True if a page asks: a browser says so, on everything but a plain navigation.
 pub(in crate::web) fn is_page(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN)
 }
 
-/// Logs a user in who has shown who they are: the cookie of a page, and the answer.
+/// Logs an authenticated user in: returns the cookie of a page, and the answer.
 pub(in crate::web) async fn begin_session(
     state: &AppState,
     user: User,

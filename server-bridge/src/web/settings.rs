@@ -1,4 +1,4 @@
-//! Where the caller's work goes.
+//! The caller's active place.
 
 use api::settings::{ChoiceView, SettingsChange, SettingsChanged, SettingsView};
 use api::words::ChoiceKind;
@@ -20,7 +20,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(show)).add(Access::Full, route!(change))
 }
 
-/// What means the same as no choice.
+/// The word that means no choice.
 const AUTO: &str = "auto";
 
 /// The caller's settings.

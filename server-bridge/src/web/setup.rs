@@ -1,7 +1,7 @@
-//! The first account, made in the page; and what the server is.
+//! The first account, made in the page; and the server's facts.
 //!
-//! While there is no user, `serve` prints a secret when it starts. Whoever shows it makes the first administrator, once: who can
-//! read the server's output could make one with `sandbridge user add` as well.
+//! While there is no user, `serve` prints a secret when it starts. The person who presents it makes the first administrator,
+//! once: anyone who can read the server's output could also make one with `sandbridge user add`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -28,7 +28,7 @@ use crate::web::scope::Access;
 use crate::web::session::{begin_session, is_page};
 use crate::web::state::AppState;
 
-/// The routes of the first account, and what the server is.
+/// The routes of the first account, and of the server's facts.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Anybody, route!(status))
@@ -36,20 +36,20 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::LookToWork, route!(about))
 }
 
-/// What the server was started with, as people may know it.
+/// The server's public facts from its start.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
-    /// When, in Unix milliseconds.
+    /// The time of the start, in Unix milliseconds.
     pub started_at_ms: i64,
-    /// Whether users may have containers.
+    /// True if users may have containers.
     pub docker: bool,
-    /// Whether somebody may work on the server itself.
+    /// True if any user may work on the server itself.
     pub local: bool,
-    /// Whether secrets that have to be read again are sealed.
+    /// True if the secrets that have to be read again are sealed.
     pub sealed: bool,
     /// The address that is listened on.
     pub listen: SocketAddr,
-    /// Whether its one user has no password, so that none can be asked for once more.
+    /// True if its one user has no password, so that none can be asked for again.
     pub one_person: bool,
 }
 
@@ -105,7 +105,7 @@ pub async fn make(
     extract::Json(FirstAccount { secret, name, password }): extract::Json<FirstAccount>,
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
-    // Wrong ones come as slowly as wrong passwords (the empty name is nobody's); the right one is kept out by no guesses.
+    // Wrong ones are limited like wrong passwords (no account has the empty name); guesses do not block the right one.
     if !state.accounts.is_first_secret(&secret) {
         let limited = |seconds| ApiError::rate_limited("attempts", seconds);
         state.logins.take(address, "", true, Instant::now()).map_err(limited)?;
@@ -116,7 +116,7 @@ pub async fn make(
     Ok((StatusCode::CREATED, cookie, Json(session)))
 }
 
-/// Of a server that is reached as `base`, such as `http://HOST:PORT`, and listens on `listen`.
+/// The reach of a server that is addressed as `base`, such as `http://HOST:PORT`, and listens on `listen`.
 fn reach(base: &str, listen: IpAddr) -> Reach {
     let host = base.split_once("://").map_or(base, |(_, host)| host);
     match (is_loopback(host), listen.is_loopback()) {

@@ -1,7 +1,7 @@
-//! Signing a browser in without a password: a code that a logged-in program asks for, and a page exchanges for a session.
+//! Signing a browser in without a password: a logged-in program requests a code, and a page exchanges it for a session.
 //!
-//! The code stands behind `#` in the address of a page, which browsers send to nobody. It works once and soon, and only while
-//! the session lasts that asked for it; what the page gets for it is an ordinary session of a page, cookie and all.
+//! The code comes after `#` in the address of a page, a part that browsers never send. It is valid once, for a short time,
+//! and only while the session that requested it lasts; the page gets an ordinary page session, including the cookie.
 
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ pub async fn redeem(
     if !is_page(&headers) {
         return Err(ApiError::new("forbidden", "a code signs a page in; programs log in with a password"));
     }
-    // Or anyone could send others an address that signs them in as somebody else, and be given what they enter.
+    // Otherwise an attacker could send people an address that signs them in to another account, and read what they enter.
     if !connection.client.is_loopback() {
         let message =
             "such an address works in a browser on the server's own machine; log in with your password";
@@ -64,7 +64,7 @@ pub async fn redeem(
     }
     let address = address_key(connection.client);
     if !state.accounts.is_sign_in(&code) {
-        // Wrong ones come as slowly as wrong passwords (the empty name is nobody's).
+        // Wrong ones are limited like wrong passwords (no account has the empty name).
         let limited = |seconds| ApiError::rate_limited("attempts", seconds);
         state.logins.take(address, "", true, Instant::now()).map_err(limited)?;
     }

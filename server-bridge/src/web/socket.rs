@@ -1,4 +1,4 @@
-//! WebSockets: how a request becomes one, and one whose other end cannot make it hold more than it should.
+//! WebSockets: turning a request into one, with bounds on the memory that its other end can use.
 
 use std::io;
 use std::pin::Pin;
@@ -17,9 +17,9 @@ use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::standing::Standing;
 
-/// The protocol that a page names; a program names none.
+/// The protocol name that a page sends; a program sends none.
 const PROTOCOL: &str = "sandbridge";
-/// What stands in front of a token among the protocols that a page offers: it has no other place for one.
+/// The prefix of a token among the protocols that a page offers: it has no other place for one.
 const OFFERED_TOKEN: &str = "bearer.";
 
 /// The token among the protocols that a request to become a WebSocket offers.
@@ -41,7 +41,7 @@ pub struct Upgrade {
     names_protocol: bool,
 }
 
-/// The same, once it is known what it may carry.
+/// The same, with its limits set.
 pub struct LimitedUpgrade {
     upgrade: WebSocketUpgrade,
     names_protocol: bool,
@@ -63,7 +63,7 @@ impl Upgrade {
     }
 
     fn limited(self, message_bytes: usize, buffer_bytes: usize) -> LimitedUpgrade {
-        // Messages leave as they are: whoever reads them may know no fragments.
+        // Messages are sent unfragmented: the reader may not support fragments.
         let config = Config::default().flush_threshold(buffer_bytes).frame_size(usize::MAX);
         let limits = Limits::default().max_payload_len(Some(message_bytes));
         let upgrade = self.upgrade.config(config).limits(limits);
@@ -72,7 +72,7 @@ impl Upgrade {
 }
 
 impl LimitedUpgrade {
-    /// Answers the request; `serve` is given the socket, in a task of its own.
+    /// Answers the request; `serve` gets the socket, in a separate task.
     pub fn on_upgrade<F, Served>(self, serve: F) -> Response
     where
         F: FnOnce(Socket) -> Served + Send + 'static,
@@ -81,7 +81,7 @@ impl LimitedUpgrade {
         let serve = |socket| serve(Socket { socket, pings: 0, is_closing: false });
         let mut response = self.upgrade.on_upgrade(serve);
         if self.names_protocol {
-            // Never the one with the token: what is answered may be shown and logged.
+            // Never the one with the token: the answer may be shown and logged.
             let name = HeaderValue::from_static(PROTOCOL);
             response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, name);
         }
@@ -104,7 +104,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
     }
 }
 
-/// A WebSocket. Pings are answered beneath, and told.
+/// A WebSocket. Pings are answered below, and reported.
 #[derive(Debug)]
 pub struct Socket {
     socket: WebSocket,
@@ -121,7 +121,7 @@ impl Stream for Socket {
             return Poll::Ready(None);
         };
         let message = message.map_err(io::Error::other)?;
-        // The answer waits in memory for an end that does not read, and may hold what came with the ping.
+        // The answer waits in memory for an end that does not read, and may hold the buffer of the ping.
         if message.is_ping() && self.as_mut().poll_flush(context)?.is_pending() {
             self.pings += 1;
             if self.pings > SOCKET_PINGS {
@@ -150,10 +150,10 @@ impl Sink<Message> for Socket {
         Poll::Ready(Ok(()))
     }
 
-    /// Says goodbye, and does not wait for the other end's.
+    /// Sends a goodbye, without waiting for the other end's.
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !std::mem::replace(&mut self.is_closing, true) {
-            // An error says that the other end has said it, or is gone.
+            // An error means that the other end has sent its goodbye, or is gone.
             let _ = Pin::new(&mut self.socket).start_send(Message::close(None, ""));
         }
         self.poll_flush(context)

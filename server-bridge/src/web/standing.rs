@@ -1,4 +1,4 @@
-//! What a connection may do as long as nobody on it has shown who they are.
+//! The limits of an unauthenticated connection.
 //!
 //! ```text
 //!  accepted ─► a seat among the unproven ─► sent much, or reads little: a seat among the costly ─► a request proves an identity
@@ -19,7 +19,7 @@ use crate::limits::{
 };
 use crate::web::pool::{Eviction, Pool, Seat};
 
-/// Room for connections on which nobody has shown who they are.
+/// Seats for unauthenticated connections.
 #[derive(Debug)]
 pub struct Lobby {
     /// All of them.
@@ -29,7 +29,7 @@ pub struct Lobby {
 }
 
 impl Lobby {
-    /// Room for as many as the server's limits say, and fewer where it may open only a few files.
+    /// As many seats as the server's limits allow, and fewer if it may open only a few files.
     pub fn new(open_files: Option<u64>) -> Self {
         let files = usize::try_from(open_files.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         let unproven = UNPROVEN_CONNECTIONS.min(files / OPEN_FILES_PER_UNPROVEN_CONNECTION);
@@ -72,19 +72,19 @@ struct Seats {
 }
 
 impl Standing {
-    /// Somebody has shown who they are: the connection is not counted among the unproven any more, ever.
+    /// Records that a sender has authenticated: the connection permanently stops counting as unproven.
     pub fn prove(&self) {
         if !self.is_proven.swap(true, Ordering::AcqRel) {
             self.seats().take();
         }
     }
 
-    /// Whether somebody on this connection has shown who they are.
+    /// True if a sender on this connection has authenticated.
     pub fn is_proven(&self) -> bool {
         self.is_proven.load(Ordering::Acquire)
     }
 
-    /// Counts the connection as another address's: a proxy said for whom it speaks.
+    /// Counts the connection as another address's: a proxy named its client.
     pub fn move_to(&self, address: IpAddr) {
         if let Some(seats) = self.seats().as_mut() {
             seats.address = address;
@@ -100,7 +100,7 @@ impl Standing {
         self.may_pause.store(true, Ordering::Relaxed);
     }
 
-    /// How long the other end may read nothing of what it is sent.
+    /// How long the other end may read nothing.
     pub fn stall_timeout(&self) -> Duration {
         match self.may_pause.load(Ordering::Relaxed) {
             true => WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE,
@@ -108,10 +108,10 @@ impl Standing {
         }
     }
 
-    /// To be asked before reading.
+    /// Call this before reading.
     ///
     /// # Errors
-    /// The connection had to give way to another one.
+    /// The connection was displaced by another one.
     pub fn check_reader(&self, context: &Context<'_>) -> io::Result<()> {
         match !self.is_proven() && self.eviction.poll_by_reader(context) && !self.is_proven() {
             true => Err(gave_way()),
@@ -122,7 +122,7 @@ impl Standing {
     /// The same before writing.
     ///
     /// # Errors
-    /// The connection had to give way to another one.
+    /// The connection was displaced by another one.
     pub fn check_writer(&self, context: &Context<'_>) -> io::Result<()> {
         match !self.is_proven() && self.eviction.poll_by_writer(context) && !self.is_proven() {
             true => Err(gave_way()),
@@ -130,7 +130,7 @@ impl Standing {
         }
     }
 
-    /// Counts bytes that came; many before a proof make the connection a costly one.
+    /// Counts received bytes; many of them before a proof of identity make the connection a costly one.
     pub fn received(&self, bytes: u64) {
         if self.is_proven() {
             return;
@@ -141,19 +141,20 @@ impl Standing {
         }
     }
 
-    /// A request of theirs is held because its body does not come.
+    /// Records that a request is held because its body does not arrive.
     pub fn holds_a_request(&self) {
         if !self.is_proven() {
             self.is_costly();
         }
     }
 
-    /// Whether an answer is to be the connection's last: nobody on it has shown who they are, and there are many like it.
+    /// True if this answer is to be the connection's last: no user has signed in on it, and there are many connections like
+    /// it.
     pub fn ends_with_answer(&self) -> bool {
         self.seats().as_ref().is_some_and(|seats| seats.unproven.is_in_a_crowd(UNPROVEN_CROWD_PART))
     }
 
-    /// The other end does not read as fast as it is answered, so answers to it are held.
+    /// Records that the other end does not read as fast as it gets answers, so answers are held.
     pub fn is_behind(&self) {
         if !self.is_proven() {
             self.is_costly();

@@ -1,4 +1,4 @@
-//! What every request shares.
+//! The state shared by all requests.
 
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -29,33 +29,33 @@ pub struct AppState(Arc<Shared>);
 
 /// See [`AppState`].
 pub struct Shared {
-    /// Who may use it, and what is on record of what they did.
+    /// The accounts, and the audit trail.
     pub accounts: Accounts,
-    /// Where work goes.
+    /// The router of work.
     pub router: SandboxRouter,
     /// Every exec.
     pub ledger: Ledger,
-    /// What answers in chats.
+    /// The chat service.
     pub chats: ChatService,
-    /// Who listens to events.
+    /// The listeners of events.
     pub hub: Arc<Hub>,
-    /// The hub's subscription to what happens in chats.
+    /// The hub's subscription to the events of chats.
     pub events: Subscription,
-    /// The runner that machines are given.
+    /// The runner for machines.
     pub hand_out: Arc<HandOut>,
-    /// Which Host headers are ours.
+    /// The names of this server in Host headers.
     pub hosts: HostPolicy,
-    /// How the server is reached, where it was told.
+    /// The public address of the server, if it was configured.
     pub public_url: Option<String>,
-    /// Whether TLS is built in.
+    /// True if TLS is built in.
     pub tls: bool,
     /// Failed logins.
     pub logins: LoginLimits,
-    /// The name of the cookie that pages' sessions have.
+    /// The name of the cookie of pages' sessions.
     pub cookie_name: String,
-    /// What browsers may fetch without a token.
+    /// Tickets for fetches of browsers without a token.
     pub tickets: Tickets,
-    /// Keys of programs that opened nothing, by address.
+    /// Invalid keys of programs, by address.
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.
     pub registrations: RateLimiter<IpAddr>,
@@ -71,7 +71,7 @@ pub struct Shared {
     pub tasks: TaskTracker,
     /// The attached execs whose end is not on record yet.
     pub execs: TaskTracker,
-    /// What the server was started with.
+    /// The server's facts from its start.
     pub facts: Facts,
 }
 
@@ -89,21 +89,21 @@ impl AppState {
         Self(Arc::new(shared))
     }
 
-    /// The sandbox of a user's request: the place `on` names, else where their settings say.
+    /// The sandbox for a user's request: the place named by `on`, else the one in their settings.
     ///
     /// # Errors
-    /// What the routing rules say, for the user to read.
+    /// The router's reason, for the user to read.
     pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox, ApiError> {
         Ok(self.ledger.sandbox(user, on).await?)
     }
 
-    /// What a user's request asked for where it got no sandbox, for the audit trail: the place `on` names, else their
-    /// active one; `None` if they named none.
+    /// The requested place of a user who got no sandbox, for the audit trail: the one named by `on`, else their active one;
+    /// `None` if they named none.
     pub async fn place_asked_for(&self, user: &User, on: Option<&str>) -> Option<String> {
         self.ledger.place_asked_for(user, on).await
     }
 
-    /// Leaves a trace of what a user did. A failure is logged only: what was done is done.
+    /// Adds an audit entry for a user's action. A failure is only logged: the action is done.
     pub async fn audit(
         &self,
         user: Option<&str>,
@@ -115,19 +115,19 @@ impl AppState {
         self.accounts.record(Act { user, action, location, target, outcome }).await;
     }
 
-    /// How clients reach this server: as it was told, else by the host this request was sent to.
+    /// The server's address for clients: the configured one, else the host of this request.
     pub fn public_base(&self, host: &str) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{host}"))
     }
 
-    /// Whether browsers reach this server by TLS only, as far as it knows.
+    /// True if browsers reach this server by TLS only, as far as it knows.
     pub fn is_secure(&self) -> bool {
         self.tls || self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
     }
 }
 
-/// The user whose key in the router this is; the inverse of [`execs::sandbox_user`].
+/// The user with this key in the router; the inverse of [`execs::sandbox_user`].
 pub fn user_of_key(key: &str) -> Option<UserId> {
     key.strip_prefix('u')?.parse().ok().map(UserId)
 }

@@ -1,4 +1,4 @@
-//! A connection's bytes: what is read is counted, and an end that reads nothing is not waited for.
+//! A connection's bytes: reads are counted, and an end that reads nothing is given up.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::limits::UNPROVEN_READ_BYTES;
 use crate::web::accept::ReadBudget;
 use crate::web::standing::Standing;
 
-/// A stream whose reading is counted, and which holds its place among the connections for as long as it lives.
+/// A stream whose reads are counted, and which holds its seat among the connections for as long as it lives.
 pub struct ClientStream<S> {
     stream: S,
     budget: Arc<ReadBudget>,
@@ -46,7 +46,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
             ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         } else {
             self.standing.check_reader(context)?;
-            // A little at a time: what reads beneath enlarges its buffer for a peer that fills it.
+            // A little at a time: the layer below enlarges its buffer for a peer that fills it.
             let room = UNPROVEN_READ_BYTES.min(buffer.remaining());
             let mut part = ReadBuf::new(buffer.initialize_unfilled_to(room));
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut part))?;
@@ -111,12 +111,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 }
 
-/// Notices an end that reads nothing: the time since something could be written, while something is to be.
+/// Detects an end that reads nothing: measures the time since the last successful write, while data is pending.
 #[derive(Default)]
 struct Stall(Option<Pin<Box<Sleep>>>);
 
 impl Stall {
-    /// Passes on what came of writing; an error once nothing could be written for `timeout`.
+    /// Passes on the result of a write; an error once nothing could be written for `timeout`.
     fn watch<T>(
         &mut self,
         context: &mut Context<'_>,

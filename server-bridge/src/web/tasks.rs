@@ -1,4 +1,4 @@
-//! Commands that go on by themselves: of agents, of MCP clients, of `exec --detach`.
+//! Background commands: of agents, of MCP clients, of `exec --detach`.
 
 use api::exec::ExecView;
 use api::task::TaskOutput;

@@ -1,6 +1,7 @@
-//! Tickets: what a browser fetches by itself, a download or a picture, brings no token, so it brings one of these in its address.
+//! Tickets: a browser's own fetch, of a download or a picture, carries no token, so it carries one of these in its address.
 //!
-//! A ticket opens one address once, soon, and for the session that asked for it; that session's cookie is needed as well.
+//! A ticket is valid for one address, once, for a short time, and for the session that requested it; that session's cookie
+//! is needed as well.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -27,22 +28,22 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, route!(issue))
 }
 
-/// What stands in front of a ticket in an address; it is the last of its parts.
+/// The prefix of a ticket in an address; it is the last parameter.
 const PARAMETER: &str = "ticket=";
 
-/// Where the API is; its routes see addresses without it.
+/// The prefix of the API; its routes see addresses without it.
 const API: &str = "/api/v1";
-/// What a ticket opens: files, and what is given as one.
+/// The addresses that a ticket opens: files, and downloads like them.
 const DOWNLOADS: &[&str] = &["/api/v1/files", "/api/v1/files/tree", "/api/v1/container/export"];
 /// The same for chats, with an id between the two.
 const CHAT_EXPORT: (&str, &str) = ("/api/v1/chats/", "/export");
 
-/// The tickets that are not used yet, by their hashes.
+/// The unused tickets, by their hashes.
 #[derive(Debug, Default)]
 pub struct Tickets(Mutex<HashMap<[u8; 32], Ticket>>);
 
 struct Ticket {
-    /// The session that asked for it.
+    /// The session that requested it.
     token: String,
     path: String,
     until: Instant,
@@ -70,7 +71,7 @@ impl Tickets {
         Some(ticket)
     }
 
-    /// The session's token behind a request whose address ends with a ticket; whatever it comes to, the ticket is used up.
+    /// The session's token for a request whose address ends with a ticket; the ticket is used up in any case.
     pub fn redeem(&self, method: &Method, uri: &Uri, now: Instant) -> Option<String> {
         let address = uri.path_and_query()?.as_str();
         let (path, shown) = address.rsplit_once(PARAMETER)?;
@@ -119,7 +120,7 @@ fn is_download(address: &str) -> bool {
     DOWNLOADS.contains(&path) || of_chat().is_some()
 }
 
-/// Whether a request comes as a browser's own would: without any token.
+/// True if a request comes as a browser's own would: without any token.
 pub fn is_bare(headers: &axum::http::HeaderMap) -> bool {
     !headers.contains_key(header::AUTHORIZATION) && !headers.contains_key(header::UPGRADE)
 }

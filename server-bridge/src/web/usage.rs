@@ -1,4 +1,4 @@
-//! What models took: tokens and cost.
+//! The usage of models: tokens and cost.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn usage_view(rows: &[UsageRow], today: i64) -> UsageView {
     }
 }
 
-/// What all of these took.
+/// The sum of these.
 pub(super) fn sum_of(rows: &[UsageRow]) -> Sum {
     let mut sum = Sum::default();
     rows.iter().for_each(|row| add(&mut sum, row));

@@ -1,4 +1,4 @@
-//! Accounts, for administrators; and one's own password.
+//! Accounts, for administrators; and a user's own password.
 
 use std::time::Instant;
 
@@ -98,7 +98,7 @@ pub async fn change_password(
     extract::Json(PasswordChange { current, new }): extract::Json<PasswordChange>,
 ) -> Result<impl IntoResponse, ApiError> {
     let name = &caller.user.name;
-    // Whoever has a session may try passwords as slowly as who has none.
+    // A session may try passwords as slowly as a client without one.
     let address = address_key(connection.client);
     let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
     let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;

@@ -1,4 +1,4 @@
-//! The first steps of a user: shown until they were taken or put off.
+//! The first steps of a user: shown until they were taken or postponed.
 
 use axum::extract::State;
 use axum::http::StatusCode;

@@ -22,11 +22,11 @@ pub fn workspace_option(directory: &str) -> Result<String, ApiError> {
         return invalid("holds line breaks or other control characters, which cannot be pasted");
     }
     let word = match directory.strip_prefix("~/") {
-        // The shell puts the home directory in the place of a tilde that is not quoted.
+        // The shell replaces an unquoted tilde by the home directory.
         Some("") => "~/".to_owned(),
         Some(rest) => format!("~/{}", quoted(rest)),
         None if directory == "~" => "~".to_owned(),
-        // It would be taken for an option.
+        // It would be mistaken for an option.
         None if directory.starts_with('-') => quoted(&format!("./{directory}")),
         None => quoted(directory),
     };
@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
 
-    /// What a shell makes of it.
+    /// The shell's interpretation of it.
     fn as_a_shell_reads(option: &str) -> Vec<String> {
         let script = format!("printf '%s\\n'{option}");
         let output = Command::new("sh").args(["-c", &script]).env("HOME", "/home/ada").output().unwrap();

@@ -1,4 +1,4 @@
-//! Reading the trail of what was done.
+//! Reading the audit trail.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Finding chats, and what stands beside their messages.
+//! Finding chats, and the data beside their messages.
 
 use reqwest::Method;
 use serde_json::{Value, json};

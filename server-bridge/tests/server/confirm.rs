@@ -1,4 +1,4 @@
-//! The password once more, before a page makes what outlives its session.
+//! The password again, before a page creates something that outlives its session.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use store::{Clock, Store};
 
 use crate::support::{PASSWORD, Page, TestServer, eventually};
 
-/// All that is asked for it: a key, users and tokens of runners. The runner `laptop` and the user `bob` are there.
+/// All requests that need it: a key, users and tokens of runners. The runner `laptop` and the user `bob` exist.
 fn makings() -> [(Method, &'static str, Value); 6] {
     [
         (Method::POST, "/keys", json!({"name": "k"})),
@@ -31,7 +31,7 @@ async fn stale_page(server: &TestServer, name: &str) -> Page {
     page
 }
 
-/// Makes it so long ago that the user of a session gave their password.
+/// Moves the time at which the user of a session gave their password into the past.
 async fn age(server: &TestServer, token: &str, by: Duration) {
     let then_ms = server.store.now_ms() - i64::try_from(by.as_millis()).unwrap();
     let store = Store::open(&database(server.home())).await.unwrap();
@@ -55,10 +55,10 @@ async fn a_page_is_asked_for_the_password_before_it_makes_what_stays() {
     }
     let users: Vec<String> = server.store.users().await.unwrap().into_iter().map(|user| user.name).collect();
     assert_eq!(users, ["alice", "bob"]);
-    // So is the program of a machine replaced.
+    // The same applies to replacing the program of a machine.
     let update = || page.send(Method::POST, "/runners/laptop/update", json!({}));
     assert_eq!(update().await.1["error"]["kind"], "password_required");
-    // Whatever else a page does goes on.
+    // All other requests of a page continue to work.
     assert_eq!(page.status(Method::GET, "/keys").await, 200);
     assert_eq!(page.send(Method::POST, "/chats", json!({})).await.0, 201);
     assert_eq!(page.send(Method::POST, "/confirm", json!({"password": PASSWORD})).await.0, 204);
@@ -68,7 +68,7 @@ async fn a_page_is_asked_for_the_password_before_it_makes_what_stays() {
         assert!(status < 300, "{method} {path}: {done}");
     }
     assert_eq!(server.audited("session.confirm", "ok").await.user.as_deref(), Some("alice"));
-    // It holds for that session alone, and not for ever.
+    // It is valid for that session only, and for a limited time.
     age(&server, &page.token, Duration::from_secs(10 * 60)).await;
     assert_eq!(page.send(Method::POST, "/keys", json!({"name": "late"})).await.0, 403);
     server.stop().await;

@@ -1,10 +1,10 @@
-//! The description of the API that the page's client is made from.
+//! The description of the API, from which the page's client is generated.
 
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// The description; the page's client is made from it by `scripts/contract`.
+/// The description; `scripts/contract` generates the page's client from it.
 const FILE: &str = "ui/src/api/openapi.json";
 
 /// With `SANDBRIDGE_WRITE_CONTRACT=1` the file is written instead.
@@ -31,7 +31,7 @@ fn the_pages_types_are_made_of_that_file() {
     assert!(first.ends_with(&made), "{first}; run scripts/contract");
 }
 
-/// Limits that the page shows before the server is asked.
+/// Limits that the page applies before a request.
 #[test]
 fn the_pages_limits_are_the_servers() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/limits.ts");

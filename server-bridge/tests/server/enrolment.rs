@@ -1,4 +1,4 @@
-//! One-use tokens at the door for runners.
+//! One-use tokens at the socket for runners.
 
 use proto::handshake::{Handshake, Refusal, RefusalReason};
 use serde_json::json;
@@ -16,7 +16,7 @@ async fn add(alice: &TestClient) -> String {
     token.to_owned()
 }
 
-/// Registers with this text and hangs up without being ready; gives the token that came.
+/// Registers with this text and hangs up without being ready; returns the token that came.
 async fn enrol(server: &TestServer, text: &str) -> Result<String, Refusal> {
     let mut socket = Socket::connect(&server.url("/runner").replacen("http", "ws", 1), &[]).await.unwrap();
     socket.text(text).await;
@@ -34,7 +34,7 @@ async fn a_one_use_token_is_exchanged_and_then_worth_nothing() {
     let token = add(&alice).await;
     let text = handshake_text(&token, "laptop");
     let lost = enrol(&server, &text).await.unwrap();
-    // The link broke before the runner had it: the same life may ask again, and nobody else.
+    // The link broke before the runner had it: only the same life may ask again.
     let permanent = enrol(&server, &text).await.unwrap();
     let thief = enrol(&server, &handshake_text(&token, "thief")).await.unwrap_err();
     assert_eq!(thief.reason, RefusalReason::TokenUnknown);
@@ -73,7 +73,7 @@ async fn a_one_use_token_that_nobody_used_in_time_has_expired() {
     let refusal = enrol(&server, &handshake_text(token.expose(), "laptop")).await.unwrap_err();
     assert_eq!(refusal.reason, RefusalReason::TokenExpired);
     server.audited("runner.enrol", "expired").await;
-    // Its owner has another way in.
+    // Its owner can get in another way.
     let (status, rotated) = alice.send(reqwest::Method::POST, "/runners/laptop/rotate", json!({})).await;
     assert_eq!(status, 200);
     FakeRunner::connect(&alice.base, rotated["token"].as_str().unwrap(), "laptop").await.unwrap();

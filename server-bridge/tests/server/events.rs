@@ -101,7 +101,7 @@ async fn a_client_that_comes_back_has_what_it_missed_and_nothing_twice() {
     let (two, three) = (events.until(|_| true).await, events.until(|_| true).await);
     assert_eq!((&two["seq"], &two["runner"]["name"]), (&json!(2), &json!("two")));
     assert_eq!((&three["seq"], &three["runner"]["name"]), (&json!(3), &json!("three")));
-    // Another socket of the same user counts the same.
+    // Another socket of the same user has the same numbers.
     let mut other = alice.socket("/events").await;
     assert_eq!(other.until(|_| true).await["seq"], 3);
     server.stop().await;
@@ -118,7 +118,7 @@ async fn a_client_of_another_life_of_the_server_is_told_to_load_anew() {
         assert_eq!(events.until(|_| true).await["resumed"], false);
         assert_eq!(events.until(|_| true).await, json!({"seq": 0, "type": "reset"}));
     }
-    // Numbers of one user are nothing to another.
+    // One user's numbers do not affect another.
     alice.add_runner("laptop").await;
     let mut bobs = bob.socket(&format!("/events?after=0&epoch={epoch}")).await;
     assert_eq!(bobs.until(|_| true).await["user"], "bob");
@@ -143,7 +143,7 @@ async fn pings_are_answered_until_nobody_reads_the_answers() {
         let answer = timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
         assert_eq!(answer, Message::Pong(Bytes::from(vec![number])));
     }
-    // More than all that the system keeps of the answers.
+    // More than the system's buffers for the answers.
     let mut sent = 0;
     while sent < 200_000 && socket.feed(Message::Ping(Bytes::from_static(&[7; 125]))).await.is_ok() {
         sent += 1;

@@ -167,7 +167,7 @@ async fn the_removal_of_a_user_cancels_their_commands() {
     server.stop().await;
 }
 
-/// The program itself, with its output into a pipe that nobody reads for longer than three pings.
+/// The program itself, with its output into a pipe that is not read for longer than three pings.
 #[tokio::test]
 async fn a_client_whose_reader_pauses_gets_everything() {
     let server = TestServer::start().await;
@@ -185,7 +185,7 @@ async fn a_client_whose_reader_pauses_gets_everything() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    // Not a wait for something: the pause is what is tested.
+    // Not a wait for something: the pause itself is tested.
     tokio::time::sleep(3 * server_bridge::limits::SOCKET_PING_INTERVAL + Duration::from_secs(1)).await;
     let mut read = Vec::new();
     let mut stdout = client.stdout.take().unwrap();
@@ -204,7 +204,7 @@ async fn clients_that_stopped_reading_keep_neither_a_record_nor_a_stop_waiting()
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let url = format!("{}/exec", alice.base).replacen("http", "ws", 1);
     let mut sockets = Vec::new();
-    // From what fits into the buffers between to what does not: some end while their last frame is stuck.
+    // From sizes that fit into the buffers to sizes that do not: some end while their last frame is stuck.
     let sizes = (1..=100).map(|step| step * 32 * 1024);
     let ids: Vec<String> = sizes.clone().map(|bytes| format!("{bytes:032x}")).collect();
     for (bytes, id) in sizes.zip(&ids) {
@@ -221,7 +221,7 @@ async fn clients_that_stopped_reading_keep_neither_a_record_nor_a_stop_waiting()
     for id in &ids {
         ends.push(store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap().status);
     }
-    // What did not end goes on without the server.
+    // A command that did not end continues without the server.
     assert!(ends.iter().all(|end| [ExecStatus::Exited, ExecStatus::Running].contains(end)), "{ends:?}");
 }
 
@@ -309,7 +309,7 @@ async fn an_id_runs_once() {
         exec.json(json!({"shell": shell, "exec_id": ID})).await;
         let (_, _, end) = exec.output().await;
         assert_eq!((&end["kind"], end["code"] == 0), (&kind, kind.is_null()), "{end}");
-        // Whoever comes before the end is on record is sent to the runner, and this one remembers nothing.
+        // A request before the end is recorded goes to the runner, which does not remember it.
         server.audited("exec", "ok").await;
     }
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
@@ -356,7 +356,7 @@ async fn a_client_that_waits_for_a_runner_is_not_told_an_end_by_a_stopping_serve
     assert_eq!(record.status, ExecStatus::Running);
 }
 
-/// The last fragment of this text has nothing to check, and the one before ends within a letter.
+/// The last fragment of this text has nothing to check, and the one before ends within a character.
 #[tokio::test]
 async fn a_text_that_ends_within_a_letter_is_no_text() {
     let server = TestServer::start().await;
@@ -368,7 +368,7 @@ async fn a_text_that_ends_within_a_letter_is_no_text() {
         exec.0.send(Message::Frame(frame)).await.unwrap();
     }
     let Frame::Json(refused) = exec.next().await else { panic!("no word of it") };
-    // Not of its JSON: it is not looked at.
+    // Not about its JSON, which is not parsed.
     assert!(refused["message"].as_str().unwrap().contains("must be text"), "{refused}");
     server.stop().await;
 }

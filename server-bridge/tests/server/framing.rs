@@ -1,4 +1,4 @@
-//! Requests that another reader of the same bytes may understand differently: a proxy, a cache, a balancer.
+//! Requests that another reader of the same bytes may understand differently: a proxy, a cache, a load balancer.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{PATIENCE, TestServer};
 
-/// Everything the server answers to these bytes until it closes the connection.
+/// The server's whole answer to these bytes until it closes the connection.
 async fn answers(address: SocketAddr, bytes: &str) -> String {
     let mut connection = TcpStream::connect(address).await.unwrap();
     connection.write_all(bytes.as_bytes()).await.unwrap();
@@ -45,7 +45,7 @@ async fn a_request_that_ends_in_two_places_is_refused_and_closes_its_connection(
             let answer = answers(host, &format!("{head}0\r\n\r\n{smuggled}")).await;
             assert_eq!(statuses(&answer), ["400"], "{lines}: {answer}");
         }
-        // The same behind a request that is well made.
+        // The same after a well-formed request.
         let head = format!("{smuggled}POST /healthz HTTP/1.1\r\nHost: {host}\r\n{lines}\r\n\r\n");
         let answer = answers(host, &format!("{head}0\r\n\r\n{smuggled}")).await;
         assert_eq!(statuses(&answer), ["200", "400"], "{lines}: {answer}");

@@ -1,4 +1,4 @@
-//! Many runners that come back at once, from one address, as after a restart of the server.
+//! Many runners that reconnect at once, from one address, as after a restart of the server.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use store::{Name, RunnerName};
 
 use crate::support::{FakeRunner, PASSWORD, TestServer, eventually};
 
-/// How many come at once, more than one address was given places for; 2,000 in a soak.
+/// How many connect at once, more than one address has places for; 2,000 in a soak.
 fn herd_size() -> usize {
     std::env::var("SANDBRIDGE_HERD").map_or(600, |count| count.parse().unwrap())
 }
@@ -60,7 +60,7 @@ async fn wait_online(server: &TestServer, count: usize) {
 async fn a_herd_of_known_runners_from_one_address_is_let_in_at_once_and_again_after_a_restart() {
     let mut server = TestServer::start().await;
     let count = herd_size();
-    // First all at once, then as they were asked to.
+    // First all at once, then after the pauses they were given.
     let mut herd = at_once(tokens(&server, count).await);
     for _ in 0..2 {
         let began = Instant::now();

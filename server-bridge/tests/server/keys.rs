@@ -1,4 +1,4 @@
-//! Keys of programs: what each scope opens, and that none opens more.
+//! Programs' keys: the requests that each scope allows, and that none allows more.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn a_key_for_commands_neither_reads_nor_takes_its_owners_terminal() {
         assert!(!client.get(path).await.to_string().contains(id), "a terminal is no task");
         assert_eq!(client.status(Method::GET, &format!("/tasks/{id}")).await, 404);
     }
-    // Its owner types on: it was not told that another one does now.
+    // Its owner keeps typing: it was not informed that another one may type now.
     terminal.binary(b"\0here".to_vec()).await;
     loop {
         match terminal.next().await {
@@ -160,7 +160,7 @@ async fn the_stream_of_an_mcp_client_ends_with_its_key() {
     server.stop().await;
 }
 
-/// Opens a session, and in it the stream of what the server has to say.
+/// Opens a session, and in it the stream of the server's messages.
 async fn mcp_stream(program: &TestClient) -> reqwest::Response {
     let url = program.base.replace("/api/v1", "/mcp");
     let request = |method| {

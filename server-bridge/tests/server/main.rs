@@ -1,4 +1,4 @@
-//! A whole server in this process, asked from the outside: HTTP, WebSockets and runners that follow a script.
+//! A whole server in this process, tested from the outside: HTTP, WebSockets and scripted runners.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 mod audit;

@@ -4,7 +4,7 @@ use reqwest::{Client, Method};
 
 use crate::support::{TestClient, TestServer, program};
 
-/// What the page says to this client.
+/// The page's text for this client.
 async fn scrape(server: &TestServer, client: &TestClient) -> (u16, String) {
     let response = Client::new().get(server.url("/metrics")).bearer_auth(&client.token).send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())

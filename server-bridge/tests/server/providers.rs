@@ -1,4 +1,4 @@
-//! A model's provider before its subscription is kept: tried, and asked for its models.
+//! A model's provider before its subscription is saved: tested, and asked for its models.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 
 use crate::support::{TestClient, TestServer};
 
-/// A provider that answers every request with these bytes and then closes; without any it never answers. Tells what it is asked.
+/// A provider that answers every request with these bytes and then closes; without any it never answers. Records the
+/// requests.
 struct Provider {
     url: String,
     asked: mpsc::UnboundedReceiver<String>,
@@ -27,7 +28,7 @@ impl Provider {
                 let (answer, tell) = (answer.clone(), tell.clone());
                 tokio::spawn(async move {
                     let mut request = Vec::new();
-                    // A GET ends with its headers; of a POST the beginning says enough.
+                    // A GET ends with its headers; the beginning of a POST is enough.
                     while !request.windows(4).any(|window| window == b"\r\n\r\n") {
                         if socket.read_buf(&mut request).await.unwrap_or(0) == 0 {
                             return;
@@ -35,7 +36,7 @@ impl Provider {
                     }
                     let _ = tell.send(String::from_utf8_lossy(&request).into_owned());
                     let Some(answer) = answer else { return std::future::pending().await };
-                    // One that is too long is not read to its end.
+                    // One that is too long is not read to the end.
                     let _ = socket.write_all(&answer).await;
                     let _ = socket.shutdown().await;
                     let _ = tokio::io::copy(&mut socket, &mut tokio::io::sink()).await;
@@ -132,7 +133,7 @@ async fn a_provider_that_says_nothing_is_given_up_on() {
 #[tokio::test]
 async fn users_reach_no_private_address_by_naming_it_as_their_provider() {
     let server = TestServer::start().await;
-    // The first user is an administrator, who may.
+    // The first user is an administrator, who may do this.
     let (_, bob) = (server.admin("ada").await, server.user("bob").await);
     let mut provider = Provider::json(&json!({"data": [{"id": "m"}]})).await;
     let port = provider.url.rsplit(':').next().unwrap().to_owned();
@@ -191,7 +192,7 @@ async fn a_model_is_tried_before_it_is_kept() {
     assert!(provider.asked.recv().await.unwrap().contains("Bearer sk-right"));
     assert_eq!(ada.get("/models").await["models"], json!([]));
 
-    // The key of one that is kept is used again, at its own address only.
+    // A stored key is used again, at its own address only.
     assert_eq!(ada.send(Method::POST, "/models", document(&provider.url, "sk-kept")).await.0, 201);
     let mut changed = document(&provider.url, "");
     changed.as_object_mut().unwrap().remove("api_key");

@@ -1,4 +1,4 @@
-//! A server with a proxy in front of it, and guesses that keep nobody else out.
+//! A server with a proxy in front of it, and password guesses that lock nobody else out.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::support::{FakeRunner, PASSWORD, PATIENCE, Socket, TestServer, handshake_text, refusal_of};
 
-/// What a flood of a minute has of wrong passwords and of wrong tokens.
+/// The number of wrong passwords and of wrong tokens in a minute's flood.
 const FLOOD: u8 = 200;
 
 async fn behind_a_proxy(proxy_protocol: bool) -> TestServer {
@@ -31,7 +31,7 @@ async fn log_in(server: &TestServer, client: &str, user: &str, password: &str) -
     request.send().await.unwrap().status()
 }
 
-/// Why a runner with a wrong token is refused that comes through a proxy.
+/// The reason for refusing a runner with a wrong token that comes through a proxy.
 async fn knock(server: &TestServer, client: &str) -> RefusalReason {
     let url = server.url("/runner").replacen("http", "ws", 1);
     let mut socket = Socket::connect(&url, &[("x-forwarded-for", client)]).await.unwrap();
@@ -122,7 +122,7 @@ async fn known_runners_get_in_from_where_strangers_are_refused() {
     server.stop().await;
 }
 
-/// Sends these bytes from an address of this machine; what is answered until the connection ends.
+/// Sends these bytes from an address of this machine; returns the answer up to the end of the connection.
 async fn answer_from(server: &TestServer, last: u8, bytes: &[u8]) -> String {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0)).unwrap();

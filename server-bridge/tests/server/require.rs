@@ -1,4 +1,4 @@
-//! An admin's policy: runners that hold less than it asks for are shown, and not used.
+//! An admin's policy: runners that lack required layers are shown, but not used.
 
 use reqwest::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use server_bridge::config::ServeArgs;
 
 use crate::support::TestServer;
 
-/// The scripted runner holds `landlock` and says nothing of other layers.
+/// The scripted runner reports `landlock` and nothing about other layers.
 async fn server(require: &str) -> TestServer {
     TestServer::start_with(ServeArgs { require: Some(require.to_owned()), ..ServeArgs::default() }).await
 }

@@ -1,4 +1,4 @@
-//! The door for runners: who is let in, and what a stranger can do to it.
+//! The socket for runners: the runners it accepts, and attacks by strangers.
 
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ async fn a_token_whose_overlap_is_over_is_refused_as_expired() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let old = alice.add_runner("laptop").await;
-    // Rotated two days ago, by the clock of another process on the same store.
+    // Rotated two days ago, according to another process on the same store.
     let two_days_ago_ms = server.store.now_ms() - 2 * 24 * 60 * 60 * 1000;
     let earlier = server.store.clone().with_clock(Clock::from_fn(move || two_days_ago_ms));
     let user = earlier.user_by_name("alice").await.unwrap().unwrap();
@@ -159,7 +159,7 @@ async fn an_oversized_handshake_is_closed_before_it_is_buffered() {
     let server = TestServer::start().await;
     let mut socket = knock(&server).await;
     let before = Instant::now();
-    // The server stops reading behind 64 KiB, so the sending itself may fail.
+    // The server stops reading after 64 KiB, so the sending itself may fail.
     let _ = futures_util::SinkExt::send(&mut socket.0, vec![b' '; 900 * 1024].into()).await;
     while socket.next().await != Frame::Closed {}
     assert!(before.elapsed() < Duration::from_secs(5), "it is not the time limit that closed it");

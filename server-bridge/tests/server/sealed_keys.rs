@@ -1,4 +1,4 @@
-//! The keys of users' models lie sealed in the database of a server that was told nothing about it.
+//! The keys of users' models are sealed in the database of a server without any key option.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -22,7 +22,7 @@ async fn add_model(client: &TestClient) {
     assert_eq!(status, 201, "{answer}");
 }
 
-/// Files beneath a home directory in which the key can be read.
+/// Files below a home directory in which the key is readable.
 fn files_with_key(home: &Path) -> Vec<String> {
     let holds = |path: &Path| {
         let bytes = fs::read(path).unwrap_or_default();
@@ -32,7 +32,7 @@ fn files_with_key(home: &Path) -> Vec<String> {
     entries.filter(|path| holds(path)).map(|path| path.display().to_string()).collect()
 }
 
-/// A home directory whose server sealed a key with its own.
+/// A home directory whose server sealed a key with its own key.
 async fn home_with_model() -> TempDir {
     let server = TestServer::start().await;
     add_model(&server.user("alice").await).await;

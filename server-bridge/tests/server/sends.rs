@@ -1,4 +1,4 @@
-//! Messages that are sent again by a client that heard no answer.
+//! Messages that are sent again by a client that got no answer.
 
 use reqwest::Method;
 use serde_json::{Value, json};

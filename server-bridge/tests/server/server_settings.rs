@@ -31,7 +31,7 @@ async fn what_an_administrator_sets_is_told_audited_and_survives_a_restart() {
     assert_eq!(told["settings"], expected);
     assert_eq!(server.audited("server.settings", "no-compression").await.target, "context_mode");
     assert_eq!(server.audited("server.settings", "2").await.user.as_deref(), Some("alice"));
-    // The others hear nothing of it: their next event is another one.
+    // The others are not notified of it: their next event is another one.
     bob.add_runner("laptop").await;
     let next = others.until(|event| event["type"] != "hello").await;
     assert_eq!(next["type"], "runner");

@@ -1,4 +1,4 @@
-//! Logging in and out, and what a request must bring.
+//! Logging in and out, and the required headers of a request.
 
 use reqwest::header::{COOKIE, HOST, ORIGIN, RETRY_AFTER, SET_COOKIE};
 use reqwest::{Client, Method, StatusCode};
@@ -69,7 +69,7 @@ async fn of_a_pages_session_neither_half_opens_anything_alone() {
             );
         }
     }
-    // A cookie that a page on another port planted keeps nobody out.
+    // A cookie that a page on another port planted locks nobody out.
     let port = server.address.port();
     let cookies =
         format!("sandbridge_{port}=planted; sandbridge_{port}=sbc_{}; {}", "A".repeat(43), alice.cookie);
@@ -112,7 +112,7 @@ async fn a_websocket_of_a_page_needs_both_halves_and_our_origin() {
     assert_eq!(connect(&[cookie, token]).await, Some(403));
     assert_eq!(connect(&[cookie, token, ("origin", "https://evil.example")]).await, Some(403));
     assert_eq!(connect(&[cookie, token, origin]).await, None);
-    // A token among protocols opens nothing where no WebSocket is asked for.
+    // A token among protocols is accepted only for a WebSocket.
     let request = alice.bare(Method::GET, "/me").header(COOKIE, &alice.cookie);
     let request = request.header("sec-websocket-protocol", &protocols);
     assert_eq!(request.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);

@@ -1,4 +1,4 @@
-//! The first account, made in the page.
+//! The first account, created in the page.
 
 use reqwest::header::{ORIGIN, SET_COOKIE};
 use reqwest::{Client, StatusCode};
@@ -37,7 +37,7 @@ async fn the_printed_secret_makes_the_first_account_once() {
     assert_eq!(json(made).await["user"], json!({"name": "alice", "admin": true}));
     assert!(!is_due(&server).await);
     assert_eq!(make(&server, &secret, "mallory").await.0, StatusCode::CONFLICT);
-    // Nor does it open anything once that account is gone.
+    // Nor is it accepted once that account is gone.
     server.store.remove_user("alice").await.unwrap();
     assert_eq!(make(&server, &secret, "mallory").await.0, StatusCode::FORBIDDEN);
     let trail = format!("{:?}", server.store.audit(100, None).await.unwrap());
@@ -64,7 +64,7 @@ async fn a_server_with_users_has_no_secret_and_odd_requests_change_nothing() {
         let response = Client::new().post(server.url("/api/v1/setup")).json(&body).send().await.unwrap();
         assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{name:?}");
     }
-    // Somebody makes it at the command line meanwhile.
+    // Meanwhile it is created at the command line.
     server.user("alice").await;
     assert!(!is_due(&server).await);
     assert_eq!(make(&server, &secret, "bob").await.0, StatusCode::CONFLICT);

@@ -1,4 +1,4 @@
-//! What keeps a server from starting, in one clear line each; and how it stops.
+//! Obstacles to a server's start, in one clear line each; and how it stops.
 
 use std::fs;
 
@@ -68,12 +68,12 @@ async fn a_stopping_server_leaves_what_runs_on_a_machine_and_waits_for_nothing()
     let mut exec = alice.socket("/exec").await;
     exec.json(serde_json::json!({"shell": "linger", "exec_id": id})).await;
     exec.until(|frame| frame["type"] == "started").await;
-    // Nothing was asked for here yet: it must not be waited for.
+    // It has no request yet: it must not be waited for.
     let _silent = alice.socket("/exec").await;
     let (store, _home) = server.stop_and_reopen().await;
     let record = store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap();
     assert_eq!(record.status, store::ExecStatus::Running);
-    // Without a last word: the client comes again.
+    // Without a last frame: the client reconnects.
     while exec.next().await != Frame::Closed {}
 }
 

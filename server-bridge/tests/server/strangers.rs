@@ -1,4 +1,4 @@
-//! What connections can do on which nobody has shown who they are.
+//! What unauthenticated connections can do.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{Frame, PASSWORD, PATIENCE, Socket, TestServer, eventually};
 
-/// The longest that anything unfinished may be kept, and some time for a busy machine.
+/// The longest that anything unfinished may be kept, plus some time for a busy machine.
 const KEPT: Duration = Duration::from_secs(15);
 
 const HALF_REQUEST: &str = "GET / HTTP/1.1\r\nHost: ";
@@ -31,10 +31,10 @@ async fn send(server: &TestServer, text: &str) -> TcpStream {
     stream
 }
 
-/// What is answered, up to the end of the connection.
+/// The answer, up to the end of the connection.
 async fn answer(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A reset is an end, too: not everything that was sent may have been read.
+    // A reset is an end, too: not everything sent may have been read.
     let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the connection ends");
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -178,7 +178,7 @@ async fn a_flood_of_half_requests_displaces_itself_and_nobody_else() {
     let mut flood = Vec::new();
     for _ in 0..UNPROVEN_CONNECTIONS + 100 {
         let mut stream = connect_from(2, &server).await;
-        // One that was displaced already is of no use to anybody.
+        // A connection that was already displaced does not matter.
         let _ = stream.write_all(HALF_REQUEST.as_bytes()).await;
         flood.push(stream);
     }

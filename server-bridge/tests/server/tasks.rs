@@ -1,4 +1,4 @@
-//! Commands that go on by themselves, as the page lists them.
+//! Background commands, as the page lists them.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What helps whoever types: commands, names of files, files that come along.
+//! Help for typing: commands, file names, and attached files.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Runners that are older than the server, and how they are updated.
+//! Runners that are older than the server, and their updates.
 
 use proto::handshake::{Facts, UPDATE_CAPABILITY};
 use reqwest::Method;

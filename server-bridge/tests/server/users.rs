@@ -1,4 +1,4 @@
-//! Accounts, and who may do what with them.
+//! Accounts, and the rights to manage them.
 
 use reqwest::Method;
 use serde_json::json;
@@ -25,7 +25,7 @@ async fn administrators_make_change_and_remove_accounts() {
     let (status, changed) = alice.send(Method::PUT, "/users/bob", json!({"admin": true})).await;
     assert_eq!((status, &changed["admin"]), (200, &json!(true)));
     assert_eq!(bob.get("/users").await.as_array().unwrap().len(), 2);
-    // Another password ends the sessions of whose it is.
+    // Another password ends the sessions of its user.
     assert_eq!(alice.send(Method::PUT, "/users/bob", json!({"password": "another one"})).await.0, 200);
     assert_eq!(bob.status(Method::GET, "/me").await, 401);
     let _runner = alice.connect_runner("laptop").await;

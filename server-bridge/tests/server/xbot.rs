@@ -1,4 +1,4 @@
-//! Runners of xbot's JSON dialect over a real WebSocket: who is let in, what works, and what a bad one can do.
+//! Runners of xbot's JSON dialect over a real WebSocket: which are accepted, what works, and what a bad one can do.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use crate::support::{FakeRunner, Frame, PATIENCE, Socket, TestClient, TestServer};
 
-/// The pieces that such a runner's library sends large messages in, in bytes.
+/// The size of the pieces in which such a runner's library sends large messages, in bytes.
 const FRAGMENT_BYTES: usize = 4096;
 
 async fn knock(client: &TestClient, path_user: &str, body_user: &str, token: &str) -> Socket {
@@ -47,7 +47,7 @@ async fn answer(socket: &mut Socket, request: &Value, kind: &str, body: Value) {
     socket.json(json!({"id": request["id"], "type": kind, "body": body})).await;
 }
 
-/// Sends a text as such a runner's library does: in many frames.
+/// Sends a text like such a runner's library: in many frames.
 async fn send_fragmented(socket: &mut Socket, text: String) {
     let (bytes, mut start) = (bytes::Bytes::from(text), 0);
     while start < bytes.len() {
@@ -60,7 +60,7 @@ async fn send_fragmented(socket: &mut Socket, text: String) {
     socket.0.flush().await.unwrap();
 }
 
-/// A runner whose files are kept in memory and whose commands say their own name.
+/// A runner whose files are kept in memory and whose commands print their own text.
 fn serve(mut socket: Socket) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut files: HashMap<String, Vec<u8>> = HashMap::new();
@@ -157,7 +157,7 @@ async fn only_the_tokens_own_user_is_let_in() {
         assert!(token.is_empty() || !refusal.to_string().contains(token));
         assert_eq!(socket.next().await, Frame::Closed);
     }
-    // Where messages may not be large, such a runner has no place.
+    // Where messages may not be large, such a runner is not supported.
     let url = bob.base.replacen("http", "ws", 1).replace("/api/v1", "/runner");
     let mut socket = Socket::connect(&url, &[]).await.unwrap();
     socket.json(json!({"type": "register", "body": {"user_id": "alice", "auth_token": token}})).await;
@@ -174,7 +174,7 @@ async fn a_registration_beyond_its_limit_closes_the_socket() {
     let alice = server.user("alice").await;
     let url = alice.base.replacen("http", "ws", 1).replace("/api/v1", "/ws/alice");
     let mut socket = Socket::connect(&url, &[]).await.unwrap();
-    // The server may hang up before all of it was sent.
+    // The server may hang up before everything was sent.
     let _ = socket.0.send(Message::text(" ".repeat(200 * 1024))).await;
     assert_eq!(socket.next().await, Frame::Closed);
     server.stop().await;

@@ -1,4 +1,4 @@
-//! Going on with an exec that runs, or ran, already: for a client that lost its connection, and for another one.
+//! Attaching to an exec that runs, or ran, already: for a client that lost its connection, and for another one.
 
 use accounts::User;
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
@@ -33,7 +33,7 @@ pub struct AttachQuery {
     acks: bool,
 }
 
-/// An exec as clients read it.
+/// An exec in the form for clients.
 pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
     ExecView {
         exec_id: exec.exec_id.to_string(),
@@ -118,7 +118,7 @@ pub async fn cancel(
     Ok(axum::Json(CancelledExec { exec_id: record.exec_id.to_string() }))
 }
 
-/// Ends an exec with everything it started, and waits for that; leaves a trace.
+/// Ends an exec with all its processes, and waits for that; audited.
 pub(in crate::web) async fn end(
     state: &AppState,
     caller: &Caller,
@@ -163,8 +163,8 @@ pub async fn report(
     }))
 }
 
-/// Whether the caller may take part in an exec as it is shown: a terminal is a person's, who types into it and may have approved
-/// more for it than a program with a key for less may ask for.
+/// True if the caller may take part in an exec as it is shown: a terminal belongs to a person, who types into it and may have
+/// approved more for it than a program with a limited key may request.
 ///
 /// # Errors
 /// `forbidden` for such a program.
@@ -176,7 +176,7 @@ pub(in crate::web) fn check_terminal(caller: &Caller, record: &execs::Exec) -> R
     Err(ApiError::new("forbidden", message))
 }
 
-/// Serves a client from `offset` on: from the runner, and where that has nothing any more from the record.
+/// Serves a client from `offset` on: from the runner, or from the record if the runner has nothing any more.
 pub(super) async fn go_on(
     state: &AppState,
     caller: &Caller,
@@ -195,7 +195,7 @@ pub(super) async fn go_on(
         id: record.exec_id.clone(),
         kind: record.kind,
         shown: record.command.clone(),
-        // Its user may have approved more for it than a program with a key for less may ask for.
+        // Its user may have approved more for it than a program with a limited key may request.
         stdin: caller.may_approve().is_some(),
         detached: record.detached,
         kept: record.detached || !is_of_clients(record.kind),
@@ -208,7 +208,7 @@ pub(super) async fn go_on(
         let attached = tokio::select! {
             attached = attach(state, &caller.user, &record, offset, until) => attached,
             () = super::commands::gone(receiver) => return Ok(()),
-            // No last word: the client comes again, and so does the server.
+            // Without a last frame: the client reconnects, and so does the server.
             () = state.shutdown.cancelled() => return Ok(()),
         };
         let error = match attached {
@@ -216,7 +216,7 @@ pub(super) async fn go_on(
                 let running = Running::new(state, caller, &sandbox, &subject);
                 let first = tokio::select! {
                     first = exec.next() => first,
-                    // Whoever served it before does so no longer.
+                    // Its earlier connection does not serve it any more.
                     () = super::commands::gone(receiver) => {
                         running.go_without_client(exec).await;
                         return Ok(());
@@ -234,7 +234,7 @@ pub(super) async fn go_on(
             Err(error) => error,
         };
         match error.kind() {
-            // A runner that went away in between is no end of what runs there.
+            // A runner that disconnected in between does not end its commands.
             "offline" if is_running => {}
             "no_such_exec" | "expired" | "lost" => break,
             _ if is_running => return Err(error.into()),
@@ -244,7 +244,7 @@ pub(super) async fn go_on(
     tell_recorded(state, &caller.user, &record, offset, sender, receiver).await
 }
 
-/// Attaches to an exec where it was sent; waits for its runner as long as is said.
+/// Attaches to an exec in its place; waits for its runner for the given time.
 async fn attach(
     state: &AppState,
     user: &User,
@@ -265,7 +265,7 @@ fn lost(record: &execs::Exec) -> SandboxError {
     SandboxError::Lost { runner: record.runner.clone().unwrap_or_default() }
 }
 
-/// Tells what is on record of an exec that its runner knows nothing of any more.
+/// Reports the record of an exec that its runner does not have any more.
 async fn tell_recorded(
     state: &AppState,
     user: &User,
@@ -275,7 +275,7 @@ async fn tell_recorded(
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     let mut record = state.ledger.exec(user.id, record.exec_id.as_str()).await?;
-    // Whoever serves it to its end may yet hear of it.
+    // The code that serves it to its end may still get the result.
     let is_served = record.kind == ExecKind::Chat || state.ledger.is_watched(user.id, &record.exec_id);
     if record.status == ExecStatus::Running && !is_served {
         let _recorded = put_end_on_record(state, user, &record, &Ending::failed(&lost(&record))).await;
@@ -301,7 +301,7 @@ async fn tell_recorded(
                 cancelled: record.status == ExecStatus::Cancelled,
                 sandbox_denied: record.sandbox_denied,
                 truncated: record.truncated || offset < written,
-                // A clock that was set back in between is no negative time.
+                // A clock that was set back in between does not give a negative time.
                 duration_ms: ran_ms.map(|ran_ms| u64::try_from(ran_ms).unwrap_or_default()),
                 runner: record.runner,
             })

@@ -4,7 +4,7 @@
 //! socket ─▶ read ─┬─ cancel, acknowledgements, signals: at once
 //!                 └─ input ─▶ queue ─▶ write ─▶ command
 //! ```
-//! Input waits for the command beside what the client says of the output, not before it: a command may take no more input
+//! Input for the command is queued separately from the client's acknowledgements of output: a command may take no more input
 //! until its output is taken.
 
 use std::pin::pin;
@@ -19,31 +19,31 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use super::Receiver;
 use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES, EXEC_SMALL_INPUT_BYTES};
 
-/// What is made known of a client's words: see [`super::pump::Acks`].
+/// The acknowledgements in both directions: see [`super::pump::Acks`].
 pub(super) struct Told {
-    /// What the client has of the output, in bytes.
+    /// How much of the output the client has, in bytes.
     pub(super) received: watch::Sender<u64>,
-    /// Up to where its input was taken, in bytes.
+    /// How much of its input was taken, in bytes.
     pub(super) input: watch::Sender<u64>,
 }
 
-/// A piece of input, or none for its end, and its place in the queue.
+/// A piece of input, or `None` for its end, and its permit for the queue.
 type Queued = (Bytes, Option<OwnedSemaphorePermit>);
 
-/// Does what the client says, until it is gone.
+/// Carries out the client's commands, until it is gone.
 pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool, told: &Told) {
-    // Bounded by the room that each piece holds.
+    // Bounded by the permit of each piece.
     let (queue, queued) = mpsc::unbounded_channel();
     let mut write = pin!(write(queued, control, &told.input));
     tokio::select! {
         () = read(receiver, control, stdin, &told.received, queue) => {}
         () = &mut write => return,
     }
-    // What the command takes at once is not lost with the client.
+    // Input that the command takes at once is not lost with the client.
     let _ = write.as_mut().now_or_never();
 }
 
-/// Reads until the client is gone. Not reading is what makes a client wait that sends more than is taken.
+/// Reads until the client is gone. Not reading makes a client wait that sends more than is taken.
 async fn read(
     receiver: &mut Receiver,
     control: &ExecControl,
@@ -63,16 +63,16 @@ async fn read(
             let bytes = Bytes::from(message.into_payload());
             if takes_input && bytes.first() == Some(&STDIN) {
                 let input = if bytes.len() < EXEC_SMALL_INPUT_BYTES {
-                    // What it came in may be much larger.
+                    // Its read buffer may be much larger.
                     Bytes::copy_from_slice(&bytes[1..])
                 } else {
                     bytes.slice(1..)
                 };
-                // Behind its end there is no input.
+                // After its end there is no input.
                 takes_input = !input.is_empty();
                 let length = u32::try_from(input.len() + size_of::<Queued>()).unwrap_or(u32::MAX);
                 let permit = Arc::clone(&room).acquire_many_owned(length).await;
-                // An error says that nobody takes it, which ends this anyway.
+                // An error means that there is no receiver, which ends this anyway.
                 let _ = queue.send((input, permit.ok()));
             } else {
                 tracing::debug!("a binary frame of an unknown kind");
@@ -81,7 +81,7 @@ async fn read(
     }
 }
 
-/// Does what a text frame asks for.
+/// Carries out a text frame.
 async fn heed(text: &[u8], control: &ExecControl, received: &watch::Sender<u64>) {
     match serde_json::from_slice(text) {
         Ok(ClientFrame::Cancel) => control.cancel(),
@@ -100,7 +100,7 @@ async fn heed(text: &[u8], control: &ExecControl, received: &watch::Sender<u64>)
     }
 }
 
-/// Hands input to the command, in its order.
+/// Passes input to the command, in order.
 async fn write(
     mut queued: mpsc::UnboundedReceiver<Queued>,
     control: &ExecControl,
@@ -109,7 +109,7 @@ async fn write(
     let mut told = *taken.borrow();
     let mut offset = told;
     while let Some((input, _room)) = queued.recv().await {
-        // Errors say that the command reads no more, which is its own affair.
+        // An error means that the command reads no more, which is fine.
         if input.is_empty() {
             control.close_stdin();
         } else {
@@ -123,7 +123,7 @@ async fn write(
     }
 }
 
-/// Waits until a client is gone that has nothing to say yet.
+/// Waits until an idle client is gone.
 pub(super) async fn gone(receiver: &mut Receiver) {
     while let Some(Ok(message)) = receiver.next().await {
         if message.is_close() {

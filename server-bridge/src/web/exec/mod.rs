@@ -9,11 +9,11 @@
 //!    |   stdin, signal, cancel      |  command wait
 //!    | ---------------------------> |
 //! ```
-//! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session. A client
-//! that comes back within that time, or after the server was started anew, sends the same request again with what it has
-//! of the output, and goes on from there. A detached command needs no client. A terminal waits for one for a day, or as long
-//! as was said: any number of clients look at it, the one that attached last types into it, and the last size that one of them
-//! told is its size.
+//! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session. A client that
+//! comes back within that time, or after a restart of the server, sends the same request again with its offset in the output,
+//! and continues from there. A detached command needs no client. A terminal waits for one for a day, or for the requested
+//! time: any number of clients see it, the one that attached last types into it, and its size is the last one that any of
+//! them sent.
 
 pub mod attach;
 mod commands;
@@ -92,7 +92,7 @@ pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upg
     })
 }
 
-/// From the request to the record of its end. An error is one that the client has not been told yet.
+/// From the request to the record of its end. Returns an error that was not sent to the client yet.
 async fn converse(
     state: &AppState,
     caller: &Caller,
@@ -101,7 +101,7 @@ async fn converse(
 ) -> Result<(), ApiError> {
     let asked = tokio::select! {
         asked = first_frame(receiver, caller) => asked?,
-        // Without a word: what was asked for may run already, and is asked for again.
+        // Without a last frame: the command may run already, and the client asks for it again.
         () = state.shutdown.cancelled() => return Ok(()),
     };
     // From here on a stopping server waits for the record.
@@ -115,7 +115,7 @@ async fn converse(
             return attach::go_on(state, caller, *record, offset, acks, sender, receiver).await;
         }
     };
-    // Not before: who comes takes the input of the others, and a request may be refused.
+    // Not earlier: a new client takes over the input, and a request may be refused.
     let attended = state.ledger.attendance().enter(caller.user.id, &subject.id);
     subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
@@ -144,8 +144,8 @@ async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, 
     Asked::check(request::parse(&text.ok_or_else(no_text)?)?, caller.may_approve())
 }
 
-/// Puts an exec's end on record with its audit entry and its message, and tells the user's clients of the latter; what was told
-/// before stays. `None` where it could not be recorded.
+/// Records an exec's end with its audit entry and its message, and sends the latter to the user's clients; an earlier record
+/// stays. `None` if recording failed.
 async fn put_end_on_record(
     state: &AppState,
     user: &User,
@@ -179,7 +179,7 @@ impl<'a> Running<'a> {
         Self { state, caller, place, outlives_server, subject, started: Instant::now() }
     }
 
-    /// Serves the client until the command ends, or the command until its client's grace is over.
+    /// Serves the client until the command ends, or keeps the command until its client's grace is over.
     async fn attend(
         &self,
         mut exec: Exec,
@@ -204,16 +204,16 @@ impl<'a> Running<'a> {
             () = self.state.shutdown.cancelled() => End::Stopping,
         };
         match end {
-            // It goes on where its runner is, for as long as it lingers.
+            // It goes on on its runner, for as long as it lingers.
             End::Event(Ended::Failed(error @ SandboxError::Lost { .. }), _) if self.subject.lingers => {
                 self.be_followed().await;
                 self.tell(&error.into(), sender, receiver).await;
             }
             End::Event(ended, rest) => {
-                // The record waits for no client, nor the client for the record.
+                // The record does not wait for the client, nor the client for the record.
                 let (recorded, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
-                // A client that may have missed it comes again; others may want what is kept for them.
+                // A client that may have missed it reconnects; other clients may want the kept output.
                 if let Some(recorded) = recorded
                     && !self.subject.kept
                     && (is_said || !self.subject.acks)
@@ -234,7 +234,7 @@ impl<'a> Running<'a> {
                     ApiError::new("unauthorized", "your session has ended; the command was cancelled");
                 self.cut_off(exec, &error, sender, receiver).await;
             }
-            // No last frame: the client comes again, and so does the server.
+            // Without a last frame: the client reconnects, and so does the server.
             End::Stopping if self.outlives_server || self.subject.goes_on() => exec.leave(),
             End::Stopping => {
                 let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
@@ -243,7 +243,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Sees to a command whose client is gone: a detached one goes on, another one has its client's grace.
+    /// Handles a command whose client is gone: a detached one goes on, another one has its client's grace.
     async fn go_without_client(&self, mut exec: Exec) {
         if self.subject.goes_on() {
             exec.leave();
@@ -255,7 +255,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Lets the command go on by itself once it has started, and tells the client its id.
+    /// Leaves the command in the background once it has started, and sends the client its id.
     async fn detach(
         &self,
         mut exec: Exec,
@@ -278,7 +278,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Lets somebody without a client wait for the end, unless somebody does.
+    /// Starts a background task that waits for the end, unless there is one.
     async fn be_followed(&self) {
         fault(Point::Left);
         let (ledger, id) = (self.ledger(), &self.subject.id);
@@ -294,7 +294,7 @@ impl<'a> Running<'a> {
         &self.state.ledger
     }
 
-    /// Cancels the command and tells its client why.
+    /// Cancels the command and sends its client the reason.
     async fn cut_off(&self, mut exec: Exec, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
         exec.control().cancel();
         let end = async {
@@ -305,14 +305,14 @@ impl<'a> Running<'a> {
         tokio::join!(self.tell(error, sender, receiver), end);
     }
 
-    /// Tells the client why it is served no longer.
+    /// Sends the client the reason why it is served no longer.
     async fn tell(&self, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
-        // A client that reads nothing is told nothing.
+        // A client that does not read gets nothing.
         let _ = timeout(SOCKET_CLOSE_TIMEOUT, refuse(error, sender, receiver)).await;
     }
 
-    /// Sends the rest of the output and how it ended, however slowly the client reads, until its session ends or the
-    /// server stops. Whether the client has heard it.
+    /// Sends the rest of the output and how it ended, however slowly the client reads, until its session ends or the server
+    /// stops. Returns true if the client got it.
     async fn say_last(
         &self,
         ended: &Ended,
@@ -322,7 +322,7 @@ impl<'a> Running<'a> {
     ) -> bool {
         let said = async {
             if let Some(rest) = rest {
-                // Not flushed: the last frame follows at once and takes it along.
+                // Not flushed: the last frame follows at once and is sent with it.
                 sender.feed(rest).await?;
             }
             sender.send(text(&self.last_frame(ended))).await
@@ -357,7 +357,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Puts its end on record, unless that is for somebody else to do; `None` where it is not on record for sure.
+    /// Records its end, unless other code has to do that; `None` if it is not certainly on record.
     async fn record(&self, ended: &Ended) -> Option<Recorded> {
         let (user, id) = (&self.caller.user, &self.subject.id);
         let record = match execs::patiently(self.ledger().known(user.id, id)).await {
@@ -369,7 +369,7 @@ impl<'a> Running<'a> {
                 return None;
             }
         };
-        // The link of one who looks on gives up sooner than who serves it, and a message is told with its output.
+        // The link of a viewer gives up sooner than the serving one, and a message is recorded with its output.
         let is_for_others = match ended {
             Ended::Finished(_) => record.kind == ExecKind::Chat && record.status == ExecStatus::Running,
             Ended::Failed(_) => self.ledger().is_watched(user.id, id),
@@ -398,17 +398,17 @@ impl Ended {
     }
 }
 
-/// Tells a client why it is not served.
+/// Sends a client the reason why it is not served.
 async fn refuse(error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
     let frame = ServerFrame::Error { kind: error.kind.to_owned(), message: error.message.clone() };
-    // An error here says that the client is gone.
+    // An error here means that the client is gone.
     if sender.send(text(&frame)).await.is_ok() {
         close(sender, receiver).await;
     }
 }
 
-/// Says goodbye and waits for the client's: closing a socket with unread input would take the last frame back. Whether
-/// the client's came, which says that it has heard everything.
+/// Sends a goodbye and waits for the client's: closing a socket with unread input would discard the last frame. Returns true
+/// if the client's came, which means that it got everything.
 async fn close(sender: &mut Sender, receiver: &mut Receiver) -> bool {
     let goodbye = async {
         sender.send(Message::close(None, "")).await?;
@@ -419,7 +419,7 @@ async fn close(sender: &mut Sender, receiver: &mut Receiver) -> bool {
         }
         Ok::<_, std::io::Error>(false)
     };
-    // Whoever does not answer in time has no need of the last frame.
+    // A client that does not answer in time does not need the last frame.
     matches!(timeout(SOCKET_CLOSE_TIMEOUT, goodbye).await, Ok(Ok(true)))
 }
 

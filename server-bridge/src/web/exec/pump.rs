@@ -1,4 +1,4 @@
-//! From a running command to its client: output, and how it ends. The other way is `commands`.
+//! From a running command to its client: output, and how it ends. The other direction is `commands`.
 
 use api::exec::{STDERR, STDOUT, ServerFrame};
 use axum_tws::Message;
@@ -21,7 +21,7 @@ pub(super) enum End {
     Event(Ended, Option<Message>),
     /// Another client reads the output now.
     Detached(SandboxError),
-    /// Nobody is there to be served.
+    /// There is no client to serve.
     ClientGone,
     /// The client's session is over.
     LoggedOut,
@@ -29,7 +29,8 @@ pub(super) enum End {
     Stopping,
 }
 
-/// What a client has of the output, as it says, or as far as it was sent to it; and what was taken of its input.
+/// How much of the output a client has, by its acknowledgements or as far as it was sent; and how much of its input was
+/// taken.
 pub(super) struct Acks {
     is_manual: bool,
     received: watch::Receiver<u64>,
@@ -38,19 +39,19 @@ pub(super) struct Acks {
     later: Option<Later>,
 }
 
-/// News of them.
+/// A change of these.
 enum News {
     /// The client has more.
     Received,
-    /// Its input was taken up to here.
+    /// Its input was taken up to this offset.
     InputTaken(u64),
-    /// Another client's input is taken from now on.
+    /// Another client's input is accepted from now on.
     Watching,
 }
 
 impl Acks {
-    /// Where `offset` is what the client has already, and `input` where its input begins; the other side is for what it
-    /// says.
+    /// `offset` is the client's position in the output, and `input` the beginning of its input; the other returned half is
+    /// for its acknowledgements.
     pub(super) fn new(is_manual: bool, offset: u64, input: u64, later: Option<Later>) -> (Told, Self) {
         let (received_sender, received) = watch::channel(offset);
         let (input_sender, input) = watch::channel(input);
@@ -71,7 +72,7 @@ impl Acks {
         }
     }
 
-    /// Lets as much more come as the client has by now.
+    /// Allows as much more output as the client has acknowledged.
     fn count(&mut self, exec: &Exec) {
         let has = if self.is_manual { *self.received.borrow_and_update() } else { exec.offset() };
         let has = has.min(exec.offset());
@@ -90,7 +91,7 @@ async fn later(later: Option<&mut Later>) {
     }
 }
 
-/// Sends what the command writes until it ends. What is ready at once is flushed at once, together.
+/// Sends the command's output until it ends. Ready output is flushed together, at once.
 pub(super) async fn output(
     exec: &mut Exec,
     hello: &ServerFrame,
@@ -161,8 +162,8 @@ pub(super) async fn output(
     }
 }
 
-/// Lets a command without a client run on for a while, then cancels it. Returns how it ended; `None` when a client came
-/// back, who is served elsewhere, and when the server stops. What the client does not have stays where it is.
+/// Lets a command without a client run on for a while, then cancels it. Returns how it ended; `None` if a client came back,
+/// which is served elsewhere, and when the server stops. Unacknowledged output stays in place.
 pub(super) async fn orphaned(exec: &mut Exec, stop: &CancellationToken) -> Option<Ended> {
     let control = exec.control();
     let ended = tokio::select! {
@@ -180,7 +181,7 @@ pub(super) async fn orphaned(exec: &mut Exec, stop: &CancellationToken) -> Optio
     (!is_detached).then_some(ended)
 }
 
-/// Waits for the end of a command whose output nobody wants.
+/// Waits for the end of a command whose output is not wanted.
 async fn drain(exec: &mut Exec) -> Ended {
     let mut discarded = Gathered::default();
     loop {
@@ -212,7 +213,7 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
         Some(ExecEvent::Resumed) => {
             return Taken::Full([gathered.frame(), Some(text(&ServerFrame::Resumed))]);
         }
-        // Told by the end as well.
+        // The end implies it as well.
         Some(ExecEvent::Started { .. } | ExecEvent::Exited(_)) => None,
         Some(ExecEvent::Finished(outcome)) => return Taken::Last(Ended::Finished(outcome)),
         Some(ExecEvent::Failed(error)) => return Taken::Last(Ended::Failed(error)),
@@ -225,12 +226,12 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
     full.map_or(Taken::Kept, |frame| Taken::Full([Some(frame), None]))
 }
 
-/// Output of one channel that will be one frame.
+/// Output of one channel for one frame.
 #[derive(Default)]
 struct Gathered(BytesMut);
 
 impl Gathered {
-    /// Adds output; returns what was gathered before if the two do not belong in one frame.
+    /// Adds output; returns the gathered output if the two do not belong in one frame.
     fn add(&mut self, channel: u8, bytes: &[u8]) -> Option<Message> {
         let fits = self.0.first() == Some(&channel) && self.0.len() + bytes.len() <= EXEC_GATHER_BYTES + 1;
         let before = if fits { None } else { self.frame() };

@@ -1,4 +1,4 @@
-//! What a client asks to be run, and whether that makes sense.
+//! A client's request, and its validation.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::limits::{RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// What runs in a terminal when nothing is named: the user's shell there, as a person gets it.
+/// The default command in a terminal: the user's shell there, as a login starts it.
 const INTERACTIVE_SHELL: &str = r#"exec "$SHELL" -i"#;
 
-/// A request that makes sense.
+/// A valid request.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) request: ExecRequest,
@@ -23,28 +23,28 @@ pub(super) struct Asked {
     pub(super) detach: bool,
     pub(super) offset: u64,
     pub(super) acks: bool,
-    /// For a terminal: how long it goes on without anybody who looks at it.
+    /// For a terminal: how long it goes on without a client.
     pub(super) linger: Option<Duration>,
-    /// What is run, for the audit trail.
+    /// The command, for the audit trail.
     pub(super) shown: String,
-    /// Tells a repetition of a request from a different one with the same id.
+    /// Distinguishes a repetition of a request from a different one with the same id.
     pub(super) hash: String,
 }
 
-/// Reads a request.
+/// Parses a request.
 ///
 /// # Errors
-/// `invalid` for what is no request, or has a field that this server does not know.
+/// `invalid` if it is not a request, or has an unknown field.
 pub(super) fn parse(text: &str) -> Result<ExecAsk, ApiError> {
     serde_json::from_str(text)
         .map_err(|error| ApiError::invalid(format!("the command to run is not understood: {error}")))
 }
 
 impl Asked {
-    /// Checks a request; `person` is who asks, if their approval counts.
+    /// Validates a request; `person` is the caller, if their approval counts.
     ///
     /// # Errors
-    /// `invalid` for what makes no sense.
+    /// `invalid` for invalid values.
     pub(super) fn check(ask: ExecAsk, person: Option<&str>) -> Result<Self, ApiError> {
         let exec_id = match ask.exec_id.as_deref() {
             Some(text) => {
@@ -69,7 +69,7 @@ impl Asked {
         request.env =
             ask.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
         request.stdin = ask.stdin || ask.pty.is_some();
-        // For whoever attaches to it later.
+        // For clients that attach to it later.
         request.retain = ask.detach || ask.pty.is_some();
         request.pty = ask.pty.map(|pty| Pty { rows: pty.rows, columns: pty.columns, term: pty.term });
         request.merge_stderr = ask.merge_stderr;
@@ -86,12 +86,12 @@ impl Asked {
         Ok(Self { request, on, detach, offset, acks, linger, shown, hash })
     }
 
-    /// Whether it goes on without its client: where that was asked for, and in a terminal, to which people come back.
+    /// True if it goes on without its client: if that was requested, and in a terminal, which people reconnect to.
     pub(super) fn goes_on(&self) -> bool {
         self.detach || self.request.pty.is_some()
     }
 
-    /// Finds its place and puts it on record, or finds what the same request began before.
+    /// Finds its place and puts it on record, or finds the exec that the same request began before.
     ///
     /// # Errors
     /// As for [`execs::Ledger::request`].
@@ -134,7 +134,7 @@ impl Asked {
     }
 }
 
-/// A hash over everything that says what runs: not the id, nor how its output is read.
+/// A hash over everything that determines what runs: not the id, nor how its output is read.
 fn hash(ask: &ExecAsk) -> String {
     let fields = (
         &ask.argv,

@@ -6,35 +6,35 @@ use execs::{ExecId, ExecKind};
 /// An exec, as its clients know it.
 pub(super) struct Subject {
     pub(super) id: ExecId,
-    /// Who asked for it.
+    /// The kind of originator.
     pub(super) kind: ExecKind,
-    /// What runs, for the audit trail.
+    /// The command, for the audit trail.
     pub(super) shown: String,
-    /// Whether the client's binary frames are standard input.
+    /// True if the client's binary frames are standard input.
     pub(super) stdin: bool,
-    /// Whether it goes on without a client.
+    /// True if it goes on without a client.
     pub(super) detached: bool,
-    /// Whether its output is for others as well, whoever reads it.
+    /// True if its output has other readers.
     pub(super) kept: bool,
-    /// Whether it is a terminal, to which people come back.
+    /// True if it is a terminal, which people reconnect to.
     pub(super) lingers: bool,
-    /// Whether the client says what it has.
+    /// True if the client reports what it has received.
     pub(super) acks: bool,
-    /// What it has of the output already, in bytes.
+    /// The client's position in the output, in bytes.
     pub(super) offset: u64,
-    /// Who comes to it later than this client, from where on that one's input is taken.
+    /// Later clients, whose input is accepted instead of this one's.
     pub(super) later: Option<Later>,
 }
 
 impl Subject {
-    /// Whether it goes on without this client: it was asked for so, or it is a chat's, a model's or an MCP client's, who see to
-    /// its end themselves.
+    /// True if it goes on without this client: it was asked for so, or it is a chat's, a model's or an MCP client's, which end
+    /// it themselves.
     pub(super) fn goes_on(&self) -> bool {
         self.detached || !is_of_clients(self.kind)
     }
 }
 
-/// Whether an exec belongs to the clients that are attached to it.
+/// True if an exec belongs to its attached clients.
 pub(super) fn is_of_clients(kind: ExecKind) -> bool {
     match kind {
         ExecKind::Client | ExecKind::Terminal => true,

@@ -1,4 +1,4 @@
-//! As whom a command may run: whether its owner is to be asked first.
+//! The user that a command may run as, and if its owner is to be asked first.
 
 use api::exec::RunAsQuestion;
 use axum::Json;

@@ -1,4 +1,4 @@
-//! Files and listings as bodies that are made while they are sent.
+//! Files and listings as bodies that are streamed.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Changes to files, and their trace.
+//! Changes to files, with their audit entries.
 
 use sandbox::Sandbox;
 
@@ -6,11 +6,11 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// Something that changes files, and leaves a trace of itself.
+/// An audited change to files.
 pub(in crate::web) struct Change<'a> {
     pub(in crate::web) state: &'a AppState,
     pub(in crate::web) caller: &'a Caller,
-    /// The place that was asked for instead of the active one.
+    /// The requested place instead of the active one.
     pub(in crate::web) on: Option<&'a str>,
     /// The audit trail's word for it.
     pub(in crate::web) action: &'static str,
@@ -18,8 +18,7 @@ pub(in crate::web) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Makes it in the caller's sandbox. The audit trail learns what came of it, and of a request for a sandbox that there
-    /// is none for.
+    /// Makes it in the caller's sandbox. The result is audited, and so is a request without a sandbox.
     pub(in crate::web) async fn make<T>(
         &self,
         work: impl AsyncFnOnce(Sandbox) -> Result<T, ApiError>,

@@ -1,4 +1,4 @@
-//! Names of files, while somebody types one.
+//! Completing names of files.
 
 use api::file::{CompletionView, Completions};
 use axum::Json;
@@ -59,7 +59,7 @@ pub async fn complete(
     Ok(Json(Completions { entries, more }))
 }
 
-/// The entries of the directory that the prefix is in; none where there is no such one. Whether some were not looked at.
+/// The entries of the prefix's directory; none if it does not exist. Also returns true if some were skipped.
 async fn beside(sandbox: &Sandbox, prefix: &str) -> Result<(Vec<CompletionView>, bool), ApiError> {
     let (directory, name) = prefix.rfind('/').map_or(("", prefix), |at| prefix.split_at(at + 1));
     let path = if directory.is_empty() { "." } else { directory };
@@ -73,7 +73,7 @@ async fn beside(sandbox: &Sandbox, prefix: &str) -> Result<(Vec<CompletionView>,
         };
         for entry in batch {
             looked_at += 1;
-            // What is hidden is meant by its dot only.
+            // Hidden files need their dot.
             let Ok(text) = String::from_utf8(entry.name) else { continue };
             if text.starts_with(name) && (name.starts_with('.') || !text.starts_with('.')) {
                 let path = format!("{directory}{text}");
@@ -88,7 +88,7 @@ async fn beside(sandbox: &Sandbox, prefix: &str) -> Result<(Vec<CompletionView>,
     Ok((found, looked_at >= COMPLETE_LISTED))
 }
 
-/// Files whose name has what was typed, in the directory that was typed before it or anywhere.
+/// Files whose name contains the typed text, in the directory of the prefix or anywhere.
 async fn beneath(
     sandbox: &Sandbox,
     prefix: &str,
@@ -104,7 +104,8 @@ async fn beneath(
     while let Some(batch) = reader.next_batch().await {
         let batch = match batch {
             Ok(batch) => batch,
-            // A runner that cannot search, or a name that makes an odd pattern: what begins with it was found already.
+            // A runner that cannot search, or a name that makes an invalid pattern: matches of the beginning were found
+            // already.
             Err(error) => {
                 tracing::debug!(%error, "names in directories below were not completed");
                 break;
@@ -126,7 +127,7 @@ fn is_nothing_there(kind: &str) -> bool {
         .contains(&kind)
 }
 
-/// A text that a pattern takes as it is.
+/// A text that a pattern matches literally.
 fn escaped(text: &str) -> String {
     let mut pattern = String::new();
     for c in text.chars() {

@@ -134,7 +134,7 @@ pub async fn list(
     let path = query.path()?;
     let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
     let mut reader = sandbox.read_dir(&path).await?;
-    // An error before the first entries still has a status of its own.
+    // An error before the first entries can still have its own status.
     let first = reader.next_batch().await.transpose()?;
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], listing(first, reader)).into_response())
@@ -202,7 +202,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Passes the body on to the runner. A body that breaks off drops the writer, which leaves nothing behind.
+/// Passes the body on to the runner. A body that breaks off drops the writer, which leaves no file.
 async fn receive(sandbox: &Sandbox, path: &[u8], options: WriteOptions, body: Body) -> Result<u64, ApiError> {
     let mut writer = sandbox.write_file(path, options).await?;
     let mut body = body.into_data_stream();

@@ -1,4 +1,4 @@
-//! What requests for files say beside their body.
+//! The parameters of requests for files.
 
 use axum::http::{HeaderMap, header};
 use base64::Engine;

@@ -1,22 +1,23 @@
-//! Parts of files: the header `Range`, as far as one part is asked for.
+//! Parts of files: the header `Range`, for a single part.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use sandbox::Range;
 
-/// Which part of a file a request asks for.
+/// The part of a file that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All of it. Also what is not understood, several parts among it: answering with everything is always right.
+    /// All of it. Also for a value that is not understood, including several parts: answering with everything is always
+    /// correct.
     Whole,
-    /// From a byte on, at most so many.
+    /// From a byte on, with an optional length.
     Part { offset: u64, length: Option<u64> },
-    /// The last so many bytes.
+    /// The last bytes, this many.
     Tail(u64),
 }
 
 impl Wanted {
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
-        // No validators are given out, so none can match.
+        // No validators are issued, so none can match.
         if headers.contains_key(header::IF_RANGE) {
             return Self::Whole;
         }
@@ -42,7 +43,7 @@ impl Wanted {
         Some(Self::Part { offset, length: Some(length) })
     }
 
-    /// What to ask the runner for; `size_bytes` is the file's as far as it is known.
+    /// The range for the runner; `size_bytes` is the file's as far as it is known.
     pub(super) fn range(self, size_bytes: u64) -> Range {
         match self {
             Self::Whole => Range::default(),
@@ -52,7 +53,7 @@ impl Wanted {
     }
 }
 
-/// How many bytes of a file of `size_bytes` a range covers, and the header that says so; `None` if it covers none.
+/// How many bytes of a file of `size_bytes` a range covers, and the header for it; `None` if it covers none.
 pub(super) fn content_range(range: Range, size_bytes: u64) -> Option<(u64, HeaderValue)> {
     let left = size_bytes.checked_sub(range.offset).filter(|left| *left > 0)?;
     let length = range.length.unwrap_or(left).min(left);

@@ -1,4 +1,4 @@
-//! Whole trees as tar archives, and what the runner fetches itself.
+//! Whole trees as tar archives, and downloads by the runner.
 
 use api::file::{Download, TreeView, Written};
 use axum::Json;
@@ -42,7 +42,7 @@ pub async fn read(
     let path = query.path()?;
     let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
     let mut reader = sandbox.read_tree(&path).await?;
-    // An error before the first bytes still has a status of its own.
+    // An error before the first bytes can still have its own status.
     let first = reader.next().await.transpose()?;
     let body = stream::try_unfold((first, reader), |(first, mut reader)| async move {
         let piece = match first {

@@ -16,12 +16,12 @@ pub(super) struct Feed {
     kept_bytes: usize,
     newest: u64,
     listeners: usize,
-    /// Since when nobody listens.
+    /// Since when there is no listener.
     left_at: Option<Instant>,
     news: watch::Sender<u64>,
 }
 
-/// What is behind a number.
+/// The result of looking up the event after a number.
 pub(super) enum Taken {
     Nothing,
     Event(Bytes),
@@ -52,7 +52,7 @@ impl Feed {
         self.kept_bytes
     }
 
-    /// Counts a listener; what tells it of news.
+    /// Counts a listener; returns its notification channel.
     pub(super) fn enter(&mut self) -> watch::Receiver<u64> {
         self.listeners += 1;
         self.left_at = None;
@@ -67,22 +67,22 @@ impl Feed {
         }
     }
 
-    /// How long nobody has listened.
+    /// How long there has been no listener.
     pub(super) fn away(&self, now: Instant) -> Option<Duration> {
         self.left_at.map(|left_at| now.saturating_duration_since(left_at))
     }
 
-    /// Whether nobody is expected back.
+    /// True if no client is expected back.
     pub(super) fn is_given_up(&self, now: Instant) -> bool {
         self.away(now).is_some_and(|away| away > EVENTS_KEPT_FOR)
     }
 
-    /// Whether every event behind this number is there.
+    /// True if every event after this number is present.
     pub(super) fn has_all_behind(&self, number: u64) -> bool {
         number <= self.newest && self.newest - number <= self.kept.len() as u64
     }
 
-    /// The event behind this number.
+    /// The event after this number.
     pub(super) fn behind(&self, number: u64) -> Taken {
         if number >= self.newest {
             return Taken::Nothing;
@@ -94,7 +94,7 @@ impl Feed {
         }
     }
 
-    /// Numbers an event, keeps it and tells of it; the bytes that are kept in addition, and those that are not any more.
+    /// Numbers an event, keeps it and notifies listeners; returns the bytes kept in addition, and those dropped.
     pub(super) fn push(&mut self, event: &str) -> (usize, usize) {
         self.newest += 1;
         let text = numbered(event, self.newest);
@@ -115,7 +115,7 @@ impl Feed {
         self.newest += 1;
     }
 
-    /// Drops the oldest events, so many bytes at least, but never the newest one; how many bytes those were.
+    /// Drops the oldest events, at least this many bytes, but never the newest one; returns the bytes dropped.
     pub(super) fn drop_oldest(&mut self, at_least_bytes: usize) -> usize {
         let mut dropped = 0;
         while dropped < at_least_bytes && self.kept.len() > 1 {
@@ -125,7 +125,7 @@ impl Feed {
         dropped
     }
 
-    /// Drops all of them; how many bytes those were.
+    /// Drops all of them; returns the bytes dropped.
     pub(super) fn clear(&mut self) -> usize {
         self.kept = VecDeque::new();
         std::mem::take(&mut self.kept_bytes)

@@ -56,7 +56,7 @@ fn whoever_comes_back_has_what_was_missed_and_nothing_twice() {
     let (mut listener, resumed) = hub.subscribe(ALICE, stood(&hub, 1));
     assert!(resumed);
     assert_eq!(all(&mut listener), [2, 3, 4].map(|number| (number, number.to_string())));
-    // Somebody else who comes begins with what is new.
+    // Another listener begins with new events.
     let (mut other, _) = hub.subscribe(ALICE, None);
     assert_eq!((other.seen(), other.ready()), (4, None));
 }
@@ -169,14 +169,14 @@ async fn a_listener_waits_for_what_comes() {
     assert_eq!(read(Some(waiting.await.unwrap())), Some((1, "a".to_owned())));
 }
 
-/// Publishers at once, and listeners that break off and come back: each has every event once, in one order, that of each
-/// publisher among them.
+/// Simultaneous publishers, and listeners that disconnect and reconnect: each gets every event once, in one order, which
+/// preserves that of each publisher.
 #[test]
 fn nothing_is_lost_doubled_or_out_of_order_over_reconnects_and_concurrent_publishers() {
     const PUBLISHERS: u64 = 4;
     const EACH: u64 = 500;
     let hub = Arc::new(Hub::default());
-    // Keeps the numbers counting from the beginning.
+    // Keeps the numbering from the beginning.
     let (first, _) = hub.subscribe(ALICE, None);
     let heard: Vec<Vec<(u64, String)>> = thread::scope(|scope| {
         let listeners: Vec<_> = (0..3)

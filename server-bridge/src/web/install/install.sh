@@ -66,7 +66,7 @@ read_options() {
     case $prefix in /*) ;; *) prefix=$(pwd -P)/$prefix ;; esac
     case $state in /*) ;; *) state=$(pwd -P)/$state ;; esac
     bin=$prefix/bin/sandbridge-runner
-    # As the runner would take them.
+    # As the runner would use them.
     workspace=${workspace:-${SANDBRIDGE_WORKSPACE:-}} ca_cert=${ca_cert:-${SANDBRIDGE_CA_CERT:-}}
     [ -n "$ca_cert" ] || default_ca_cert=${CURL_CA_BUNDLE:-${SSL_CERT_FILE:-}}
     ca_cert=${ca_cert:-$default_ca_cert}
@@ -104,7 +104,7 @@ check_request() {
     fi
 }
 
-# Makes the directories, remembering which were not there; then tries what the download needs.
+# Creates the directories, remembering which were missing; then tries the tools for the download.
 prepare() {
     made=''
     for directory in "$prefix/bin" "$state" ${service:+"$units"}; do
@@ -129,7 +129,7 @@ $missing"
         fail "$prefix/bin has $free_kib KiB left and the runner needs $size_kib, so nothing was installed; another place: --prefix DIR"
 }
 
-# What happens where the installation does not come to its end.
+# Undoes an incomplete installation.
 undo() {
     rm -f "${new:-}"
     remove_directories "$made"
@@ -159,7 +159,7 @@ fetch() {
     fi
     case $(wget --version 2>/dev/null) in
         *GNU*) wget -nv -T 60 -t 1 ${ca_cert:+--ca-certificate="$ca_cert"} -O "$2" "$1" ;;
-        # Some of it ends at -T.
+        # Some versions stop at -T.
         *) wget -q -O "$2" "$1" ;;
     esac || { code=$?; [ "$code" != 5 ] || code=60; return "$code"; }
     printf '%s200 ' "$newline"
@@ -204,8 +204,8 @@ install_runner() {
     check_request
     prepare
     download
-    # A file of its own for each token, under the name that the runner itself gives it: the same line, pasted again on this
-    # machine, finds what the token was exchanged for.
+    # A separate file for each token, under the runner's own name for it: pasting the same line again on this machine finds
+    # the token that it was exchanged for.
     if has sha256sum; then hash=$(printf %s "$token" | sha256sum); else hash=$(printf %s "$token" | openssl dgst -sha256 -r); fi
     token_file=$state/token-$(printf %s "$hash" | cut -c1-16)
     (
@@ -248,7 +248,7 @@ keep_running() {
     exit 1
 }
 
-# The runners that were started from $bin, without those that they started themselves.
+# The runners that were started from $bin, without their own child processes.
 running() {
     all=' '
     for process in /proc/[0-9]*; do
@@ -263,7 +263,7 @@ running() {
     done
 }
 
-# Removes a token's file, and what was on its way to become it.
+# Removes a token's file, and an unfinished one.
 forget_token() {
     rm -f "$1" "$1".* "${1%/*}/.${1##*/}".*
 }
@@ -310,7 +310,7 @@ uninstall_runner() {
             'workspace '*) forget_workspace "${line#workspace }" ;;
         esac
     done
-    # A socket of each runner, under its process's number: those of runners that are gone.
+    # A socket of each runner, named by its process's number: those of runners that are gone.
     for socket in "$state"/control/*; do
         [ -e "/proc/${socket##*/}" ] || rm -f "$socket"
     done
@@ -324,7 +324,7 @@ uninstall_runner() {
 
 main() {
     read_options "$@"
-    # What is left are the runner's options.
+    # The remaining arguments are the runner's options.
     is_value=''
     for word in "$@"; do
         shift

@@ -1,4 +1,4 @@
-//! One call of a tool by a program: what may be called, where it works, and what its client hears meanwhile.
+//! One call of a tool by a program: the permitted tools, the place, and the client's progress.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,28 +25,28 @@ pub(super) struct Call {
     pub(super) state: AppState,
     pub(super) caller: Caller,
     pub(super) tool: Arc<dyn Tool>,
-    /// The name that programs know the tool by.
+    /// The tool's name for programs.
     pub(super) name: String,
-    /// Its client wants it to stop.
+    /// Cancelled when its client wants it to stop.
     pub(super) cancelled: CancellationToken,
-    /// Where its client wants to hear of what happens meanwhile.
+    /// Present if its client wants progress notifications.
     pub(super) progress: Option<Progress>,
 }
 
-/// How a client hears of progress.
+/// The channel of progress notifications.
 pub(super) struct Progress {
     pub(super) peer: Peer<RoleServer>,
     pub(super) token: ProgressToken,
 }
 
-/// The newest output of a command, and how much there was before.
+/// The newest output of a command, and the length of the output before it.
 #[derive(Default)]
 struct News {
     bytes: u64,
     text: String,
 }
 
-/// The server for a call of a program, which has no chat: there is nobody to ask, and no agent that calls others.
+/// The server for a program's call, which has no chat: there is no user to ask, and no agent that calls others.
 struct ProgramHost<'a> {
     state: &'a AppState,
     caller: &'a Caller,
@@ -54,7 +54,8 @@ struct ProgramHost<'a> {
 }
 
 impl Call {
-    /// Makes the call. Commands and changes go on to their end where the call's session ends meanwhile: they must be on record.
+    /// Makes the call. Commands and changes run to their end even if the call's session ends meanwhile: they must be on
+    /// record.
     pub(super) async fn make(self, mut arguments: Map<String, Value>) -> Result<Outcome, ApiError> {
         let Self { state, caller, tool, name, .. } = &self;
         let only_reads = only_reads(tool.as_ref());
@@ -65,7 +66,7 @@ impl Call {
         let _counted = state.mcp.sessions.call(caller.user.id)?;
         let on = if takes_runner(tool.as_ref()) { runner(&mut arguments)? } else { None };
         let call = tool.understand(arguments).map_err(ApiError::invalid)?;
-        // A stopping server waits for what is put on record.
+        // A stopping server waits for the record.
         let _awaited = state.execs.token();
         let cancelled = state.shutdown.child_token();
         let host = ProgramHost { state, caller, on: on.as_deref() };
@@ -95,10 +96,10 @@ impl Call {
         };
         let done = tokio::select! {
             done = call.run(&context, &mut live) => done,
-            // Beside the call, not in its way: a client may be slow to listen.
+            // In parallel to the call: a client may be slow to read.
             never = tell(self.progress.as_ref(), heard) => match never {},
             never = stop => match never {},
-            // A command is ended by its own tool, which sees the same.
+            // A command is ended by its own tool, which gets the same cancel.
             () = cancelled.cancelled(), if only_reads => {
                 return Err(ApiError::new("cancelled", "it was cancelled"));
             }
@@ -110,7 +111,7 @@ impl Call {
     }
 }
 
-/// Takes the place out of a call's arguments: the tools do not know of it.
+/// Removes the place from a call's arguments: the tools do not have it.
 fn runner(arguments: &mut Map<String, Value>) -> Result<Option<String>, ApiError> {
     match arguments.remove(RUNNER) {
         None | Some(Value::Null) => Ok(None),
@@ -152,7 +153,7 @@ impl News {
     }
 }
 
-/// Tells of the newest output, not too often, for as long as it is polled.
+/// Sends the newest output, not too often, for as long as it is polled.
 async fn tell(progress: Option<&Progress>, mut heard: watch::Receiver<News>) -> Infallible {
     if let Some(progress) = progress {
         while heard.changed().await.is_ok() {
@@ -168,7 +169,7 @@ async fn tell(progress: Option<&Progress>, mut heard: watch::Receiver<News>) -> 
 }
 
 impl Progress {
-    /// Tells the client how far it is; a client that is gone hears nothing.
+    /// Sends a progress notification; a client that is gone gets nothing.
     async fn tell(&self, bytes: u64, text: String) {
         // A number without a total: exact up to 2^53 bytes.
         let told = ProgressNotificationParam::new(self.token.clone(), bytes as f64).with_message(text);

@@ -1,4 +1,4 @@
-//! A tool of the registry as the protocol describes it, and its outcome as the protocol carries it.
+//! A tool of the registry in the protocol's form, and its outcome.
 
 use agent::approval::Access;
 use agent::tool::{FileBytes, Outcome, Tool};
@@ -12,18 +12,18 @@ use crate::web::error::ApiError;
 /// The argument of every tool that works on a machine: the place to use instead of the active one.
 pub(super) const RUNNER: &str = "runner";
 
-/// Whether a tool changes nothing; a key for reading opens no other.
+/// True if a tool changes nothing; a key for reading opens no other.
 pub(super) fn only_reads(tool: &dyn Tool) -> bool {
     tool.rules().access == Access::Read
 }
 
-/// Whether a caller may name the place that a tool works in.
+/// True if a caller may name the place that a tool works in.
 pub(super) fn takes_runner(tool: &dyn Tool) -> bool {
     let rules = tool.rules();
     rules.needs_machine && !rules.has_own_place
 }
 
-/// A tool as clients are told of it, under the name that programs know it by.
+/// A tool's description for clients, under its name for programs.
 pub(super) fn describe(name: &str, tool: &dyn Tool) -> rmcp::model::Tool {
     let only_reads = only_reads(tool);
     let annotations = ToolAnnotations::new().read_only(only_reads).open_world(!only_reads);
@@ -46,7 +46,7 @@ pub(super) fn describe(name: &str, tool: &dyn Tool) -> rmcp::model::Tool {
     }
 }
 
-/// A result as the protocol carries it. What went wrong is a result too: a model can do something about it.
+/// A result in the protocol's form. An error is a result too: a model can react to it.
 pub(super) fn result(outcome: Result<Outcome, ApiError>) -> CallToolResult {
     let outcome = outcome.unwrap_or_else(|error| {
         let text = format!("{} ({})", error.message, error.kind);
@@ -67,7 +67,7 @@ fn blob(FileBytes { path, bytes }: FileBytes) -> ContentBlock {
     ContentBlock::resource(resource.with_mime_type("application/octet-stream"))
 }
 
-/// A schema as the protocol carries it.
+/// A schema in the protocol's form.
 fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(fields) => fields,

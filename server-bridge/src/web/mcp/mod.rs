@@ -3,18 +3,18 @@
 //! ```text
 //!   POST, GET, DELETE /mcp ─► Origin, key or session, scope ─► whose session ─► rmcp ─► a tool ─► the router, as the HTTP API
 //! ```
-//! The protocol itself (versions, sessions, streams, cancellation) is crate `rmcp`'s. It knows neither users nor limits: each
-//! request is authenticated here, brings its caller along, and finds no session but its own.
+//! The protocol itself (versions, sessions, streams, cancellation) is crate `rmcp`'s. It has neither users nor limits: each
+//! request is authenticated here, carries its caller, and only finds its own sessions.
 //!
-//! | module | what is in it |
+//! | module | holds |
 //! |---|---|
-//! | `sessions` | whose session is whose; how many there are, and how many calls are under way |
+//! | `sessions` | the owners of sessions, their number, and the calls in progress |
 //! | `server` | a session's introduction, and the tools that it may call |
-//! | `describe` | a tool and its outcome as the protocol carries them |
-//! | `call` | one call: where it works, and what its client hears meanwhile |
+//! | `describe` | a tool and its outcome in the protocol's form |
+//! | `call` | one call: its place, and its client's progress |
 //! | `runners` | `list_runners` |
 //!
-//! A new tool: as any other, in crate `tools`, with rules that offer it to programs.
+//! A new tool: like any other, in crate `tools`, with rules that offer it to programs.
 
 mod call;
 mod describe;
@@ -49,7 +49,7 @@ use runners::ListRunners;
 use server::Tools;
 use sessions::{Manager, Sessions};
 
-/// The route of the endpoint, which rmcp answers by every method.
+/// The route of the endpoint, which rmcp answers for every method.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::EachTool, route!(serve)).undescribed(
         Access::EachTool,
@@ -59,7 +59,7 @@ pub(in crate::web) fn routes() -> Routes {
     )
 }
 
-/// Names a session, from its answer to `initialize` on.
+/// Identifies a session, from its answer to `initialize` on.
 const SESSION_HEADER: &str = "mcp-session-id";
 
 /// The endpoint's own state.
@@ -122,7 +122,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     }
     let body = whole(Request::from_parts(parts.clone(), body)).await?;
     let is_goodbye = parts.method == Method::DELETE;
-    // What rmcp keeps with a session, or shows in a log, holds no secret.
+    // Data that rmcp keeps with a session, or logs, contains no secret.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(caller.clone());
@@ -138,12 +138,12 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     if !is_stream {
         return Ok(response.map(Body::new));
     }
-    // A stream ends with its client's key, which is looked up every few seconds while somebody reads.
+    // A stream ends with its client's key, which is checked every few seconds while there is a reader.
     let ended = Box::pin(async move { caller.session_ended(&state).await });
     Ok(response.map(|body| Body::from_stream(Body::new(body).into_data_stream().take_until(ended))))
 }
 
-/// A page of another site has no business here, whatever it asks for.
+/// A page of another site is not allowed here, whatever it asks for.
 fn check_origin(state: &AppState, parts: &Parts) -> Result<(), ApiError> {
     let is_ours = match (parts.headers.get(header::ORIGIN), host(&parts.uri, &parts.headers)) {
         (None, _) => true,
@@ -157,7 +157,7 @@ fn check_origin(state: &AppState, parts: &Parts) -> Result<(), ApiError> {
     }
 }
 
-/// The request's body, which must be no larger than the server's limit and come in time.
+/// The request's body, which must be within the server's limit and come in time.
 async fn whole(request: Request) -> Result<Bytes, ApiError> {
     let too_large = || {
         let limit_mib = JSON_BODY_BYTES / 1024 / 1024;

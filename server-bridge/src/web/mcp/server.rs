@@ -19,13 +19,13 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// What a model reads before it begins.
+/// The instructions for models.
 const INSTRUCTIONS: &str = "Sandbridge runs commands and works on files on machines that its user chose, their runners. Every tool \
 that works on a machine takes an optional `runner`; without it the user's active one is used, and never another. list_runners \
 lists them. Paths are relative to the runner's workspace, or absolute within it. Commands that take longer than a few \
 minutes, servers and watchers belong in task_start.";
 
-/// The tools for any caller: each request brings its caller along.
+/// The tools for any caller: each request carries its caller.
 #[derive(Clone)]
 pub(super) struct Tools(pub(super) ChatService);
 
@@ -74,7 +74,7 @@ impl ServerHandler for Tools {
             context.meta.get_progress_token().map(|token| Progress { peer: context.peer.clone(), token });
         let tasks = state.tasks.clone();
         let call = Call { state, caller, tool, name, cancelled: context.ct.clone(), progress };
-        // To its end, even if the session ends meanwhile: what was done must be on record.
+        // To its end, even if the session ends meanwhile: its effects must be on record.
         match tasks.spawn(call.make(arguments)).await {
             Ok(outcome) => Ok(result(outcome).into()),
             Err(error) => {
@@ -85,7 +85,7 @@ impl ServerHandler for Tools {
     }
 }
 
-/// The caller of a request, as the endpoint found out.
+/// The caller of a request, as the endpoint determined.
 fn asker(context: &RequestContext<RoleServer>) -> Result<(AppState, Caller), ErrorData> {
     let parts = context.extensions.get::<Parts>();
     let known = parts

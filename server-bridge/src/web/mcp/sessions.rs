@@ -1,4 +1,4 @@
-//! Whose session is whose. `rmcp` opens sessions for whoever may initialize one, and never asks who comes back.
+//! The owners of sessions. `rmcp` opens sessions for anyone who may initialize one, and never checks who comes back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use crate::web::error::ApiError;
 /// Keeps the sessions themselves.
 pub(super) type Manager = LocalSessionManager;
 
-/// A manager whose sessions end when nobody used them for a day.
+/// A manager whose sessions end after a day without use.
 pub(super) fn manager() -> Arc<Manager> {
     let mut manager = Manager::default();
     manager.session_config.keep_alive = Some(MCP_SESSION_IDLE);
     Arc::new(manager)
 }
 
-/// Who opened which session, and how much each user has under way.
+/// The openers of sessions, and each user's calls in progress.
 pub(super) struct Sessions {
     manager: Arc<Manager>,
     owners: Mutex<HashMap<String, Owner>>,
@@ -35,7 +35,7 @@ struct Owner {
     used: Instant,
 }
 
-/// A call under way, until it is dropped.
+/// A call in progress, until this is dropped.
 pub(super) struct Call<'a> {
     sessions: &'a Sessions,
     user: UserId,
@@ -46,7 +46,7 @@ impl Sessions {
         Self { manager, owners: Mutex::default(), calls: Mutex::default() }
     }
 
-    /// Whether the caller opened this session, with the same key.
+    /// True if the caller opened this session, with the same key.
     pub(super) fn is_own(&self, id: &str, caller: &Caller) -> bool {
         let mut owners = self.owners();
         let own = owners.get_mut(id).filter(|owner| {
@@ -55,7 +55,7 @@ impl Sessions {
         own.map(|owner| owner.used = Instant::now()).is_some()
     }
 
-    /// A session was opened. One user's sessions beyond the limit end, those used least lately first.
+    /// Records an opened session. One user's sessions beyond the limit end, the least recently used first.
     pub(super) async fn opened(&self, id: &str, caller: &Caller) {
         let user = caller.user.id;
         let owner = Owner { user, key: caller.key.as_ref().map(|key| key.id), used: Instant::now() };
@@ -89,7 +89,7 @@ impl Sessions {
     /// Counts one more call of a user's programs.
     ///
     /// # Errors
-    /// `busy` where there are as many as there may be.
+    /// `busy` if the limit is reached.
     pub(super) fn call(&self, user: UserId) -> Result<Call<'_>, ApiError> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let count = calls.entry(user).or_default();

@@ -29,7 +29,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct TestServer {
     pub address: SocketAddr,
     pub store: Store,
-    /// Where the first account is made, if there was none.
+    /// The address for creating the first account, if there was none.
     pub setup_url: Option<String>,
     home: TempDir,
     shutdown: CancellationToken,
@@ -45,7 +45,7 @@ impl TestServer {
         Self::start_in(tempfile::tempdir().unwrap(), args).await
     }
 
-    /// The same over what an earlier one left behind.
+    /// The same on the data of an earlier one.
     pub async fn start_in(home: TempDir, mut args: ServeArgs) -> Self {
         server_bridge::tls::install_provider();
         args.listen.get_or_insert_with(|| "127.0.0.1:0".to_owned());
@@ -64,7 +64,7 @@ impl TestServer {
         self.stop_and_reopen().await;
     }
 
-    /// The same; returns what it left behind, together with the folder that holds it.
+    /// The same; returns its store, together with the folder that contains it.
     pub async fn stop_and_reopen(self) -> (Store, TempDir) {
         self.shutdown.cancel();
         tokio::time::timeout(PATIENCE, self.running).await.expect("the server stops in time").unwrap();
@@ -124,7 +124,7 @@ pub async fn eventually<T, F: Future<Output = Option<T>>>(mut ask: impl FnMut() 
     tokio::time::timeout(PATIENCE, asking).await.expect("it happens in time")
 }
 
-/// A program that is logged in.
+/// A logged-in program.
 pub struct TestClient {
     pub http: Client,
     pub base: String,
@@ -153,7 +153,7 @@ impl TestClient {
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
-    /// Adds a runner; its token.
+    /// Adds a runner; returns its token.
     pub async fn add_runner(&self, name: &str) -> String {
         let (status, added) = self.send(Method::POST, "/runners", serde_json::json!({"name": name})).await;
         assert_eq!(status, 201, "{added}");

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use super::{PASSWORD, Socket, TestServer, json as body_of};
 
-/// A page that is logged in.
+/// A logged-in page.
 pub struct Page {
     pub http: Client,
     pub origin: String,
     pub token: String,
-    /// As the browser sends it: its name and its value.
+    /// The browser's form of it: its name and its value.
     pub cookie: String,
 }
 
 impl Page {
-    /// Logs an account in that is there.
+    /// Logs in an existing account.
     pub async fn log_in(server: &TestServer, name: &str) -> Self {
         let (http, origin) = (Client::new(), server.url(""));
         let body = json!({"user": name, "password": PASSWORD});
@@ -34,12 +34,12 @@ impl Page {
         Self::log_in(server, name).await
     }
 
-    /// With all that the page's own requests bring.
+    /// With all headers of the page's own requests.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.bare(method, path).bearer_auth(&self.token).header(COOKIE, &self.cookie)
     }
 
-    /// With the Origin only.
+    /// With only the Origin.
     pub fn bare(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}/api/v1{path}", self.origin)).header(ORIGIN, &self.origin)
     }

@@ -1,6 +1,6 @@
 //! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
-//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. A terminal repeats what is typed and tells
-//! its size. Its files are kept in memory.
+//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. A terminal echoes its input and prints its
+//! size. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ impl FakeRunner {
         Self::connect_as(address, token, facts(hostname)).await
     }
 
-    /// Registers at this address and says this of itself.
+    /// Registers at this address with these facts.
     pub async fn connect_as(address: &str, token: &str, facts: Facts) -> Result<Self, Refusal> {
         let url = address.replacen("http", "ws", 1);
         let mut socket = Socket::connect(&url, &[]).await.unwrap();
@@ -70,17 +70,17 @@ impl FakeRunner {
         Ok(Self(tokio::spawn(state.run())))
     }
 
-    /// Waits for the end of the link; the code it was closed with.
+    /// Waits for the end of the link; returns its close code.
     pub async fn closed(self) -> Option<CloseCode> {
         self.goodbye().await.map(|close| close.code)
     }
 
-    /// The same with all that it was closed with.
+    /// The same with the whole close frame.
     pub async fn goodbye(self) -> Option<Close> {
         tokio::time::timeout(super::PATIENCE, self.0).await.expect("the link ends in time").unwrap()
     }
 
-    /// Ends the link without a word.
+    /// Ends the link without a close frame.
     pub fn vanish(self) {
         self.0.abort();
     }
@@ -91,7 +91,7 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
     registration(token, facts(hostname))
 }
 
-/// What a runner says of itself.
+/// A runner's facts.
 pub fn facts(hostname: &str) -> Facts {
     let layer = Layer { name: "landlock".to_owned(), holds: true, detail: "ABI 7".to_owned() };
     Facts {
@@ -125,7 +125,7 @@ fn registration(token: &str, facts: Facts) -> String {
     Handshake::Register { user_id: String::new(), body: Box::new(body) }.to_text()
 }
 
-/// The refusal a socket is answered with.
+/// The refusal that a socket gets as its answer.
 pub async fn refusal_of(socket: &mut Socket) -> Refusal {
     match handshake(socket).await {
         Some(Handshake::Error { body }) => body,
@@ -141,16 +141,16 @@ pub async fn handshake(socket: &mut Socket) -> Option<Handshake> {
     }
 }
 
-/// Bytes on their way.
+/// Bytes to be sent.
 struct Queued {
     stream: StreamId,
     channel: Channel,
-    /// How many they were; 0 for those of a command that goes on behind them.
+    /// Their number; 0 for those of a command that continues after them.
     total: u64,
     bytes: Vec<u8>,
 }
 
-/// What a command does until it ends.
+/// A command's behaviour until it ends.
 #[derive(PartialEq)]
 enum Running {
     Copies,
@@ -170,7 +170,7 @@ struct Scripted {
     /// Commands that were cancelled, and when they end.
     lingering: VecDeque<(Instant, StreamId)>,
     uploads: HashMap<StreamId, (Vec<u8>, Vec<u8>)>,
-    /// Output that waits for credit, and what ends its stream.
+    /// Output that waits for credit, and the end of its stream.
     queue: VecDeque<Queued>,
 }
 
@@ -179,7 +179,7 @@ impl Scripted {
         loop {
             self.write_queued();
             while let Some(frame) = self.session.poll_transmit(Instant::now()) {
-                // A server that is gone shows at the next read, behind its last words.
+                // A server that is gone shows at the next read, after its last messages.
                 let _ = self.socket.0.send(tungstenite::Message::Binary(frame)).await;
             }
             let timeout = self.session.next_timeout();
@@ -353,7 +353,7 @@ impl Scripted {
         }
     }
 
-    /// Output of a command that goes on.
+    /// Output of a command that continues.
     fn show(&mut self, stream: StreamId, text: String) {
         self.queue.push_back(Queued { stream, channel: Channel::Stdout, total: 0, bytes: text.into_bytes() });
     }
@@ -405,7 +405,7 @@ impl Scripted {
         self.session.message(stream, &message.into(), true).unwrap();
     }
 
-    /// Sends as much as there is credit for; a file's stream ends behind its last byte.
+    /// Sends as much as there is credit for; a file's stream ends after its last byte.
     fn write_queued(&mut self) {
         for _ in 0..self.queue.len() {
             let Some(mut queued) = self.queue.pop_front() else { return };

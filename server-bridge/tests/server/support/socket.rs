@@ -1,4 +1,4 @@
-//! A WebSocket client that never waits for ever.
+//! A WebSocket client that never waits forever.
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
@@ -17,7 +17,7 @@ use super::PATIENCE;
 pub enum Frame {
     Json(Value),
     Binary(Bytes),
-    /// The socket is over, in whatever way.
+    /// The socket has ended, for any reason.
     Closed,
 }
 
@@ -38,7 +38,7 @@ impl Socket {
         }
     }
 
-    /// Connects with little room for what arrives and is not read.
+    /// Connects with little buffer for unread data.
     pub async fn connect_narrow(url: &str, bearer: &str) -> Self {
         let mut request = url.into_client_request().unwrap();
         let authorization = HeaderValue::try_from(format!("Bearer {bearer}")).unwrap();
@@ -74,7 +74,7 @@ impl Socket {
         }
     }
 
-    /// The next text frame for which `wanted` holds; others are passed over.
+    /// The next text frame for which `wanted` holds; others are skipped.
     pub async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             match self.next().await {

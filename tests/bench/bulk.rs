@@ -10,7 +10,7 @@ use crate::raw::RawStream;
 use crate::remote::Remote;
 use crate::samples::{Row, Samples};
 
-/// How much moves in one sample.
+/// Bytes moved in one sample.
 pub(crate) const BYTES: usize = 64 * 1024 * 1024;
 
 const SAMPLES: usize = 30;
@@ -18,7 +18,7 @@ const SAMPLES: usize = 30;
 /// Samples of one kind in a row.
 const TURN: usize = 3;
 
-/// What a caller hands over at once.
+/// The size of a caller's pieces.
 const WRITE_BYTES: usize = 1024 * 1024;
 
 pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
@@ -52,12 +52,12 @@ pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
     ]
 }
 
-/// Bytes that no file system and no link can make smaller.
+/// Bytes that no file system and no link can compress.
 pub(crate) fn content() -> Vec<u8> {
     (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-/// Reads a file to its end; how long it is.
+/// Reads a file to its end; returns its length.
 pub(crate) async fn read(sandbox: &Sandbox, path: &[u8]) -> u64 {
     let mut reader = sandbox.read_file(path, Range::default()).await.unwrap();
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! How long a cancel takes: until the turn's end is on record, and until nothing that it ran is left on the machine.
+//! How long a cancel takes: until the turn's end is recorded, and until none of its processes is left on the machine.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use tests::{Habits, Machine, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::samples::{Row, Samples};
 
-/// What is promised of every cancel.
+/// The promised time for every cancel.
 const PROMISE: Duration = Duration::from_secs(1);
 /// How many there are of each kind.
 const CANCELS: usize = 30;
 /// How long a command may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How many processes of a command bear its mark.
+/// How many processes of a command carry its mark.
 const PROCESSES: usize = 2;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -24,7 +24,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 fn row(what: &str, begin: &'static str) -> Row {
     let marker = format!("sleep {}", 57_000_000 + std::process::id());
-    // One of them in a session of its own.
+    // One of them in a separate session.
     let command = format!("{begin}setsid {marker} & {marker} & wait");
     let habits = Habits { remembers: false, counts: false, pauses: false };
     let model =

@@ -1,8 +1,8 @@
-//! What confinement costs: the same command on two runners, of which one confines nothing.
+//! The cost of confinement: the same command on two runners, one of which confines nothing.
 //!
-//! The difference is smaller than what a busy machine adds to either, so they are measured side by side: a few execs of one, a
-//! few of the other, many rounds, the order changing; what counts is the median of the rounds' ratios. Both are driven by one
-//! task of one runtime.
+//! The difference is smaller than the noise of a busy machine, so they are measured side by side: a few execs of one, a few of
+//! the other, many rounds, in changing order; the result is the median of the rounds' ratios. Both are driven by one task of
+//! one runtime.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use crate::handle::exec_true;
 use crate::remote::Remote;
 use crate::samples::{Row, Runs, Samples};
 
-/// How often all is done, each time with runners of its own.
+/// How often everything is repeated, each time with new runners.
 const RUNS: usize = 5;
 
 /// Rounds of a run.
 const ROUNDS: usize = 1_000;
 
-/// Execs of one kind in a row that count, behind one that does not: it meets what the other kind left in the caches.
+/// Execs of one kind in a row that count, after one that does not: it meets the caches as the other kind left them.
 const TURN: usize = 2;
 
 /// Rounds that do not count.
@@ -36,7 +36,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// What one pair of runners was measured at.
+/// The measurements of one pair of runners.
 struct Run {
     with: Samples,
     without: Samples,

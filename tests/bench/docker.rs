@@ -14,10 +14,10 @@ use tests::docker::{IMAGE, docker, ready};
 use crate::peers::silent;
 use crate::samples::{Row, Samples, WARM_UPS};
 
-/// Containers that are made; each of the two sides makes one in turn.
+/// Containers created; both sides create one in turn.
 const FRESH: usize = 30;
 
-/// Commands in a container that runs.
+/// Commands in a running container.
 const WARM: usize = 500;
 
 pub(crate) fn rows() -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! What the agent's engine adds to a model and its tools.
+//! The time that the agent's engine adds to a model and its tools.
 //!
 //! A scripted model calls a tool that only looks into the store, again and again. What counts is the time from the end of an
 //! answer to the whole next request, as the model sees it: keeping and showing the answer, running the tool, keeping and showing
@@ -19,7 +19,7 @@ use tests::{Habits, Machine, Reply, ScriptedModel, Server};
 
 use crate::samples::{Row, Runs, Samples, WARM_UPS, shown};
 
-/// How often all is done.
+/// How often everything is repeated.
 const RUNS: usize = 5;
 /// Answers of one turn: all but the last one call a tool.
 const ITERATIONS: usize = 100;
@@ -27,11 +27,11 @@ const ITERATIONS: usize = 100;
 const EARLIER_TURNS: usize = 3;
 /// Turns that are measured, up to 1,400 messages: 1,000 in the middle.
 const TURNS: usize = 4;
-/// A call's arguments and its result have about so many bytes each.
+/// A call's arguments and its result have about this many bytes each.
 const ID_BYTES: usize = 500;
-/// What the engine may add to a bare loop.
+/// The most that the engine may add to a bare loop.
 const TARGET: Duration = Duration::from_millis(2);
-/// It writes word by word, so that what came before an answer's end has been read by then.
+/// It writes word by word, so that everything before an answer's end has been read by then.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -63,7 +63,7 @@ struct Run {
 }
 
 impl Run {
-    /// What the engine adds.
+    /// The time that the engine adds.
     fn added(&self) -> Duration {
         self.engine.p50().saturating_sub(self.bare.p50())
     }
@@ -101,7 +101,7 @@ fn run() -> Run {
         let answer = client.send("POST", &format!("/chats/{chat}/messages"), br#"{"text":"work"}"#);
         assert_eq!(answer.status, 202);
         done.recv().unwrap();
-        // The end of the turn is kept behind its last answer; the next one is not to wait for that.
+        // The end of the turn is stored after its last answer; the next one must not wait for that.
         std::thread::sleep(Duration::from_millis(50));
         if turn >= EARLIER_TURNS {
             let body = asked_first.lock().unwrap().clone();
@@ -123,7 +123,7 @@ fn run() -> Run {
     }
 }
 
-/// Asks a model of its own again and again, each time as soon as the answer before was read.
+/// Asks a separate model again and again, each time as soon as the previous answer was read.
 struct BareLoop {
     model: ScriptedModel,
     stream: TcpStream,
@@ -139,7 +139,7 @@ impl BareLoop {
         Self { model, stream, reader }
     }
 
-    /// How long it took from the end of an answer to the whole next request, so many times.
+    /// The times from the end of an answer to the whole next request, `count` of them.
     fn times(&mut self, body: &str, count: usize) -> Vec<Duration> {
         let length = body.len();
         let request = format!(

@@ -8,14 +8,14 @@ use sandbox::{ExecEvent, ExecRequest, Sandbox};
 use crate::remote::Remote;
 use crate::samples::{Row, Runs, Samples, WARM_UPS};
 
-/// How often all is done, each time with a runner of its own: on which processor each part of it comes to stay decides as much
-/// as all that is measured.
+/// How often everything is repeated, each time with a new runner: the processors on which its parts happen to run matter as
+/// much as everything measured.
 const RUNS: usize = 9;
 
 /// Samples of each kind in a run.
 const SAMPLES: usize = 500;
 
-/// Samples of one kind in a row before the other kind takes its turn, so that a drifting machine touches both alike.
+/// Samples of one kind in a row before the other kind takes its turn, so that a drifting machine affects both alike.
 const TURN: usize = 50;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -30,7 +30,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// What one runner was measured at.
+/// The measurements of one runner.
 struct Run {
     floor: Samples,
     handle: Samples,
@@ -45,7 +45,7 @@ impl Run {
 fn run() -> Run {
     let remote = Remote::start();
     let sandbox = remote.sandbox();
-    // One task: each sample by itself would be woken by a system call.
+    // One task: otherwise each sample would be woken by a system call.
     remote.run(async move {
         let (mut floor, mut handle) = (Vec::new(), Vec::new());
         while handle.len() < SAMPLES {

@@ -1,4 +1,4 @@
-//! What a connected runner costs the server that never moved anything.
+//! The server's cost of a connected runner that has never transferred anything.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ use crate::samples::Row;
 
 const RUNNERS: usize = 2_000;
 
-/// Runners that are there before it is looked at the first time: what is made once is made by then.
+/// Runners that exist before the first measurement: things that are created once exist by then.
 const EARLIER: usize = 50;
 
-/// Registrations under way at once.
+/// Registrations at the same time.
 const AT_ONCE: usize = 32;
 
-/// Long enough that every link has asked for a sign of life, and got it.
+/// Long enough for every link to have sent a ping, and got the answer.
 const SETTLED: Duration = Duration::from_secs(15);
 
 /// The buffers of the stand-ins.
@@ -87,7 +87,7 @@ fn connect(runtime: &Runtime, server: &Server, tokens: &[String], first: usize, 
                 connected.spawn(stay(socket.await.unwrap()));
             }
         }
-        // The stand-ins live on this thread, so that waiting lets them answer.
+        // The stand-ins run on this thread, so that waiting lets them answer.
         tokio::time::sleep(SETTLED).await;
     });
 }

@@ -1,4 +1,4 @@
-//! What small things take while 1 GiB moves each way over the same link.
+//! Latency of small operations while 1 GiB moves each way over the same link.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::samples::{Row, Samples};
 
 const BYTES: u64 = 1 << 30;
 
-/// What is written to the command's input at once.
+/// The size of writes to the command's input.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// What a terminal answers to a line: its echo, and what `cat` makes of it.
+/// A terminal's answer to a line: its echo, and the output of `cat`.
 const ECHO_BYTES: usize = "\r\n\r\n".len();
 
 const STAT_P99: Duration = Duration::from_millis(5);

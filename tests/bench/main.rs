@@ -1,4 +1,4 @@
-//! One table, all in one run on one machine: ours beside the floors and the tools people use today.
+//! One table, all in one run on one machine: ours beside the lower bounds and the tools people use today.
 //!
 //! Ratios hold better than absolutes, so every row names what it is compared with, and the two take turns. Release build,
 //! warm-ups, minimum, median and 99th percentile. Run it with `scripts/bench [GROUP…]`.
@@ -31,10 +31,10 @@ use peers::Peers;
 use remote::Remote;
 use samples::Row;
 
-/// A part of the table, by the name it is asked for with.
+/// A part of the table, with the name that selects it.
 type Group = (&'static str, fn(&Stage) -> Vec<Row>);
 
-/// What is compared with what, in the order of the table.
+/// The comparisons, in the order of the table.
 const GROUPS: &[Group] = &[
     ("handle", |_| handle::rows()),
     ("confinement", |_| confinement::rows()),
@@ -76,7 +76,7 @@ fn main() {
     println!("{}", table(&rows));
 }
 
-/// What is measured, each started when it is first needed.
+/// The programs under measurement, each started when it is first needed.
 #[derive(Default)]
 struct Stage {
     remote: OnceCell<Remote>,

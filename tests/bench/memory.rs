@@ -40,7 +40,7 @@ pub(crate) fn rows(peers: &Peers) -> Vec<Row> {
     ]
 }
 
-/// A runner that was just started and ran one command.
+/// A runner that was just started and has run one command.
 fn idle_kib(peers: &Peers) -> u64 {
     let fresh = Machine::start(peers.server(), &peers.person, "fresh");
     peers.cli(&["exec", "--on", "fresh", "--", "true"]);

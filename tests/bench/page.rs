@@ -1,4 +1,4 @@
-//! The web page in a real Chromium, measured by `tests/browser/bench`; what it allows itself is what a person notices.
+//! The web page in a real Chromium, measured by `tests/browser/bench`; its limits are what a person notices.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use crate::memory;
 use crate::samples::{Row, Samples};
 
-/// From the model's word to the frame that shows it.
+/// From the model's word to the frame that displays it.
 const WORD: Duration = Duration::from_millis(50);
-/// From an empty cache to a chat that can be written in.
+/// From an empty cache to a chat that accepts input.
 const VIEW: Duration = Duration::from_secs(1);
-/// From a key to the frame that shows it, while 50,000 lines arrive.
+/// From a key press to the frame that displays it, while 50,000 lines arrive.
 const KEY: Duration = Duration::from_millis(100);
 
 pub(crate) fn rows() -> Vec<Row> {

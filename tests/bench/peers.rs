@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use tests::docker::{IMAGE, docker, ready};
 use tests::{Machine, Person, Server, eventually, process};
 
-/// Everything that runs while the whole commands are measured.
+/// Everything that runs while whole commands are measured.
 pub(crate) struct Peers {
     pub(crate) machine: Machine,
     pub(crate) person: Person,
     pub(crate) sshd: Sshd,
     pub(crate) container: String,
-    // Last: the others talk to it while they stop.
+    // Last: the others talk to it while they are stopping.
     server: Server,
 }
 
@@ -35,7 +35,7 @@ impl Peers {
         peers
     }
 
-    /// The server all of them talk to.
+    /// The server that all of them talk to.
     pub(crate) fn server(&self) -> &Server {
         &self.server
     }
@@ -63,13 +63,13 @@ impl Drop for Peers {
     }
 }
 
-/// Runs a command whose output nobody reads; it must succeed.
+/// Runs a command whose output is dropped; it must succeed.
 pub(crate) fn silent(command: &mut Command) {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert!(status.success(), "{command:?}: {status}");
 }
 
-/// An sshd on loopback with a key of its own, and a client that keeps one connection (ControlMaster).
+/// An sshd on loopback with its own key, and a client that keeps one connection (ControlMaster).
 pub(crate) struct Sshd {
     process: Child,
     directory: TempDir,
@@ -83,7 +83,7 @@ impl Sshd {
         for key in ["host", "client"] {
             silent(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key)));
         }
-        // An empty home: what the measured user's shell does at start is not ssh's time.
+        // An empty home: the start-up files of the measured user's shell are not ssh's time.
         let key = fs::read_to_string(path("client.pub")).unwrap();
         let home = directory.path().display();
         fs::write(path("authorized"), format!("environment=\"HOME={home}\" {key}")).unwrap();

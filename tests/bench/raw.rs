@@ -12,13 +12,13 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::remote::{Remote, accept};
 
-/// A frame as the protocol has it: 64 KiB of data and a header.
+/// A frame as in the protocol: 64 KiB of data and a header.
 const FRAME_BYTES: usize = 64 * 1024 + 16;
 
 /// The socket buffers of a runner.
 const RUNNER_BUFFER_BYTES: usize = 16 * 1024;
 
-/// A process that sends frames when it is asked to.
+/// A process that sends frames on request.
 pub(crate) struct RawStream {
     socket: Option<WebSocketStream<TcpStream>>,
     sender: Child,

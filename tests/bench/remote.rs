@@ -42,7 +42,7 @@ impl Remote {
         Self::start_on(Arc::new(runtime), "workspace")
     }
 
-    /// One more under another profile, whose handle is served by the same threads.
+    /// Another one under another profile, whose handle is served by the same threads.
     pub(crate) fn beside(&self, profile: &'static str) -> Self {
         Self::start_on(Arc::clone(&self.runtime), profile)
     }
@@ -65,7 +65,7 @@ impl Remote {
         self.directory.path().join("workspace")
     }
 
-    /// Runs a task on the workers, as a server's are: what is blocked on would be woken by a system call.
+    /// Runs a task on the workers, as in a server: blocking on it would be woken by a system call.
     pub(crate) fn run<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> T {
         self.runtime.block_on(async { tokio::spawn(task).await.unwrap() })
     }

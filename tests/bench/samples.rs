@@ -1,4 +1,4 @@
-//! Measuring: warm-ups, samples, and what is printed of them.
+//! Measuring: warm-ups, samples, and printing them.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ impl Samples {
         Self(durations)
     }
 
-    /// Measures two things that take turns, so that a drifting machine touches both alike. Each begins with the warm-ups.
+    /// Measures two things in turn, so that a drifting machine affects both alike. Each begins with the warm-ups.
     pub(crate) fn in_turn(
         count: usize,
         turn: usize,
@@ -79,7 +79,7 @@ impl Samples {
         }
     }
 
-    /// A row whose 99th percentile is divided by what it may be.
+    /// A row whose 99th percentile is divided by its limit.
     pub(crate) fn row_within(&self, what: &str, limit: Duration) -> Row {
         let ratio = self.p99().as_secs_f64() / limit.as_secs_f64();
         Row {
@@ -90,7 +90,7 @@ impl Samples {
         }
     }
 
-    /// A row of how many a second, for `count` a sample.
+    /// A row of a rate per second, for `count` per sample.
     pub(crate) fn rate(&self, what: &str, count: usize) -> Row {
         let rate = |duration: Duration| format!("{:.0}/s", count as f64 / duration.as_secs_f64());
         Row { min: rate(self.min()), p50: rate(self.p50()), p99: rate(self.p99()), ..self.row(what) }
@@ -132,20 +132,20 @@ impl Samples {
         Row { against: name.to_owned(), target: target.to_owned(), ratio: self.speed(other), ..row }
     }
 
-    /// How many times as fast as the other this is.
+    /// How many times faster than the other this is.
     fn speed(&self, other: &Samples) -> String {
         format!("{:.2} ×", other.p50().as_secs_f64() / self.p50().as_secs_f64())
     }
 }
 
-/// The same measured several times, each time with all that belongs to it started anew. The one in the middle counts.
+/// The same measured several times, each time with everything restarted. The median run counts.
 pub(crate) struct Runs<R> {
     sorted: Vec<R>,
     value: fn(&R) -> f64,
 }
 
 impl<R> Runs<R> {
-    /// Does it `count` times; `value` says what counts of a run.
+    /// Does it `count` times; `value` selects the number that a run is ordered by.
     pub(crate) fn of(count: usize, mut run: impl FnMut() -> R, value: fn(&R) -> f64) -> Self {
         let mut sorted: Vec<R> = (0..count).map(|_| run()).collect();
         sorted.sort_by(|one, other| value(one).total_cmp(&value(other)));
@@ -156,7 +156,7 @@ impl<R> Runs<R> {
         &self.sorted[self.sorted.len() / 2]
     }
 
-    /// The value in the middle, and how far the others lie apart.
+    /// The median value, and the spread of the others.
     pub(crate) fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let count = self.sorted.len();
         let show = |run: &R| show((self.value)(run));

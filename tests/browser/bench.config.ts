@@ -1,5 +1,5 @@
 import { defineConfig } from "@playwright/test";
 import base from "./playwright.config";
 
-/** What `scripts/bench page` runs: one at a time, with nothing beside it. */
+/** The tests of `scripts/bench page`: one at a time, with nothing beside them. */
 export default defineConfig({ ...base, testDir: "bench", testMatch: "*.bench.ts", workers: 1, fullyParallel: false, timeout: 180_000 });

@@ -1,6 +1,6 @@
 import { defineConfig } from "@playwright/test";
 
-/** A browser on a busy machine: what takes longer than this does not come. */
+/** For a browser on a busy machine: anything slower than this has failed. */
 const EXPECT_MS = 30_000;
 const TEST_MS = 180_000;
 

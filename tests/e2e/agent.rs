@@ -12,16 +12,16 @@ use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, pr
 
 use crate::docker::Cleanup;
 
-/// How long any one answer may take.
+/// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long a model pauses whose command found its runner offline.
+/// How long a model pauses after its command found the runner offline.
 const RUNNER_AWAY: Duration = Duration::from_millis(500);
 
 const ADD: &str = "add() { echo $(($1 - $2)); }\n";
 const TEST: &str = "#!/bin/sh\n. ./add.sh\n[ \"$(add 2 3)\" = 5 ] || { echo \"add 2 3 is $(add 2 3)\"; exit 1; }\necho passed\n";
 
-/// What makes the failing test of that project pass: looks, runs it, changes a line, runs it again, says so.
+/// Makes that project's failing test pass: looks, runs it, changes a line, runs it again, reports.
 fn mends(asked: &Asked) -> Reply {
     match asked.results().len() {
         0 => Reply::Call(vec![
@@ -48,7 +48,7 @@ fn put_project(workspace: &Path) {
     fs::write(workspace.join("AGENTS.md"), "Shell scripts are POSIX.").unwrap();
 }
 
-/// What it came to, as a program sees it and as the model was told.
+/// The result, as a program sees it and as the model was given it.
 fn check_mended(model: &ScriptedModel, alice: &Person, place: &str) {
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "make the test pass"]);
     assert_eq!(output.code, 0, "{output:?}");
@@ -83,7 +83,7 @@ fn mends_on_a_runner(provider: &str) {
     let asked = model.asked();
     assert!(asked[0].raw.contains("Shell scripts are POSIX."), "the project's instructions");
     assert_eq!(asked.len(), 3);
-    // What was said before stands at the front, byte for byte, so that a provider's cache finds it.
+    // The earlier conversation comes first, byte for byte, so that a provider's cache finds it.
     for pair in asked.windows(2) {
         let shared =
             pair[0].raw.bytes().zip(pair[1].raw.bytes()).take_while(|(left, right)| left == right).count();
@@ -143,7 +143,7 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
     eventually("nothing is left of it", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
-    // The conversation goes on, with a result for every call.
+    // The conversation continues, with a result for every call.
     say(&client, &chat, "and now?");
     assert_eq!(ended(&client, &chat, 2)["text"], "on we go");
     let results = model.asked().pop().unwrap().results();
@@ -227,7 +227,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         if last == "go on" || done == 5 {
             return Reply::Say(format!("done with {last}"));
         }
-        // The runner may be back later than the server waits for it; a turn has so many rounds and no more.
+        // The runner may be back later than the server waits for it; a turn has a limited number of rounds.
         if results.last().is_some_and(|result| result.contains("offline")) {
             std::thread::sleep(RUNNER_AWAY);
         }
@@ -269,7 +269,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
     }
 }
 
-/// A chat whose model may do that much without asking.
+/// A chat whose model may do this much without asking.
 pub(crate) fn new_chat(client: &Client, mode: &str) -> String {
     let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
     let body = json!({"mode": mode}).to_string();
@@ -287,11 +287,11 @@ pub(crate) fn messages(client: &Client, chat: &str) -> Vec<Value> {
     client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
 }
 
-/// The message that stands for the `number`th answer, once that is over.
+/// The message of the `number`th answer, once that has ended.
 pub(crate) fn ended(client: &Client, chat: &str, number: usize) -> Value {
     eventually("the answer is over", PATIENCE, || {
         let messages = messages(client, chat);
-        // An answer's first message stands behind what it answers; several may wait.
+        // An answer's first message comes after the one that it answers; several may wait.
         let handles =
             messages.iter().filter(|message| !message["agent"]["usage"].is_null() || is_cut(message));
         let handle = handles.take(number).nth(number - 1)?.clone();
@@ -299,7 +299,7 @@ pub(crate) fn ended(client: &Client, chat: &str, number: usize) -> Value {
     })
 }
 
-/// Whether it stands for an answer that a server's end cut off.
+/// True for an answer that was cut off because its server ended.
 fn is_cut(message: &Value) -> bool {
     message["agent"]["status"] == "interrupted"
 }

@@ -10,10 +10,10 @@ use tests::{Machine, Reply, ScriptedModel, Server, eventually};
 
 use crate::agent::{ended, new_chat, say};
 
-/// How long any one answer may take.
+/// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An image of one pixel.
+/// An image of a single pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -27,7 +27,7 @@ fn say_with(client: &Client, chat: &str, text: &str, attachments: &[String]) {
     assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes()).status, 202);
 }
 
-/// The kinds of parts of the user's message that has this text.
+/// The kinds of parts of the user's message with this text.
 fn kinds(body: &Value, text: &str) -> Vec<String> {
     let messages = body["messages"].as_array().unwrap().iter();
     let said = messages.filter(|message| message["role"] == "user" && message.to_string().contains(text));
@@ -112,7 +112,7 @@ fn the_swift_model_names_a_chat_once_its_first_question_is_answered() {
     assert!(request.tools().is_empty());
     say(&client, &chat, "and now?");
     ended(&client, &chat, 2);
-    // Where it fails, the first message stays.
+    // If it fails, the first message stays as the title.
     let other = new_chat(&client, "ask");
     say(&client, &other, "another question");
     ended(&client, &other, 1);

@@ -1,4 +1,4 @@
-//! Conversations that are taken back, forked, exported and deleted, with a model by script and real runners.
+//! Conversations that are undone, forked, exported and deleted, with a scripted model and real runners.
 
 mod headless;
 mod isolation;
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tests::http::{Answer, Client};
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually};
 
-/// How long any one answer may take.
+/// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Does what it is told, in words: each line is `create PATH TEXT`, `replace PATH OLD NEW` or `shell COMMAND`; anything else is
-/// answered with how many messages of the user it knows.
+/// Follows instructions in words: each line is `create PATH TEXT`, `replace PATH OLD NEW` or `shell COMMAND`; anything else is
+/// answered with the number of user messages that it knows.
 fn obeys(asked: &Asked) -> Reply {
     let messages = asked.body["messages"].as_array().unwrap();
     if messages.last().unwrap()["role"] == "tool" {
@@ -82,14 +82,14 @@ impl Chat {
         self.client.send(method, &format!("/chats/{}{path}", self.id), body.to_string().as_bytes())
     }
 
-    /// Says something, and what was answered at once.
+    /// Posts a message; returns the immediate answer.
     fn post(&self, text: &str) -> Value {
         let answer = self.send("POST", "/messages", json!({"text": text}));
         assert_eq!(answer.status, 202, "{answer:?}");
         answer.json()
     }
 
-    /// Says something to the model and waits for the end of its answer.
+    /// Posts a message to the model and waits for the end of its answer.
     fn say(&self, text: &str) -> Value {
         let posted = self.post(text);
         self.ended(posted["messages"][1]["id"].as_i64().unwrap())
@@ -145,11 +145,11 @@ fn an_undo_restores_every_file_and_forgets_the_message() {
     let undone: Vec<Value> =
         chat.messages().into_iter().filter(|message| message["undone"] == true).collect();
     assert_eq!(undone.len(), 2 + 5 + 1, "what was said, its answer, five tools, what was said behind them");
-    // The model knows nothing of it.
+    // The model does not know about it.
     assert_eq!(chat.say("and now?")["text"], "I know 2");
     let last = world.model.asked().pop().unwrap();
     assert!(!last.raw.contains("fresh") && last.raw.contains("hello"), "{}", last.raw);
-    // An undo is no message that could be undone: the next one takes back the turn before it.
+    // An undo is not itself a message that could be undone: the next one undoes the turn before it.
     let taken = chat.undo(false).json();
     assert_eq!(
         (&taken["text"], &taken["turns"], &taken["restored"]),
@@ -175,7 +175,7 @@ fn what_somebody_else_changed_since_is_told_and_not_overwritten() {
     assert_eq!((refused.status, refused.kind().as_str()), (409, "conflict"), "{refused:?}");
     let why = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(why.contains("b.txt") && !why.contains("a.txt") && why.contains("/undo force"), "{why}");
-    // Nothing is done by halves, and the conversation is what it was.
+    // Nothing is done partially, and the conversation is unchanged.
     assert_eq!(fs::read_to_string(file("a.txt")).unwrap(), "new");
     assert!(file("d.txt").exists());
     assert!(chat.messages().iter().all(|message| message["undone"].is_null()));
@@ -259,7 +259,7 @@ fn what_a_model_said_before_the_server_died_is_shown_and_exported_and_the_model_
         let written = fs::read(&log).unwrap_or_default();
         written.windows(words.len()).any(|part| part == words.as_bytes()).then_some(())
     });
-    // Who looks meanwhile is told of them once.
+    // A reader in the meantime is notified of them once.
     let shown = chat.messages().into_iter().find(|message| message["id"] == answer).unwrap();
     let live: String =
         shown["live"].as_array().unwrap().iter().map(|piece| piece["text"].as_str().unwrap()).collect();
@@ -291,7 +291,7 @@ fn a_fork_and_what_it_came_from_go_on_separately() {
     assert_eq!(chat.say("there")["text"], "I know 3");
     let last = world.model.asked().pop().unwrap();
     assert!(last.raw.contains("there") && !last.raw.contains("\"here\""), "{}", last.raw);
-    // Its own files only: the copied turn changed none.
+    // Only its own files: the copied turn changed none.
     assert_eq!(fork.undo(false).json()["restored"].as_array().unwrap().len(), 1);
     assert_eq!(fork.undo(false).json()["text"], "here");
     assert_eq!(fork.undo(false).json()["restored"], json!([]));

@@ -1,4 +1,4 @@
-//! Sub-agents whose commands are cancelled, and whose server is killed, with a model by script.
+//! Sub-agents whose commands are cancelled, and whose server is killed, with a scripted model.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl World {
         say(&self.client, &self.chat, text);
     }
 
-    /// What came of the chat's last message.
+    /// The answer to the chat's last message.
     fn answer(&self) -> Value {
         ended(&self.client, &self.chat)
     }
@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-/// The message that stands for the answer to the chat's last message, once that is over.
+/// The message of the answer to the chat's last message, once that has ended.
 fn ended(client: &Client, chat: &str) -> Value {
     eventually("the answer is over", PATIENCE, || {
         let messages = messages(client, chat);
@@ -97,7 +97,7 @@ fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
     eventually("nothing is left", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
-    // One by itself: its parent goes on without it.
+    // A single one: its parent continues without it.
     world.say("begin again");
     eventually("both work again", PATIENCE, || {
         (process::with_marker(&format!("sleep {marker}")).len() >= 2).then_some(())

@@ -1,4 +1,4 @@
-//! How a model's commands end, and what is read of those that go on by themselves.
+//! How a model's commands end, and how the output of those in the background is read.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use tests::{Asked, Machine, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::agent::{ended, messages, new_chat, say};
 
-/// How long any one answer may take.
+/// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn server(model: &ScriptedModel) -> Server {
@@ -22,7 +22,7 @@ fn server(model: &ScriptedModel) -> Server {
 #[test]
 fn a_cancel_leaves_nothing_of_a_command_that_does_not_want_to_end() {
     let marker = format!("sleep {}", 58_000_000 + std::process::id());
-    // It does not hear TERM, and a part of it is in a session of its own.
+    // It ignores TERM, and a part of it is in a separate session.
     let command = format!("trap '' TERM; echo begun; setsid {marker} & {marker} & wait");
     let model = ScriptedModel::start(move |asked| match asked.last_of_user().as_str() {
         "work" => Reply::Call(vec![("Shell", json!({"command": command}))]),
@@ -37,7 +37,7 @@ fn a_cancel_leaves_nothing_of_a_command_that_does_not_want_to_end() {
     say(&client, &chat, "work");
     eventually("it runs", PATIENCE, || (left() == 2).then_some(()));
     assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
-    // How fast that is, `scripts/bench engine` says.
+    // For its speed see `scripts/bench engine`.
     assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "cancelled");
     eventually("nothing is left", PATIENCE, || (left() == 0).then_some(()));
     let card = messages(&client, &chat).pop().unwrap();
@@ -46,7 +46,7 @@ fn a_cancel_leaves_nothing_of_a_command_that_does_not_want_to_end() {
     assert_eq!(ended(&client, &chat, 2)["text"], "on we go");
 }
 
-/// The ids of tasks that were begun, in order.
+/// The ids of started tasks, in order.
 fn tasks(asked: &Asked) -> Vec<String> {
     let results = asked.results();
     let ids =
@@ -56,7 +56,7 @@ fn tasks(asked: &Asked) -> Vec<String> {
 
 #[test]
 fn a_task_is_read_whole_up_to_50_000_bytes() {
-    // They wait for a word, so that each of them becomes a task.
+    // They wait for a file, so that each of them becomes a task.
     let writes = |bytes: usize| {
         let command = format!("until [ -e go ]; do sleep 0.02; done; head -c {bytes} /dev/zero | tr '\\0' x");
         ("Shell", json!({"command": command, "background": true}))
@@ -84,7 +84,7 @@ fn a_task_is_read_whole_up_to_50_000_bytes() {
     let last = model.asked().pop().unwrap();
     assert_eq!(turn["agent"]["status"], "done", "{turn}: {:?}", last.results().last());
     let reads: Vec<String> = last.results().into_iter().rev().take(2).collect();
-    // Long results are put aside, and their beginning and end are shown.
+    // Long results are offloaded, and their beginning and end are shown.
     assert!(!reads[1].contains("left out …"), "{}", reads[1]);
     assert!(reads[0].contains("… 1 bytes left out …"), "{}", reads[0]);
 }
@@ -121,7 +121,7 @@ fn a_command_whose_machine_went_away_within_the_turn_leaves_an_entry_in_the_audi
 
 #[test]
 fn a_viewer_that_leaves_does_not_end_a_models_command() {
-    // Longer than a client's own command goes on without its client.
+    // Longer than a client's own command continues without its client.
     let command =
         "touch begun; for s in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do echo $s; sleep 1; done; echo whole";
     let model = ScriptedModel::start(move |asked| match asked.results().len() {

@@ -1,4 +1,5 @@
-//! What a model does beside files and commands: reading the internet, asking, noting, looking back, and what that needs.
+//! A model's tools other than files and commands: reading the internet, asking, notes, and looking back, with their
+//! requirements.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -13,14 +14,14 @@ use tests::{Asked, Machine, Page, Pages, Reply, ScriptedModel, Server, eventuall
 
 use crate::agent::{ended, lines, messages, new_chat, say};
 
-/// How long any one answer may take.
+/// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An image of one pixel.
+/// An image of a single pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// A model that makes these calls, all at once, and says `done`.
+/// A model that makes these calls, all at once, and answers `done`.
 fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     ScriptedModel::start(move |asked| match asked.results().len() {
         0 => Reply::Call(calls.clone()),
@@ -32,7 +33,7 @@ fn server(model: &ScriptedModel, options: &[&str]) -> Server {
     Server::start_with(&[&["--docker", "off"], &model.options("openai")[..], options].concat())
 }
 
-/// What the model was told at last.
+/// The model's last request.
 fn told(model: &ScriptedModel) -> Asked {
     model.asked().pop().unwrap()
 }
@@ -136,7 +137,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
         "http://169.254.169.254/latest/meta-data".to_owned(),
         "http://0.0.0.0/".to_owned(),
         "http://10.0.0.1/".to_owned(),
-        // A name that leads to what is allowed by its number alone.
+        // A name that leads to an allowed address only by its number.
         format!("http://localhost:{port}/page"),
     ];
     let allowed = ["/inside", "/inside6", "/elsewhere", "/round", "/file", "/nothing", "/endless"];
@@ -164,7 +165,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
     }
 }
 
-/// Asks one question, and says what it was told.
+/// Asks one question, and repeats the answer that it got.
 fn asks() -> ScriptedModel {
     let question = json!({"question": "Which door?", "options": ["red", "blue"]});
     ScriptedModel::start(move |asked| match asked.last_of_user().as_str() {
@@ -195,7 +196,7 @@ fn a_program_is_told_that_nobody_answers_and_a_person_chooses_or_is_overtaken() 
     terminal.sees("so: blue");
     assert_eq!(terminal.ends(), 0);
 
-    // What happens meanwhile is heard: the answer comes from elsewhere.
+    // Meanwhile it follows events: the answer comes from elsewhere.
     let mut terminal = Terminal::start(alice.command(&["chat", "--new", "open it"]), 24, 80);
     terminal.sees("empty for none: ");
     let client = Client::login(&server, "alice");

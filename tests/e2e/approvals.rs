@@ -1,4 +1,4 @@
-//! What a person approves is what happens: the whole of it is shown, wherever it is asked, and nothing else is done.
+//! Exactly the approved action happens: the whole of it is shown, wherever the question appears, and nothing else is done.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -41,7 +41,7 @@ fn table() -> (Value, Vec<Row>) {
     (table, rows)
 }
 
-/// The files and links that the table is about.
+/// The files and links that the table refers to.
 fn furnish(workspace: &Path, table: &Value) {
     for (path, content) in table["files"].as_object().unwrap() {
         let path = workspace.join(path);
@@ -53,7 +53,7 @@ fn furnish(workspace: &Path, table: &Value) {
     }
 }
 
-/// Text as it is compared: lines may be broken, and begin with a mark, wherever there is no more room.
+/// Text as it is compared: lines may be wrapped, and begin with a mark, where there is no more room.
 fn squashed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '│' | '|')).collect()
 }
@@ -138,7 +138,7 @@ fn all_of(value: &Value) -> String {
     }
 }
 
-/// A chat of alice's, whose model makes some calls one after the other.
+/// A chat of alice's, whose model makes some calls in sequence.
 struct World {
     model: ScriptedModel,
     machine: Machine,
@@ -163,7 +163,7 @@ impl World {
         Self { model, machine, client, chat, _server: server }
     }
 
-    /// The card that asks after so many calls were over.
+    /// The card that asks after this many calls have ended.
     fn asks(&self, after: usize) -> Value {
         eventually("something is asked", PATIENCE, || {
             let is_told = self.model.asked().pop()?.results().len() == after;
@@ -176,7 +176,7 @@ impl World {
         let body = json!({"message_id": card["id"], "allow": true, "always": always}).to_string();
         let path = format!("/chats/{}/approvals", self.chat);
         assert_eq!(self.client.send("POST", &path, body.as_bytes()).status, 204);
-        // The first answer counts, and whoever comes second learns so.
+        // The first answer counts, and a later one is refused with that reason.
         let denial = json!({"message_id": card["id"], "allow": false}).to_string();
         let second = self.client.send("POST", &path, denial.as_bytes());
         assert_eq!(second.status, 409, "{}", String::from_utf8_lossy(&second.body));
@@ -266,7 +266,7 @@ fn a_command_that_was_allowed_for_good_is_asked_for_again_after_a_file_was_chang
         let content = format!("echo {text} >> log\n");
         ("FileCreate", json!({"path": "run.sh", "content": content, "rewrite": true}))
     };
-    // In auto-edit nobody is asked about files; in ask neither, once every change was allowed for good.
+    // In auto-edit there are no questions about files; nor in ask, once every change was allowed for good.
     for (mode, asked) in [("auto-edit", vec![1, 4]), ("ask", vec![0, 1, 4])] {
         let made = vec![write("good"), run(), run(), write("evil"), run()];
         let world = World::new(mode, made, |_| {});

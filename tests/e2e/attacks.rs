@@ -1,14 +1,14 @@
-//! A confined command swaps a directory for a link to the outside while the file API, which is not confined, goes
-//! through it. What stands outside is watched: nothing of it may be read, changed or made.
+//! A confined command swaps a directory for a link to the outside while the file API, which is not confined, goes through
+//! it. The files outside are watched: nothing of them may be read, changed or made.
 //!
-//! Traps that stand still are in [`file_attacks`](super::file_attacks).
+//! Static traps are in [`file_attacks`](super::file_attacks).
 
 use std::time::{Duration, Instant};
 
 use tests::http::{Answer, Client, encode};
 use tests::{Machine, Person, Server, docker};
 
-/// What the file API is asked to do.
+/// A request to the file API.
 #[derive(Debug, Clone, Copy)]
 enum Ask {
     Read,
@@ -20,11 +20,11 @@ enum Ask {
 
 use Ask::{List, Mkdir, Read, RemoveAll, Write};
 
-/// A sandbox to attack, and what stands outside of it.
+/// A sandbox to attack, and the files outside of it.
 struct Target<'a> {
     person: &'a Person,
     client: Client,
-    /// How the outside is looked at: a listing with contents.
+    /// Inspects the outside: a listing with contents.
     outside: Box<dyn Fn() -> String + 'a>,
     out: String,
 }
@@ -52,12 +52,12 @@ impl Target<'_> {
         }
     }
 
-    /// A directory and a link to the outside change places while the file API goes through the name.
+    /// Swaps a directory and a link to the outside while the file API goes through the name.
     fn race(&self, duration: Duration) {
         let before = (self.outside)();
         self.plant("mkdir d; echo inside > d/secret");
         let seconds = duration.as_secs_f64() + 1.0;
-        // Every round starts afresh, since what the file API does in between may stand in its way.
+        // Every round starts fresh, since the file API's changes in between may be in its way.
         let script = self.fill(
             "while :; do rm -rf d e l; mkdir e; echo inside > e/secret; mv e d; mv d e; ln -s $OUT l; mv l d; done 2>/dev/null",
         );
@@ -90,7 +90,7 @@ fn race_for() -> Duration {
     Duration::from_millis(text.parse().unwrap_or(5_000))
 }
 
-/// Makes the outside of a host directory and gives a look at it.
+/// Makes the outside of a host directory and returns a function that inspects it.
 fn outside_of(workspace: &std::path::Path) -> (String, impl Fn() -> String + use<>) {
     let name = workspace.file_name().unwrap().to_str().unwrap();
     let out = workspace.with_file_name(format!("{name}-out"));

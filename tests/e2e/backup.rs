@@ -1,4 +1,4 @@
-//! `sandbridge backup` and `restore`, while a server is used and on a disk that is full.
+//! `sandbridge backup` and `restore`, while a server is in use and on a full disk.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,11 +15,11 @@ use tests::{Server, binaries, eventually};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Backups under load unless `SANDBRIDGE_ROUNDS` says otherwise.
 const ROUNDS: u32 = 2;
-/// How many write at once.
+/// How many write at the same time.
 const WRITERS: usize = 3;
-/// How long each pauses after an answer: what is written shall not grow beyond what can be looked for.
+/// How long each pauses after an answer: the data must not grow beyond what can be searched.
 const BETWEEN_WRITES: Duration = Duration::from_millis(10);
-/// What is acknowledged between two backups, at least.
+/// The least number of acknowledged writes between two backups.
 const WRITTEN: usize = 30;
 
 fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
@@ -55,7 +55,7 @@ fn a_backup_under_load_holds_everything_acknowledged_before_it() {
         eventually("more is written", PATIENCE, || {
             (acknowledged.lock().unwrap().len() >= before + WRITTEN).then_some(())
         });
-        // Those of earlier rounds were looked for then.
+        // Those of earlier rounds were already checked.
         let known = acknowledged.lock().unwrap()[before..].to_vec();
         before += known.len();
         let made = sandbridge(server.home(), &["backup", file.to_str().unwrap(), "--with-key"]);
@@ -68,7 +68,7 @@ fn a_backup_under_load_holds_everything_acknowledged_before_it() {
         let missing: Vec<_> =
             known.iter().filter(|chat| alice.call("GET", &format!("/chats/{chat}")).status != 200).collect();
         assert!(missing.is_empty(), "round {round}: {} of {} are missing", missing.len(), known.len());
-        // Nobody restores over a server.
+        // A restore over a running server is refused.
         let refused = sandbridge(other.home(), &["restore", file.to_str().unwrap()]);
         assert!(refused.code == 1 && refused.stderr.contains("another server"), "{}", refused.stderr);
     }
@@ -93,7 +93,7 @@ fn a_backup_onto_a_full_disk_is_refused_and_the_earlier_one_stays() {
         stat -c '%a %n' *
     "#;
     let mut command = Command::new("unshare");
-    // Root or not: as the one user of a namespace, who may mount there.
+    // Root or not: as the only user of a namespace, who may mount there.
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
     command.arg(folder.path()).arg(binaries::sandbridge()).env("SANDBRIDGE_HOME", server.home());
     let said = run(command, b"");

@@ -1,4 +1,4 @@
-//! What bad input gets: a clear word, a bounded cost, and a server that lives on.
+//! Bad input gets a clear error, a bounded cost, and a server that survives.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tests::http::Client;
 use tests::{Machine, Server, binaries, eventually};
 
-/// Runs the runner until it wrote a line with `word` to standard error, then ends it.
+/// Runs the runner until it writes a line with `word` to standard error, then ends it.
 fn runner_says(server: &Server, token: &str, word: &str) {
     let (workspace, state) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
     let log = state.path().join("log");
@@ -109,7 +109,7 @@ fn hostile_handshakes_are_closed() {
     oversized.write_all(&[0x81, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     let mut half = TcpStream::connect(&address).unwrap();
     half.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
-    // Long before a handshake's time is over.
+    // Long before a handshake's time limit.
     closed_within(oversized, Duration::from_secs(8));
     let mut endless = upgrade("/runner");
     endless.write_all(&[0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]).unwrap();

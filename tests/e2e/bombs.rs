@@ -1,4 +1,4 @@
-//! Commands that take all there is: each ends in a result or a typed error in bounded time, with the runner and the server
+//! Commands that exhaust a resource: each ends in a result or a typed error in bounded time, with the runner and the server
 //! alive, and the next command of the same user and of another one works.
 
 use std::io::Read;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tests::http::Client;
 use tests::{Machine, Output, Person, Server, eventually};
 
-/// How long a bomb may take to be over, time limit and kill included.
+/// How long a bomb may take to end, time limit and kill included.
 const OVER_WITHIN: Duration = Duration::from_secs(180);
 
 /// How long an ordinary command may take right after one.
@@ -43,7 +43,7 @@ impl Scene {
         Self { server, alice, laptop, runner, bob, _desktop: desktop }
     }
 
-    /// Runs a command under a time limit; it has to be over in time.
+    /// Runs a command under a time limit; it must end in time.
     fn bomb(&self, timeout_s: &str, script: &str) -> Output {
         let begun = Instant::now();
         let output = self.alice.run(&["exec", "--timeout", timeout_s, "--", "sh", "-c", script]);
@@ -56,7 +56,7 @@ impl Scene {
         self.bomb("30", "exec python3 bomb.py")
     }
 
-    /// Both users' next commands work, on runners that are the same processes as before.
+    /// Both users' next commands work, on the same runner processes as before.
     fn goes_on(&self) {
         eventually("the next command of the same user works", NEXT_WITHIN, || {
             let next = self.alice.run(&["exec", "--", "sh", "-c", "echo $((6 * 7))"]);
@@ -68,7 +68,7 @@ impl Scene {
     }
 }
 
-/// Whether limits for all commands together can be had here; where not, a runner that is asked for them has to say so.
+/// True if limits for all commands together are available here; if not, a runner that is asked for them must report it.
 fn has_limits() -> bool {
     let directory = TempDir::new().unwrap();
     let mut runner = Command::new(tests::binaries::runner());
@@ -89,12 +89,12 @@ fn has_limits() -> bool {
 #[test]
 fn a_crowd_that_fills_its_limit_is_ended_with_its_name() {
     let scene = Scene::new(&["--pids", "64"]);
-    // These shells give up when they are refused, often before anybody looks; the limit is named all the same.
+    // These shells give up when they are refused, often before a check; the limit is still named.
     let output = scene.bomb("5", "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60");
     assert!([2, 124, 137].contains(&output.code), "{output:?}");
     assert!(output.stderr.contains("limit of 64 processes"), "{output:?}");
     scene.goes_on();
-    // One that holds all there is, and starts what it may whenever it may.
+    // A process that exhausts the limit, and starts new ones whenever it may.
     let full = scene.python(
         "import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.05)\n    \
          if child == 0: time.sleep(60)",
@@ -107,7 +107,7 @@ fn a_crowd_that_fills_its_limit_is_ended_with_its_name() {
 #[test]
 fn a_crowd_below_the_limit_ends_with_its_time() {
     let scene = Scene::new(&[]);
-    // A hundred and more shells, each in a session of its own, that go on starting what ends at once.
+    // More than a hundred shells, each in a separate session, that restart whatever ends.
     std::fs::write(
         scene.laptop.workspace().join("bomb.sh"),
         "[ $1 -gt 0 ] && { setsid sh bomb.sh $(($1 - 1)) & setsid sh bomb.sh $(($1 - 1)) & }\nwhile :; do sleep 0.1; done",
@@ -135,7 +135,7 @@ fn a_memory_bomb_is_killed_and_told_why() {
     let together = scene.bomb("2", together);
     assert!([0, 124, 137].contains(&together.code), "{together:?}");
     scene.goes_on();
-    // What is in temporary files is memory that no kill gives back: it has an end of its own.
+    // Temporary files are memory that no kill frees: they have a separate limit.
     let files =
         scene.bomb("10", "head -c 500M /dev/zero > /tmp/fill; head -c 500M /dev/zero > /dev/shm/fill");
     assert_eq!(files.code, 1, "{files:?}");
@@ -162,7 +162,7 @@ impl Drop for Disk {
     }
 }
 
-/// What doctor says of a workspace.
+/// Doctor's report about a workspace.
 fn doctor(workspace: &Path) -> String {
     let state = TempDir::new().unwrap();
     let mut doctor = Command::new(tests::binaries::runner());
@@ -186,7 +186,7 @@ fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
     let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
     assert_eq!(written.kind(), "no_space", "{written:?}");
     scene.goes_on();
-    // Output is kept elsewhere.
+    // Output is stored elsewhere.
     let output = scene.bomb("10", "head -c 20M /dev/zero");
     assert_eq!(output.stdout_bytes.len(), 20 << 20);
     assert_eq!(client.call("DELETE", "/files?path=fill").status, 204);

@@ -1,5 +1,5 @@
-//! Bombs on a runner without a single option about limits, and on each means that can hold them: the machine outside goes on
-//! starting programs throughout, the next command works, and the end names the limit.
+//! Bombs on a runner without any options for limits, and for each mechanism that can hold them: the machine outside can
+//! start programs throughout, the next command works, and the ending names the limit.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,19 +17,19 @@ const OVER_WITHIN_S: &str = "150";
 /// How long the next command may take.
 const NEXT_WITHIN: Duration = Duration::from_secs(60);
 
-/// A user who is nobody in particular.
+/// An ordinary user.
 const NOBODY: u32 = 65_534;
 
-/// These shells give up when they are refused: the crowd may be gone before anybody looks, and is named all the same.
+/// These shells give up when they are refused: the crowd may be gone before a check, and is still named.
 const FORKS: &str = "bomb() { bomb | bomb & }; bomb; sleep 10; false";
 
-/// Each in a session of its own, and away from its parent.
+/// Each in a separate session, and detached from its parent.
 const SESSIONS: &str =
     "cat > b.sh <<'END'\nsetsid sh b.sh & setsid sh b.sh & wait\nEND\nsetsid sh b.sh & sleep 200";
 
 const PIPES: &str = "while :; do sleep 200 | cat | cat | cat > /dev/null & done; sleep 200";
 
-/// What is in pipes is memory of the kernel's.
+/// Data in pipes is kernel memory.
 const FULL_PIPES: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nheld = []\n\
                           while os.fork() > 0: time.sleep(0.05)\nwhile True:\n    \
                           try: pipe = os.pipe()\n    except OSError: time.sleep(200)\n    \
@@ -38,23 +38,23 @@ const FULL_PIPES: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, t
 const THREADS: &str = "exec python3 -c 'import threading, time\ndef more():\n    while True:\n        try: threading.Thread(target=more).start()\n        \
                        except RuntimeError: time.sleep(0.01)\nmore()'";
 
-/// Holds all there is and starts what it may whenever it may.
+/// Exhausts the limit and starts new processes whenever it may.
 const CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.01)\n    \
                      if child == 0: time.sleep(200)'";
 
-/// No faster than a runner that only counts can follow.
+/// Slow enough for a runner that only counts to follow.
 const SLOW_CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(200)\n    time.sleep(0.003)'";
 
-/// It goes on for a minute at most, since a machine without files serves nobody.
+/// It runs for a minute at most, since a machine without descriptors can do nothing.
 const DESCRIPTORS: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nwhile os.fork() > 0: time.sleep(0.02)\n\
                            try:\n    while True: os.open(\"/dev/null\", 0)\nexcept OSError: time.sleep(60)'";
 
 const MEMORY: &str = "exec python3 -c 'held = []\nwhile True: held.append(bytearray(1 << 20))'";
 
-/// Many that each take little.
+/// Many processes that each take little.
 const MEMORY_OF_MANY: &str = "for i in 1 2 3 4 5 6 7 8; do python3 -c 'import time\nheld = bytearray(60 << 20)\ntime.sleep(200)' & done; wait";
 
-/// Starts programs all the time, as the rest of the machine does.
+/// Starts programs all the time, like the rest of the machine.
 struct Outside {
     is_over: Arc<AtomicBool>,
     worst_ms: Arc<AtomicU64>,
@@ -80,7 +80,7 @@ impl Outside {
         Self { is_over, worst_ms, thread }
     }
 
-    /// Nothing failed meanwhile.
+    /// Checks that nothing failed meanwhile.
     fn went_on(self) {
         self.is_over.store(true, Ordering::Relaxed);
         let started = self.thread.join().expect("the machine went on");
@@ -109,7 +109,7 @@ impl Scene {
         Self { _server: server, alice, _machine: machine, _workspace: workspace }
     }
 
-    /// Sets a bomb off; its end has `words`, and the next command works.
+    /// Sets off a bomb; its ending has `words`, and the next command works.
     fn survives(&self, bomb: &str, words: &str) {
         let outside = Outside::watch();
         let begun = Instant::now();
@@ -118,7 +118,7 @@ impl Scene {
         let next = self.next();
         outside.went_on();
         eprintln!("over after {took:?}, the next one after {next:?}: {bomb}");
-        // What a bomb leaves behind may complain after the runner has told why.
+        // Processes that a bomb left may still print errors after the runner has given the reason.
         let is_told = output.stderr.contains(words);
         assert!(is_told && output.code != 124, "{bomb}: {} {}", output.code, told(&output));
     }
@@ -137,7 +137,7 @@ impl Scene {
         }
     }
 
-    /// What the runner says of its limits.
+    /// The runner's report about its limits.
     fn layer(&self) -> String {
         let list = self.alice.run(&["runner", "list", "--json"]).stdout;
         let list: serde_json::Value = serde_json::from_str(&list).unwrap();
@@ -147,7 +147,7 @@ impl Scene {
     }
 }
 
-/// The end of what a bomb wrote: some complain about every fork.
+/// The end of a bomb's output: some complain about every fork.
 fn told(output: &Output) -> String {
     let start = output.stderr.char_indices().rev().nth(300).map_or(0, |(at, _)| at);
     output.stderr[start..].to_owned()
@@ -196,7 +196,7 @@ fn memory_has_an_end_with_its_name_by_the_kernel_and_by_counting() {
 #[test]
 fn a_full_temporary_directory_is_told_with_its_size() {
     for user in users() {
-        // A quarter of the memory.
+        // A quarter of the machine's memory.
         let scene = Scene::new(user, &["--memory", "256M"]);
         scene.survives("head -c 1G /dev/zero > /tmp/fill", "/tmp is full: it holds 64 MiB");
         scene.survives("head -c 1G /dev/zero > /dev/shm/fill", "is full");
@@ -241,7 +241,7 @@ fn a_machine_that_has_no_means_says_so_and_counts_all_the_same() {
         let layer = scene.layer();
         assert!(layer.starts_with("false") && layer.contains("counted by the runner only"), "{layer}");
         scene.survives(SLOW_CROWD, "limit of 300 processes");
-        // One that lets its caller go first is ended too.
+        // One whose parent exits first is ended too.
         let left = format!("({SLOW_CROWD}) > /dev/null 2>&1 &");
         assert_eq!(scene.alice.run(&["exec", "--", "sh", "-c", &left]).code, 0);
         tests::eventually("what was left behind is ended", Duration::from_secs(60), || {
@@ -278,7 +278,7 @@ fn grouped(number: u64) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Whether a runner of this user can be told to limit processes by these means here.
+/// True if a runner of this user can be told to limit processes by this mechanism here.
 fn can_have(user: Option<u32>, by: &str) -> bool {
     let directory = TempDir::new().unwrap();
     std::os::unix::fs::chown(directory.path(), user, user).unwrap();

@@ -15,7 +15,7 @@ fn run(spec: &str) {
         .args(["test", "--workers", "1", &format!("specs/{spec}.spec.ts")])
         .current_dir(home())
         .env("BINARIES", tests::binaries::directory())
-        // What the pages' servers hand out.
+        // The runners that the pages' servers hand out.
         .env("SANDBRIDGE_RUNNER_STATIC", tests::binaries::runner_static())
         .env("BROWSER_RESULTS", tests::binaries::directory().join(format!("../browser/{spec}")))
         .env("SCREENSHOTS", std::env::var("SANDBRIDGE_SCREENSHOTS").unwrap_or_default())
@@ -69,7 +69,7 @@ specs! {
     looks,
 }
 
-/// What the first view loads before anybody opens a panel or the settings: the page and what its head names.
+/// The files of the first view, before a panel or the settings are opened: the page and the files that its head names.
 #[test]
 fn the_first_view_is_small() {
     const MOST_BYTES: usize = 450 * 1024;

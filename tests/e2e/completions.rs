@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use tests::{Person, Server};
 
-/// What bash offers for the last of these words.
+/// bash's completions for the last of these words.
 fn offered(person: &Person, words: &[&str]) -> Vec<String> {
     let script = person.run(&["completions", "bash"]);
     assert_eq!(script.code, 0, "{script:?}");

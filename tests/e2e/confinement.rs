@@ -51,7 +51,7 @@ fn token_is_nowhere_to_be_read() {
             assert!(!String::from_utf8_lossy(&content).contains(&token), "the token is in {file} of {pid}");
         }
     }
-    // Split, so that the search does not find its own command line.
+    // Split, so that the search does not match its own command line.
     let (head, tail) = token.split_at(10);
     let script = format!(
         "t={head}; t=\"${{t}}{tail}\"; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -v '^t=' | grep -cF \"$t\"; \

@@ -1,4 +1,4 @@
-//! A developer's day in the profile `workspace`: tools work as they are, and what is not theirs stays out of reach.
+//! A developer's day in the profile `workspace`: tools work unchanged, and other files stay out of reach.
 
 use std::fs;
 use std::net::TcpListener;
@@ -21,14 +21,14 @@ fn shell(person: &Person, script: &str) -> Output {
     person.run(&["exec", "--", "sh", "-ec", script])
 }
 
-/// Runs a script that has to succeed, and gives what it printed.
+/// Runs a script that must succeed, and returns its output.
 fn succeeds(person: &Person, script: &str) -> String {
     let output = shell(person, script);
     assert_eq!(output.code, 0, "{script}\n{}\n{}", output.stdout, output.stderr);
     output.stdout
 }
 
-/// Whether a tool is installed here; says so where it is not.
+/// True if a tool is installed here; prints a message where it is not.
 fn has(tool: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).stdout(Stdio::null()).status();
     let found = found.unwrap().success();
@@ -45,7 +45,7 @@ fn git(directory: &Path, words: &[&str]) {
     assert!(status.success(), "git {words:?}");
 }
 
-/// A machine whose workspace held a repository when its runner started.
+/// A machine whose workspace contained a repository when its runner started.
 fn with_repository(options: &[&str]) -> (Server, Person, Machine) {
     let server = Server::start();
     let person = server.person("alice");
@@ -273,7 +273,7 @@ fn secrets_are_nowhere() {
     assert_eq!(fs::read_to_string(state.path().join("id_ed25519")).unwrap(), "PRIVATE");
 }
 
-/// Runs the runner's own program, as root or as somebody who is nobody in particular.
+/// Runs the runner's own program, as root or as an ordinary user.
 fn runner(as_nobody: bool, directory: &Path, words: &[&str]) -> Command {
     let program = directory.join("runner");
     fs::copy(binaries::runner(), &program).unwrap();

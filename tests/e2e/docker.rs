@@ -53,7 +53,7 @@ pub(crate) fn shell(person: &Person, script: &str) -> String {
     output.stdout.trim_end().to_owned()
 }
 
-/// The SHA-256 of the runner that a container has, and the one that was recorded.
+/// The SHA-256 of a container's runner, and the recorded one.
 pub(crate) fn runner_digests(container: &str) -> (String, String) {
     let mounted = docker(&["exec", container, "sha256sum", "/dev/sandbridge-runner"]).unwrap();
     let label = "{{index .Config.Labels \"sandbridge.runner\"}}";

@@ -1,4 +1,4 @@
-//! The engine dies and comes back. Each test has an engine of its own: the machine's is everybody's.
+//! The engine dies and comes back. Each test has its own engine: the machine's is shared.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -22,8 +22,8 @@ fn start(engine: &OwnEngine) -> (Server, Person) {
     (server, alice)
 }
 
-/// Kills the engine under a running command, asks for another one meanwhile, and starts the engine again; what the first
-/// command's client got in the end.
+/// Kills the engine under a running command, starts another command meanwhile, and starts the engine again; returns the
+/// final output of the first command's client.
 fn engine_dies_under_a_command(engine: &mut OwnEngine, alice: &Person) -> (Vec<String>, Option<i32>) {
     let script = "echo begun; i=0; while [ $i -lt 10 ]; do i=$((i+1)); sleep 0.2; done; echo ended";
     let mut client =

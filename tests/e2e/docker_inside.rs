@@ -1,4 +1,4 @@
-//! The server in a container itself, with the engine's socket mounted: the engine's paths are not its own.
+//! The server itself runs in a container, with the engine's socket mounted: the engine's paths are not its own.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

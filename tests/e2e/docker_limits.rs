@@ -1,4 +1,4 @@
-//! What a container may do, as its own commands find it, and how long it runs.
+//! A container's limits, as its own commands see them, and how long it runs.
 
 use std::time::{Duration, Instant};
 
@@ -111,7 +111,7 @@ fn idle_container_is_stopped_and_the_next_command_starts_it_again() {
     shell(&alice, "echo kept > file");
     let container = cleanup.containers();
     let runs = || docker(&["inspect", "-f", "{{.State.Running}}", &container[0]]).unwrap().trim() == "true";
-    // Nobody is attached to it, and it runs all the same.
+    // It has no attached client, and still runs.
     assert_eq!(alice.run(&["exec", "--detach", "--", "sh", "-c", "sleep 3; echo done > end"]).code, 0);
     let since = Instant::now();
     eventually("an idle container stops", Duration::from_secs(60), || (!runs()).then_some(()));

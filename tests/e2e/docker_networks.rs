@@ -1,4 +1,4 @@
-//! Networks and images of the users' containers on a real engine: nobody reaches anybody else's, and what a name means does not
+//! Networks and images of the users' containers on a real engine: no user reaches another's, and the meaning of a name does not
 //! change under a running server.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tests::{Person, Server, eventually};
 
 use crate::docker::{Cleanup, shell};
 
-/// How long a connection that leads nowhere is waited for, in seconds.
+/// How long to wait for a connection that leads nowhere, in seconds.
 const WAIT_S: &str = "2";
 
 /// How long anything else may take.
@@ -27,7 +27,7 @@ fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
     (server, people, cleanup)
 }
 
-/// The container of a person, which is running.
+/// A person's running container.
 fn container(person: &Person) -> String {
     shell(person, "true");
     person.json(&["container", "status", "--json"])["name"].as_str().unwrap().to_owned()
@@ -58,8 +58,8 @@ fn ways(from: &str, to: &str) -> Vec<&'static str> {
         ("name", &|| heard(from, to)),
         ("ping", &|| docker(&ping).is_some()),
     ];
-    // While any network is made on this engine, by another test too, its filter is gone for some milliseconds (SECURITY.md): an
-    // open way is open again at once, and that gap is not.
+    // While any network is created on this engine, by another test too, its filter is missing for some milliseconds
+    // (SECURITY.md): a truly open way is open again at once, that gap is not.
     ways.into_iter().filter(|(_, is_open)| is_open() && is_open() && is_open()).map(|(way, _)| way).collect()
 }
 
@@ -107,7 +107,7 @@ fn a_users_network_goes_with_the_container_and_the_user_and_what_is_left_goes_at
     assert_eq!(networks(), [bobs.as_str()]);
     shell(&alice, "echo again");
     assert_eq!(networks().len(), 2);
-    // Somebody tidies up by hand: the container is made again with another network.
+    // An administrator tidies up by hand: the container is made again with another network.
     alice.run(&["container", "stop"]);
     docker(&["network", "rm", &alices]).unwrap();
     assert_eq!(shell(&alice, "echo there"), "there");
@@ -118,7 +118,7 @@ fn a_users_network_goes_with_the_container_and_the_user_and_what_is_left_goes_at
     server.restart(&["--docker", "on", "--docker-image", IMAGE]);
     let carol = server.person("carol");
     assert_eq!(networks(), [alices.as_str()], "nobody asked the engine yet");
-    // Choosing it asks whether it answers, and what is left of others goes.
+    // Choosing it checks whether it answers, and removes leftovers of others.
     carol.run(&["use", "__docker__"]);
     let carols = container(&carol);
     assert_eq!(networks(), [carols.as_str()]);
@@ -140,7 +140,7 @@ fn users_beyond_the_addresses_are_told_and_others_work_on() {
     shell(&bob, "true");
 }
 
-/// An image of this test's own, removed in the end.
+/// An image for this test only, removed in the end.
 struct Image(String);
 
 impl Drop for Image {

@@ -103,7 +103,7 @@ fn hostile_image_changes_neither_the_runner_nor_what_it_may() {
     for applet in ["sh", "cat", "grep", "cut", "sha256sum", "readlink", "id", "ls"] {
         symlink("busybox", root.join("bin").join(applet)).unwrap();
     }
-    // Whatever stands where the runner is mounted leads into the workspace, which the user can write to.
+    // Anything at the runner's mount point leads into the workspace, which the user can write to.
     symlink("/workspace", root.join("dev")).unwrap();
     symlink("/workspace", root.join("usr/local/bin")).unwrap();
     symlink("/workspace", root.join("proc")).unwrap();

@@ -46,7 +46,7 @@ fn commands_of_a_machine_run_in_a_container_and_survive_the_server() {
     assert!(!inspected.contains("sbr_") && !inspected.contains("docker.sock"), "no token, no socket");
     assert!(inspected.contains("\"PidsLimit\": 64") && inspected.contains("no-new-privileges"));
 
-    // A command goes on while its server restarts.
+    // A command continues while its server restarts.
     let script = "echo begun; i=0; while [ $i -lt 20 ]; do i=$((i+1)); sleep 0.1; done; echo ended";
     let mut client =
         alice.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What goes wrong around a container: each a clear state, and work goes on afterwards.
+//! Failures around a container: each has a clear state, and work continues afterwards.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -25,7 +25,7 @@ fn start(options: &[&str]) -> (Server, Person, Cleanup) {
     (server, alice, cleanup)
 }
 
-/// Does something to the container while a command runs in it; what the command's client was told last.
+/// Does something to the container while a command runs in it; returns the last text that the command's client got.
 fn hit_while_running(alice: &Person, cleanup: &Cleanup, hit: &[&str]) -> serde_json::Value {
     let mut client = alice
         .command(&["exec", "--json", "--", "sh", "-c", "echo begun; sleep 600"])
@@ -72,7 +72,7 @@ fn paused_container_is_told_at_once_and_is_used_again_once_it_goes_on() {
     assert_eq!(cleanup.containers(), [container]);
 }
 
-/// The link's heartbeats take half a minute to find it dead.
+/// The link's heartbeats take half a minute to detect that it is dead.
 #[test]
 fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     let (_server, alice, cleanup) = start(&[]);
@@ -86,7 +86,7 @@ fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     let mut first = String::new();
     counted.read_line(&mut first).unwrap();
     docker(&["pause", &container]).unwrap();
-    // What was sent before the link was found dead waits for it like the counting does; what comes later is told at once.
+    // Output sent before the link was found dead waits for it, as the counting does; later requests fail at once.
     let told = eventually("the pause is told", Duration::from_secs(120), || {
         let mut asking = alice.command(&["exec", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
         let asked = Instant::now();
@@ -106,7 +106,7 @@ fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     assert_eq!(shell(&alice, "echo again"), "again");
 }
 
-/// A file system of its own, unmounted when dropped.
+/// A separate file system, unmounted when dropped.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -160,7 +160,7 @@ fn container_is_made_anew_when_the_runners_file_is_another_one() {
     let (mounted, recorded) = runner_digests(&old);
     assert_eq!(mounted, recorded, "what is mounted is what was recorded");
 
-    // As an update would: a new file in its place, of which a running container knows nothing.
+    // As an update would: a new file in its place, which a running container does not see.
     let next = folder.path().join("next");
     std::fs::copy(&runner, &next).unwrap();
     let mut bytes = std::fs::read(&next).unwrap();

@@ -1,11 +1,11 @@
-//! `sandbridge doctor`: what people's usual troubles look like, and that the fix is told.
+//! `sandbridge doctor`: how common problems look, and that the fix is given.
 
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use tests::{Person, Reply, ScriptedModel, Server};
 
-/// How a check stands, and what it says.
+/// A check's status and text.
 fn check(person: &Person, name: &str) -> Option<(String, String)> {
     let output = person.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));

@@ -72,7 +72,7 @@ fn background_child_does_not_hold_the_exec() {
 #[test]
 fn what_a_command_ran_out_of_is_its_last_line_however_much_is_written_after_its_end() {
     let (_server, person, _machine) = setup();
-    // What is left behind waits for the shell's end to be taken notice of, then complains for long.
+    // The process left behind waits for the shell's end to be noticed, then writes errors for a long time.
     let script = "(while kill -0 $$ 2>/dev/null; do :; done; i=0
                    while [ $i -lt 300 ]; do i=$((i + 1)); echo \"complaint $i\" >&2; done) &
                   echo 'x: Too many open files' >&2; exit 3";

@@ -19,7 +19,7 @@ use crate::agent::{messages, new_chat};
 /// How long any one step may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What everything that is read to its end comes to.
+/// The audit and exec records of a command that is read to its end.
 const READ: [&str; 10] = [
     "before_record",
     "after_record",
@@ -33,7 +33,7 @@ const READ: [&str; 10] = [
     "acknowledged",
 ];
 
-/// The same for what goes on by itself: its output and its result stay where it ran.
+/// The same for a command in the background: its output and its result stay where it ran.
 const LEFT: [&str; 9] = [
     "before_record",
     "after_record",
@@ -46,12 +46,12 @@ const LEFT: [&str; 9] = [
     "after_end",
 ];
 
-/// Who asks for a command.
+/// A client that requests a command.
 trait Asker {
-    /// Asks for it, and does not wait.
+    /// Requests it without waiting.
     fn ask(&mut self, stage: &Stage, command: &str);
 
-    /// Looks at what it was told in the end.
+    /// Checks the client's final output.
     fn check(&mut self, _stage: &Stage, _has_run: bool) {}
 }
 
@@ -75,7 +75,7 @@ impl Stage {
         Self { server, alice, client, machine, options }
     }
 
-    /// Starts the server anew, to be killed at this point, and waits for the runner.
+    /// Restarts the server, to be killed at this point, and waits for the runner.
     fn restart(&mut self, point: Option<&str>) {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         self.server.restart_with(&options, point.map(|point| ("SANDBRIDGE_FAULT", point)));
@@ -85,7 +85,7 @@ impl Stage {
         });
     }
 
-    /// The execs whose command holds this word.
+    /// The execs whose command contains this word.
     fn execs(&self, word: &str) -> Vec<Value> {
         let all = self.client.call("GET", "/execs?limit=1000").json();
         let is_it = |exec: &&Value| exec["command"].as_str().unwrap().contains(word);
@@ -100,7 +100,7 @@ impl Stage {
         })
     }
 
-    /// What the audit trail says of them.
+    /// Their entries in the audit trail.
     fn audit(&self, word: &str) -> Vec<Value> {
         let all = self.client.call("GET", "/audit?action=exec&limit=1000").json();
         let is_it = |entry: &&Value| entry["target"].as_str().unwrap().contains(word);
@@ -120,14 +120,14 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
         asker.ask(stage, &format!("echo once >> {word}; echo said; sleep 0.3; exit 3"));
         stage.server.wait_killed(PATIENCE);
         stage.restart(None);
-        // What ran comes to its end; what nobody can tell of any more counts as lost.
+        // A running command reaches its end; one whose result is unknown counts as lost.
         stage.ended(&word);
         asker.check(stage, stage.runs(&word) == 1);
-        // A client that came again may have started it only now.
+        // A client that retried may have started it only now.
         let execs = stage.ended(&word);
         let (execs, audit, runs) = (execs.len(), stage.audit(&word), stage.runs(&word));
         assert!(execs <= 1 && runs <= execs, "{point}: {execs} execs, {runs} runs");
-        // A client that asks again before the runner is back is refused, which is no end of an exec.
+        // A client that retries before the runner is back is refused, which is not the end of an exec.
         let ends = audit.iter().filter(|entry| entry["outcome"] != "offline").count();
         assert_eq!(ends, execs, "{point}: one end, one entry: {audit:?}");
         if execs == 1 {
@@ -152,7 +152,7 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
     }
 }
 
-/// A model that runs what its user says.
+/// A model that runs its user's message as a command.
 fn model() -> ScriptedModel {
     ScriptedModel::start(|asked| {
         let said = asked.last_of_user();
@@ -224,7 +224,7 @@ fn a_models_task_ends_once() {
     dies_at_every_point(&LEFT, &mut stage, &mut InChat::new("leave "));
 }
 
-/// The CLI, which comes again after a server's end.
+/// The CLI, which reconnects after a server's end.
 struct Cli {
     options: &'static [&'static str],
     process: Option<Child>,
@@ -239,7 +239,7 @@ impl Asker for Cli {
     }
 
     fn check(&mut self, _stage: &Stage, _has_run: bool) {
-        // It was told the result, or its id, or comes again and is told what is known by then.
+        // It got the result, or its id, or reconnects and gets the result known by then.
         assert!(self.process.take().unwrap().wait().unwrap().code().is_some(), "it ends by itself");
     }
 }
@@ -256,7 +256,7 @@ fn a_detached_exec_of_the_cli_ends_once() {
     dies_at_every_point(&LEFT, &mut stage, &mut Cli { options: &["--detach"], process: None });
 }
 
-/// A page with a terminal, which does not come again.
+/// A page with a terminal, which does not reconnect.
 struct Terminal;
 
 impl Asker for Terminal {
@@ -279,7 +279,7 @@ fn a_terminal_ends_once() {
     dies_at_every_point(&READ, &mut stage, &mut Terminal);
 }
 
-/// A client of the Model Context Protocol with this tool, in a session of its own each time.
+/// A client of the Model Context Protocol with this tool, in a new session each time.
 struct Mcp {
     tool: &'static str,
     key: String,

@@ -1,8 +1,8 @@
-//! The whole attack corpus, played over each link through the HTTP API.
+//! The whole attack corpus, run over each link through the HTTP API.
 //!
-//! It is the corpus that `pathguard` is tested with, which also shows that each attack does harm where nothing guards.
-//! Here the traps are set on the disk, where a command or another user of the machine could have set them; then the file
-//! API is asked to step into them. Searches have no path in the HTTP API: the runner's own tests play those.
+//! It is the corpus that `pathguard` is tested with, which also shows that each attack does harm where nothing guards. Here
+//! the traps are set on the disk, where a command or another user of the machine could have set them; then the file API is
+//! made to use them. Searches have no path in the HTTP API: the runner's own tests cover those.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::chown;
@@ -24,17 +24,17 @@ use testkit::judge::{Answer, Refusal, judge};
 /// No attempt may take longer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many cases can be played on each link at least: all but searches, and hard links where the workspace has a file
-/// system of its own.
+/// How many cases can be run on each link at least: all but searches, and hard links where the workspace is a separate file
+/// system.
 const ANSWERED_MIN: usize = 250;
 
-/// How much of a file is read, in bytes: enough to know it by.
+/// How much of a file is read, in bytes: enough to recognize it.
 const READ_SIZE_BYTES: u64 = 4096;
 
-/// The SHA-256 of what a planted file holds.
+/// The SHA-256 of a planted file's content.
 const INSIDE_SHA256: &str = "106b086224a4d945eae25f7be3805a931a873270326dd868b0e41f71ee9fff72";
 
-/// Somebody who is nobody else.
+/// A user number that is otherwise unused.
 const ORDINARY: u32 = 54_322;
 
 /// A sandbox to attack.
@@ -45,7 +45,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Plays everything and panics with the list of what went wrong.
+    /// Runs everything and panics with the list of failures.
     fn attack(&self) {
         let played: Vec<_> = cases().map(|case| self.play(case)).collect();
         let mut failures: Vec<_> = played.iter().filter_map(|played| played.clone().err()).collect();
@@ -63,7 +63,7 @@ impl Target<'_> {
         assert!(failures.is_empty(), "{} went wrong:\n{}", failures.len(), failures.join("\n"));
     }
 
-    /// Whether the case could be played here, and what went wrong.
+    /// Runs the case; `false` if it cannot be run here. The error describes the failure.
     fn play(&self, case: &Case) -> Result<bool, String> {
         if matches!(case.attempt, Attempt::Find | Attempt::Search) {
             return Ok(false);
@@ -78,7 +78,7 @@ impl Target<'_> {
         if start.elapsed() > ATTEMPT_TIMEOUT {
             return Err(format!("{}: took {:?}", case.name, start.elapsed()));
         }
-        // The server refuses what `pathguard` could handle: a path that people would read as another one.
+        // The server refuses paths that `pathguard` could handle: those that people would misread.
         let refused = case.path.iter().any(u8::is_ascii_control);
         let case = if refused { &Case { expected: Expected::Invalid, ..*case } } else { case };
         judge(case, &self.arena, &before, &self.arena.snapshot(), &answer).map(|()| true)
@@ -164,7 +164,7 @@ impl Target<'_> {
     }
 }
 
-/// The corpus's word for an answer.
+/// The corpus's term for an answer.
 fn answered(answer: http::Answer, seen: impl Fn(&[u8]) -> String) -> Answer {
     if answer.status < 400 {
         return Ok(seen(&answer.body));

@@ -16,9 +16,9 @@ use tests::{Asked, Reply, ScriptedModel, binaries, eventually, process};
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// From an empty home to the answer of the first command: three seconds of a release build that has the machine to itself.
+/// From an empty home to the answer of the first command: three seconds of a release build with the machine to itself.
 const FIRST_ANSWER: Duration = Duration::from_secs(60);
-/// How many begin at once in one directory.
+/// How many start at the same time in one directory.
 const AT_ONCE: usize = 4;
 
 /// A person with an empty home, and directories beside it.
@@ -68,7 +68,7 @@ impl World {
         homes.find(|home| home.file_name().unwrap().to_string_lossy().starts_with(name)).unwrap()
     }
 
-    /// Whatever runs with one of this world's directories on its command line.
+    /// All processes with one of this world's directories on their command line.
     fn processes(&self) -> Vec<i32> {
         process::with_marker(self.folder.path().file_name().unwrap().to_str().unwrap())
     }
@@ -107,7 +107,7 @@ impl Talk {
         panic!("no {kind} in {seen:?}");
     }
 
-    /// Its end, and what it said beside.
+    /// Its end, and its other output.
     fn ends(mut self) -> (i32, String) {
         self.input = None;
         let mut said = String::new();
@@ -127,7 +127,7 @@ fn a_command_runs_from_nothing_and_its_chat_is_there_the_next_time() {
     assert_eq!(std::fs::read_to_string(world.path("project/made")).unwrap(), "done\n");
     assert_eq!(world.processes(), [] as [i32; 0]);
 
-    // The chat goes on, and other commands reach it by its home while it does.
+    // The chat continues, and meanwhile other commands reach it by its home.
     let mut second = Talk::start(world.here(&["--json"]));
     second.says("!echo $((6 * 7))");
     let chat = second.hears("done")["chat_id"].as_str().unwrap().to_owned();
@@ -142,7 +142,7 @@ fn a_command_runs_from_nothing_and_its_chat_is_there_the_next_time() {
     );
     assert_eq!(second.ends().0, 0);
 
-    // Another directory has chats of its own.
+    // Another directory has separate chats.
     let other = world.path("other");
     let third = world.says(&[other.to_str().unwrap()], "!pwd\n");
     assert_eq!(third.stdout.trim(), other.to_str().unwrap());
@@ -197,7 +197,7 @@ fn nothing_outlives_it_however_it_ends() {
             (is_over && TcpStream::connect(&address).is_err()).then_some(())
         };
         eventually("all of it is gone", PATIENCE, is_over);
-        // What was killed is no hindrance.
+        // A killed process does not get in the way.
         let again = world.says(&[], "!echo again\n");
         assert_eq!((again.code, again.stdout.trim()), (0, "again"), "{}", again.stderr);
     }
@@ -237,7 +237,7 @@ fn a_key_is_asked_for_once_and_answers_in_every_directory() {
     tmux.press(&["Enter"]);
     tmux.sees("you said hello");
     quits(&tmux);
-    // The database holds the key sealed, and the next directory has it without a word.
+    // The database holds the key sealed, and the next directory has it without asking.
     let database = std::fs::read(world.home_of("project-").join("sandbridge.db")).unwrap();
     assert!(!database.windows(8).any(|window| window == b"sk-right"));
     start("other");
@@ -285,17 +285,17 @@ fn what_it_cannot_do_is_said_before_anything_is_made() {
         assert!(refused.stderr.contains(shown) && refused.stdout.is_empty(), "{}", refused.stderr);
         assert!(!person.join(".sandbridge").exists());
     }
-    // A home where nothing can be made.
+    // A home in which nothing can be created.
     let mut command = world.here(&[]);
     command.env("SANDBRIDGE_HOME", "/proc/sandbridge");
     let refused = run(command, b"!pwd\n");
     assert!(refused.code == 1 && refused.stderr.contains("/proc/sandbridge"), "{}", refused.stderr);
-    // A runner that is not there, or is none.
+    // A runner that does not exist, or is not a runner.
     for (runner, words) in [("/nonexistent/runner", "/nonexistent/runner"), ("/bin/false", "did not start")] {
         let refused = world.says(&["--runner", runner], "!pwd\n");
         assert!(refused.code == 1 && refused.stderr.contains(words), "{}", refused.stderr);
     }
-    // This program alone.
+    // Only this program.
     let alone = TempDir::new_in(binaries::directory()).unwrap();
     let program = alone.path().join("sandbridge");
     std::fs::hard_link(binaries::sandbridge(), &program).unwrap();
@@ -304,7 +304,7 @@ fn what_it_cannot_do_is_said_before_anything_is_made() {
     assert_eq!(world.processes(), [] as [i32; 0]);
 }
 
-/// An answer to a POST: its status, and all of it.
+/// An answer to a POST: its status, and its whole text.
 fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
@@ -331,7 +331,7 @@ fn the_page_is_signed_in_once_by_its_address() {
     let address = base.trim_start_matches("http://");
     let redeem =
         |headers: &[(&str, &str)]| post(address, "/api/v1/sign-ins/redeem", headers, &json!({"code": code}));
-    // Neither another site's page, nor a name that was pointed here, nor a program takes it, nor is it used up by them.
+    // Neither another site's page, nor a DNS name pointed here, nor a program can use it, nor do they use it up.
     for (headers, status) in [
         (&[("Host", address), ("Origin", "http://evil.example")][..], 403),
         (&[("Host", "evil.example"), ("Origin", "http://evil.example")], 421),
@@ -344,7 +344,7 @@ fn the_page_is_signed_in_once_by_its_address() {
     let (status, again) = redeem(&[("Host", address), ("Origin", base)]);
     assert!(status == 401 && again.contains("used already"), "{again}");
 
-    // The page's session has two halves, may do what a person may, and is asked for no password.
+    // The page's session has two halves, the same rights as a person, and is not asked for a password.
     let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let bearer = format!("Bearer {}", body["token"].as_str().unwrap());
     let cookie = answer.split("et-cookie: ").nth(1).unwrap().split(';').next().unwrap();
@@ -356,7 +356,7 @@ fn the_page_is_signed_in_once_by_its_address() {
     assert_eq!((with("/api/v1/keys", "none=none"), with("/api/v1/keys", cookie)), (401, 201));
     assert_eq!(with("/api/v1/sign-ins", cookie), 403, "a page makes no other");
 
-    // Who comes second gets an address of the same server, and ends.
+    // A second start prints an address of the same server, and ends.
     let second = world.says(&["--web"], "");
     assert!(second.code == 0 && second.stdout.contains(&format!("open {base}/#sign-in=")), "{second:?}");
     process::signal(first.child.id() as i32, Signal::INT);

@@ -1,5 +1,4 @@
-//! `sandbridge cp -r` from a server or runner that sends what it likes: the archives of the attack corpus, on the user's
-//! own machine.
+//! `sandbridge cp -r` from a malicious server or runner: the archives of the attack corpus, on the user's own machine.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +17,7 @@ use testkit::tar::{Tar, pax};
 /// How many archives are tried at least.
 const ARCHIVES_MIN: usize = 50;
 
-/// Serves one archive to whoever asks for a tree; gives its URL.
+/// Serves one archive to any client that asks for a tree; returns its URL.
 fn serve(archive: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -33,11 +32,11 @@ fn answer(mut socket: TcpStream, archive: &[u8]) {
     lines.take_while(|line| !line.is_empty()).for_each(drop);
     let body: &[u8] = if asks_for_tree { archive } else { br#"{"kind":"directory","size":0,"mode":493}"# };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    // Who has seen enough hangs up.
+    // A client that has seen enough hangs up.
     let _ = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
 }
 
-/// Copies what the server sends into a directory; what was said, and whether it worked.
+/// Copies the server's data into a directory; returns the output, and whether it worked.
 fn copy(archive: Vec<u8>, to: &Path, delete: bool) -> Result<String, String> {
     let url = serve(archive);
     let home = TempDir::with_prefix("sandbridge-client-").unwrap();
@@ -52,12 +51,12 @@ fn copy(archive: Vec<u8>, to: &Path, delete: bool) -> Result<String, String> {
 
 fn play(case: &Case) -> Option<Result<(), String>> {
     let (members, delete) = match case.attempt {
-        // Into a directory that is there a copy would go under its own name.
+        // Into an existing directory a copy would be placed under its own name.
         Attempt::Unpack(members) if case.plants.is_empty() => (members, false),
         Attempt::Mirror(members) => (members, true),
         _ => return None,
     };
-    // Where to is the user's own word, and so are the links there.
+    // The target is the user's own choice, and so are the links in it.
     if case.expected == Expected::Escapes {
         return None;
     }
@@ -65,7 +64,7 @@ fn play(case: &Case) -> Option<Result<(), String>> {
     let before = arena.snapshot();
     let to = arena.root().join(arena.expand(case.path));
     let copied = copy(archive(members, &arena), &to, delete);
-    // Which refusal it was, the command line does not tell by a word.
+    // The command line does not say which refusal it was.
     let kind = if case.expected == Expected::Inside { Expected::Other } else { case.expected };
     let answer = copied.map_err(|message| Refusal { kind, message });
     Some(judge(case, &arena, &before, &arena.snapshot(), &answer))

@@ -1,4 +1,4 @@
-//! The pasted line: from a machine that has nothing to a runner on it, and back.
+//! The pasted line: from a bare machine to a running runner, and back.
 
 mod downloads;
 
@@ -17,13 +17,13 @@ const FIRST_COMMAND_WITHIN: Duration = Duration::from_secs(60);
 /// How long anything else may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Adds a runner; its token for one use, and the line to paste.
+/// Adds a runner; returns its one-use token, and the line to paste.
 fn line(person: &Person, name: &str) -> (String, String) {
     let added = person.json(&["runner", "add", name, "--json"]);
     (added["token"].as_str().unwrap().to_owned(), added["command"].as_str().unwrap().to_owned())
 }
 
-/// Pastes a line into a shell in the user's project; what it says is read by [`said`].
+/// Pastes a line into a shell in the user's project; [`said`] reads its output.
 fn paste(root: &BareRoot, who: Who, line: &str) -> Child {
     let mut shell = root.shell(who, who.project());
     let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -42,7 +42,7 @@ fn wait_online(person: &Person, name: &str) {
     eventually(&format!("{name} is online"), PATIENCE, || person.is_online(name).then_some(()));
 }
 
-/// `--uninstall`, with what the machine has to fetch the script.
+/// Runs `--uninstall`, with the machine's own program for fetching the script.
 fn uninstall(server: &Server, root: &BareRoot, who: Who) -> Output {
     root.run(who, &format!("wget -qO- {}/install | sh -s -- --uninstall", server.url()))
 }
@@ -62,7 +62,7 @@ fn one_paste_brings_a_fresh_debian_online_and_uninstall_leaves_it_as_it_was() {
     let server = Server::start();
     let person = server.person("alice");
     install_and_uninstall(&server, &person, &root, Who::Root, "box");
-    // With GNU's wget alone.
+    // With only GNU's wget.
     assert_eq!(root.run(Who::Root, "rm /usr/bin/curl").code, 0);
     install_and_uninstall(&server, &person, &root, Who::Dev, "laptop");
 }
@@ -92,7 +92,7 @@ fn install_and_uninstall(server: &Server, person: &Person, root: &BareRoot, who:
     assert!(again.code == 1 && again.stderr.contains("nothing was changed"), "{}", again.stderr);
 }
 
-/// Neither the token for one use nor the one it was exchanged for is anywhere but in the token's file.
+/// Neither the one-use token nor the one it was exchanged for is anywhere but in the token's file.
 fn check_secrets(root: &BareRoot, person: &Person, name: &str, token: &str) {
     assert_eq!(root.holding(token), Vec::<std::path::PathBuf>::new());
     let own =
@@ -134,7 +134,7 @@ fn the_same_line_works_again_on_its_machine_and_is_refused_at_once_on_another() 
     eventually("laptop is offline", PATIENCE, || (!person.is_online("laptop")).then_some(()));
     let mut again = paste(&home, Who::Dev, &line);
     wait_online(&person, "laptop");
-    // A token that was never made, by the same line.
+    // A token that was never issued, in the same line.
     let wrong =
         elsewhere.run(Who::Dev, &line.replace(&token, &format!("sbe_{}", "x".repeat(token.len() - 4))));
     assert!(wrong.code == 5 && wrong.stderr.contains("runner add"), "{}: {}", wrong.code, wrong.stderr);
@@ -217,7 +217,7 @@ fn a_service_is_installed_and_replaced_or_it_is_said_how_without_one() {
         "{}",
         without.stderr
     );
-    // systemd cannot run here: what it is asked is written down, and answered with yes.
+    // systemd cannot run here: its calls are recorded, and succeed.
     let asked = root.run(
         Who::Root,
         "mkdir -p /run/systemd/system && printf '#!/bin/sh\\necho \"$@\" >>/tmp/asked\\n' >/bin/systemctl && chmod 755 /bin/systemctl",
@@ -269,7 +269,7 @@ fn uninstall_takes_what_it_brought_and_keeps_what_others_made() {
     let server = Server::start();
     let person = server.person("alice");
     let root = BareRoot::new();
-    // A repository as old versions of git made it, and one with everything.
+    // A repository as old versions of git created it, and one with everything.
     let made = root.run(
         Who::Dev,
         "for place in . inner/deep; do

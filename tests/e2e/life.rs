@@ -1,4 +1,4 @@
-//! A runner's life: enrolled with a one-use token, its token rotated while it works, asleep and awake again, killed.
+//! A runner's life: enrolled with a one-use token, its token rotated during work, asleep and awake again, killed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -13,10 +13,10 @@ use tests::proxy::{Fate, Proxy};
 use tests::random::{Random, count};
 use tests::{Machine, Person, Server, binaries, eventually, process};
 
-/// How long a runner may take to be back once nothing keeps it.
+/// How long a runner may take to be back once it can connect.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// The server gives a silent runner up after half a minute.
+/// The server drops a silent runner after half a minute.
 const SILENT_WITHIN: Duration = Duration::from_secs(60);
 
 /// Starts a command that runs until there is a file `go`.
@@ -33,7 +33,7 @@ fn assert_done(caller: Child) {
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(7), &b"done\n"[..]));
 }
 
-/// A token file in a directory of its own.
+/// A token file in a separate directory.
 fn token_file(token: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::with_prefix("sandbridge-token-").unwrap();
     let file = directory.path().join("token");
@@ -79,7 +79,7 @@ fn a_runner_that_slept_is_back_at_once_and_nothing_is_lost() {
     eventually("the server gives the silent runner up", SILENT_WITHIN, || {
         (!alice.is_online("laptop")).then_some(())
     });
-    // What runs on the machine goes on without the runner.
+    // The machine's commands continue without the runner.
     std::fs::write(machine.workspace().join("go"), "").unwrap();
     process::signal(runner, Signal::CONT);
     eventually("the runner is back", BACK_WITHIN, || alice.is_online("laptop").then_some(()));
@@ -121,7 +121,7 @@ fn an_enrolled_runner_keeps_a_token_of_its_own() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     machine.restart_with_token_file(&server, "laptop", &file);
     machine.wait_online(&alice, "laptop");
-    // A token that came by standard input is exchanged as well, and the same command line works again.
+    // A token from standard input is exchanged as well, and the same command line works again.
     let token = enrol(&alice, "tower");
     let mut machine = Machine::start_with_token(&server, "tower", &token, &[]);
     machine.wait_online(&alice, "tower");
@@ -218,7 +218,7 @@ fn a_command_that_is_typed_before_the_runner_is_back_after_a_servers_death_waits
         });
         assert_eq!(message["exec"]["exit_code"], 4, "{message}");
     }
-    // One that was gone before is offline at once.
+    // One that was already disconnected is offline at once.
     drop(machine);
     eventually("the server knows that it is gone", SILENT_WITHIN, || {
         (!alice.is_online("laptop")).then_some(())

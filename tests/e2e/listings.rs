@@ -1,9 +1,9 @@
-//! What lists or shows something tells it to programs too.
+//! Commands that list or show something also have output for programs.
 
 use serde_json::Value;
 use tests::{Person, Server};
 
-/// Every command that lists or shows something, and what each entry of its list holds, or what it holds itself.
+/// Every command that lists or shows something, with the fields of its list's entries, or its own.
 const LISTINGS: &[(&str, Shape)] = &[
     ("user list", Shape::List(&["admin", "created_at", "name"])),
     ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
@@ -17,15 +17,15 @@ const LISTINGS: &[(&str, Shape)] = &[
 
 #[derive(Clone, Copy)]
 enum Shape {
-    /// A list of documents that hold at least these.
+    /// A list of documents with at least these fields.
     List(&'static [&'static str]),
-    /// A document that holds at least these.
+    /// A document with at least these fields.
     Document(&'static [&'static str]),
-    /// Nothing to be shown here: an error of this kind.
+    /// Nothing to show here: an error of this kind.
     Refusal(&'static str),
 }
 
-/// All commands beneath one that list or show something, as `--help` tells them.
+/// All commands below one that list or show something, according to `--help`.
 fn listings(person: &Person, above: &str) -> Vec<String> {
     let mut words: Vec<&str> = above.split_whitespace().collect();
     words.push("--help");
@@ -69,7 +69,7 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // What runs lists nothing here.
+                // A running command lists nothing here.
                 let Some(first) = list.first() else {
                     assert_eq!(*path, "ps");
                     continue;

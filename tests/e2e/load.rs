@@ -1,5 +1,5 @@
-//! Load on real processes: memory stays flat behind a reader that stopped, small requests pass bulk, and many commands
-//! leave nothing.
+//! Load on real processes: memory stays flat with a reader that stopped, small requests overtake bulk data, and many
+//! commands leave nothing behind.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -15,10 +15,10 @@ use tests::{Machine, Person, Server, eventually, process};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-/// How much resident memory may grow where it is to be flat, in KiB.
+/// How much resident memory may grow where it should be flat, in KiB.
 const FLAT_KIB: u64 = 2 * 1024;
 
-/// How often memory is looked at.
+/// The interval of memory checks.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn setup() -> (Server, Person, Machine) {
@@ -91,7 +91,7 @@ fn shell_command(script: &str) -> Command {
     command
 }
 
-/// Runs a command through the exec socket; its last frame.
+/// Runs a command through the exec socket; returns its last frame.
 fn run(server: &Server, client: &Client, number: u64) -> Value {
     let address = server.url().trim_start_matches("http://");
     let mut request = format!("ws://{address}/api/v1/exec").into_client_request().unwrap();
@@ -132,7 +132,7 @@ fn many_commands_in_a_row_leave_nothing_behind() {
             );
         }
     };
-    // What is made once is made by then.
+    // Things that are created once exist by then.
     run_all(0..100);
     let at_rest = || process::children(runner).is_empty().then(descriptors);
     let before = eventually("no child is left", Duration::from_secs(60), at_rest);

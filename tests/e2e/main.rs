@@ -1,4 +1,4 @@
-//! End-to-end tests: the built programs, talked to as people and programs talk to them.
+//! End-to-end tests: the built programs, used as people and programs use them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;

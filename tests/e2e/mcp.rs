@@ -1,4 +1,5 @@
-//! A server of the Model Context Protocol from npm, as any program there: its lines in and out over `exec --stdin`.
+//! A server of the Model Context Protocol from npm, as an example of a program there: its lines in and out over `exec
+//! --stdin`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,10 +13,10 @@ use tests::{Machine, Person, Server};
 /// How long an answer may take; node has to start first.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
-/// Beneath the workspace.
+/// Relative to the workspace.
 const PROGRAM: &str = "mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
 
-/// A server there, and what it says.
+/// A server there, and its output.
 struct Mcp {
     process: Child,
     stdin: ChildStdin,
@@ -39,7 +40,7 @@ impl Mcp {
         writeln!(self.stdin, "{message}").unwrap();
     }
 
-    /// The next line, which has to be JSON-RPC.
+    /// The next line, which must be JSON-RPC.
     fn hear(&self) -> Value {
         let line = self.lines.recv_timeout(ANSWER_WITHIN).expect("a line in time");
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
@@ -63,7 +64,7 @@ impl Mcp {
         result
     }
 
-    /// Closes its standard input: what it still said on either stream, and its exit code.
+    /// Closes its standard input; returns its remaining output on both streams, and its exit code.
     fn close(mut self) -> (Vec<String>, String, Option<i32>) {
         drop(self.stdin);
         let mut stderr = String::new();
@@ -136,7 +137,7 @@ fn an_mcp_server_is_confined_like_every_command() {
     let machine = machine(&server, &person);
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("secret"), "secret words").unwrap();
-    // Told to serve the whole machine, it still sees what commands see.
+    // Told to serve the whole machine, it still sees only what commands see.
     let mut mcp = Mcp::start(&person, Path::new("/"));
     mcp.initialize();
     let path = elsewhere.path().join("secret");

@@ -1,4 +1,4 @@
-//! The server's own MCP endpoint, over HTTP and over `sandbridge mcp`, talked to by the protocol's official client.
+//! The server's own MCP endpoint, over HTTP and over `sandbridge mcp`, used by the protocol's official client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use ureq::Agent;
 /// How long anything here may take; node has to start first.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// The official client, in a process of its own.
+/// The official client, in a separate process.
 struct Official {
     process: Child,
     stdin: ChildStdin,
@@ -47,7 +47,7 @@ impl Official {
         Self { process, stdin, answers, waiting: Vec::new(), asked: 0 }
     }
 
-    /// Asks for something; its number.
+    /// Sends a request; returns its number.
     fn begin(&mut self, mut what: Value) -> u64 {
         self.asked += 1;
         what["id"] = json!(self.asked);
@@ -55,7 +55,7 @@ impl Official {
         self.asked
     }
 
-    /// What came of it.
+    /// Its result.
     fn end(&mut self, id: u64) -> Value {
         loop {
             if let Some(at) = self.waiting.iter().position(|answer| answer["id"] == id) {
@@ -114,7 +114,7 @@ fn key(person: &Person, name: &str, scope: &str) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// What both transports have to do alike.
+/// Checks that apply to both transports.
 fn works(official: &mut Official, name: &str, machine: &Machine) {
     let tools = official.ask(json!({"do": "list", "name": name}));
     let names: Vec<&str> =
@@ -313,7 +313,7 @@ fn two_sessions_work_side_by_side_and_a_task_outlives_the_one_that_started_it() 
     );
 }
 
-/// A request as another program would make it: its status, headers and body.
+/// A request as another program would make it; returns its status, headers and body.
 fn post(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Option<String>, String) {
     let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
     let mut request = ureq::http::Request::post(format!("{}/mcp", server.url()))
@@ -328,7 +328,7 @@ fn post(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Option<S
     (response.status().as_u16(), told, response.body_mut().read_to_string().unwrap())
 }
 
-/// What the server says to a body of this size, before it comes.
+/// The server's answer to an announced body of this size, before it is sent.
 fn announce(server: &Server, authorization: &str, session: &str, bytes: usize) -> String {
     let host = server.url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).unwrap();

@@ -1,4 +1,4 @@
-//! The network policy of a runner that dials in: the link is the runner's, the policy its commands'.
+//! The network policy of a runner that dials in: the link is the runner's, the policy applies to its commands.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tests::{Machine, Server, eventually};
 /// How long a runner may take to be back after a cut.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// Tries to connect to a port of the machine, and says what came of it.
+/// Tries to connect to a port of the machine, and prints the result.
 const REACH: &str = "import socket, sys
 try: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5); print('reached', 0)
 except OSError as error: print('refused', error.errno)";

@@ -1,10 +1,10 @@
-//! The numbers that the agent's engine is specified with: one table of the constants that hold them, each with the test that
-//! stands at its boundary.
+//! The numbers in the specification of the agent's engine: one table of the constants that hold them, each with the test at
+//! its boundary.
 
 use std::fs;
 use std::path::Path;
 
-/// Where a constant stands, what it says, and a test of it.
+/// A constant's location, its definition, and a test of it.
 const NUMBERS: &[(&str, &str, &str)] = &[
     // A request to a model.
     (LLM, "RETRY_ATTEMPTS: u32 = 5;", "pauses_double_up_to_their_limit_and_end_with_the_attempts"),
@@ -32,7 +32,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
     (LLM, "SHARED_CALLS: usize = 5;", "a_tenant_waits_for_its_own_calls_and_for_nobody_elses"),
     (LLM, "PERSONAL_CALLS: usize = 3;", "a_tenant_waits_for_its_own_calls_and_for_nobody_elses"),
     (LLM, "SUB_AGENT_CALLS: usize = 3;", "a_tenant_waits_for_its_own_calls_and_for_nobody_elses"),
-    // Turns. The specification lets 3 go on at once, for one person.
+    // Turns. The specification allows 3 at the same time, for one person.
     (AGENT, "TURNS_AT_ONCE: usize = 16;", "so_many_answers_are_under_way_in_all_and_the_next_one_waits"),
     (AGENT, "SHARED_TURNS: usize = 4;", "one_user_leaves_room_on_the_servers_model_for_the_others"),
     (
@@ -79,7 +79,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;",
         "a_sub_agent_that_has_a_name_waits_for_30_minutes_and_no_longer",
     ),
-    // What a model is shown.
+    // The contents that a model is shown.
     (AGENT, "OFFLOAD_TOKENS: usize = 2_000;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (AGENT, "OFFLOAD_BYTES: usize = 10_240;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (TOOLS, "RECALL_CHARS: usize = 16_000;", "a_page_has_16_000_characters_at_most"),
@@ -132,7 +132,7 @@ fn each_number_of_the_engine_is_a_constant_with_a_test_at_its_boundary() {
     }
 }
 
-/// All Rust beneath these directories, but for what is built.
+/// All Rust sources below these directories, without build output.
 fn sources(directories: &[&Path]) -> String {
     let mut text = String::new();
     let mut open: Vec<_> = directories.iter().map(|path| path.to_path_buf()).collect();

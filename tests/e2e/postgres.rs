@@ -1,4 +1,4 @@
-//! A server that keeps everything in PostgreSQL: its start, one that goes away, and what works without a server.
+//! A server that keeps everything in PostgreSQL: its start, a database that goes away, and the commands that need no server.
 
 use std::fs;
 use std::path::Path;
@@ -14,9 +14,9 @@ use tests::http::Client;
 use tests::server::run;
 use tests::{Machine, Output, Reply, ScriptedModel, Server, binaries, eventually};
 
-/// How long any one answer may take.
+/// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What nobody may read.
+/// A secret that must not be readable.
 const PASSWORD: &str = "s3cret-of-postgres";
 
 fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
@@ -91,7 +91,7 @@ fn one_server_at_a_time_works_with_a_database() {
     let second = sandbridge(home.path(), &["serve", "--listen", "127.0.0.1:0", "--database", &url]);
     assert_eq!(second.code, 1, "{second:?}");
     assert!(second.stderr.contains("another server uses the database"), "{second:?}");
-    // One that was killed is in nobody's way.
+    // A killed one does not get in the way.
     server.kill();
     let other = Server::start_on(&url, &["--docker", "off"]);
     assert_eq!(other.person("alice").run(&["runner", "list"]).code, 0);
@@ -170,10 +170,10 @@ fn what_goes_on_while_the_database_is_away_is_on_record_when_it_is_back() {
     });
     crate::agent::say(&client, &chat, "go");
     eventually("the database is away", PATIENCE, || is_away.load(Ordering::Acquire).then_some(()));
-    // The command ends meanwhile, and what cannot be put on record is not done.
+    // The command ends meanwhile, and its result cannot be recorded, so it does not count as done.
     fs::write(machine.workspace().join("go"), "").unwrap();
     for _ in 0..2 {
-        // Each is answered after as long as a request waits for a connection.
+        // Each is answered after the time that a request waits for a connection.
         assert_eq!(client.call("GET", "/chats").status, 503);
     }
     assert!(!machine.workspace().join("log").exists());

@@ -1,4 +1,4 @@
-//! A runner in another language, written from `proto/PROTOCOL.md` alone: the page is enough.
+//! A runner in another language, written from `proto/PROTOCOL.md` alone: the document is sufficient.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -40,7 +40,7 @@ impl PythonRunner {
         Self { process, workspace, state }
     }
 
-    /// Makes it drop its connection, whatever is under way, and dial again; returns when it is dropped.
+    /// Makes it drop its connection, whatever is running, and dial again; returns when it is dropped.
     fn cut(&self) {
         let before = self.lost_links();
         eventually("the link is lost", ONLINE_WITHIN, || {
@@ -161,7 +161,7 @@ fn python_runner_resumes_output_after_cuts() {
     let mut lines = BufReader::new(caller.stdout.take().unwrap()).lines();
     for number in 1..=60_000 {
         assert_eq!(lines.next().unwrap().unwrap(), format!("line {number}"));
-        // Of what is under way at the cut, part has arrived and part must be sent again.
+        // Of the data in transit at the cut, part has arrived and part must be sent again.
         if number % 10_000 == 5_000 {
             runner.cut();
         }

@@ -14,17 +14,17 @@ use tests::{Authority, BareRoot, Person, Server, Who, binaries, eventually, proc
 
 use crate::install::here;
 
-/// How long a runner may take to be online, or to say why it is not.
+/// How long a runner may take to be online, or to report why it is not.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A name that nobody on this machine knows.
+/// A name that this machine cannot resolve.
 const NAME: &str = "bridge.test";
-/// What the proxies here want to be shown, and as it is sent.
+/// The credentials that these proxies require, and their encoded form.
 const LOGIN: &str = "me:s3cret";
 const CREDENTIALS: &str = "Basic bWU6czNjcmV0";
-/// How long a runner may take to say that no DNS server answers, its start included.
+/// How long a runner may take to report that no DNS server answers, its start included.
 const NO_ANSWER_SAID_WITHIN: Duration = Duration::from_secs(12);
 
-/// A runner that is stopped with the test.
+/// A runner that is stopped at the end of the test.
 struct Running(Child);
 
 impl Running {
@@ -32,7 +32,7 @@ impl Running {
         Self(command.spawn().unwrap())
     }
 
-    /// Reads what it says until these words come; all of that.
+    /// Reads its output until these words come; returns all of it.
     fn says(&mut self, words: &str) -> String {
         let mut stderr = self.0.stderr.take().expect("it is listened to once");
         let said = Arc::<Mutex<String>>::default();
@@ -70,7 +70,7 @@ fn wait_online(person: &Person, name: &str) {
     eventually(&format!("{name} is online"), PATIENCE, || person.is_online(name).then_some(()));
 }
 
-/// A DNS server that knows one name alone, whose address is the machine's own, and whether it answers at all; its thread ends
+/// A DNS server that knows a single name, whose address is the machine's own, and whether it answers at all; its thread ends
 /// with the test.
 fn dns_server(address: &str, known: &'static [u8]) -> Arc<AtomicBool> {
     let socket = UdpSocket::bind((address, 53)).unwrap();
@@ -110,7 +110,7 @@ fn dns_server(address: &str, known: &'static [u8]) -> Arc<AtomicBool> {
     answers
 }
 
-/// A machine that has a runner, which is started by lines of a shell.
+/// A machine with a runner, which is started by lines of shell.
 fn bare_root(set_up: &str) -> BareRoot {
     let root = BareRoot::new();
     assert_eq!(root.run(Who::Root, set_up).code, 0);
@@ -139,7 +139,7 @@ fn a_static_runner_finds_its_server_by_name_whatever_the_machine_asks_for_names(
         "echo 'nameserver 127.0.0.77' >/etc/resolv.conf
          echo 'hosts: resolve [!UNAVAIL=return] mdns4_minimal [NOTFOUND=return] files dns' >/etc/nsswitch.conf",
         "echo '127.0.0.1 other bridge.test # ours' >>/etc/hosts; echo 'nameserver 127.0.0.78' >/etc/resolv.conf",
-        // As on a machine that has it from mDNS or LDAP.
+        // As on a machine that resolves it through mDNS or LDAP.
         "printf '#!/bin/sh\\n[ \"$*\" = \"ahosts -- bridge.test\" ] && echo 127.0.0.1 STREAM bridge.test\\n' >/bin/getent
          chmod 755 /bin/getent; echo 'nameserver 127.0.0.78' >/etc/resolv.conf",
     ]
@@ -175,7 +175,7 @@ fn the_static_runner_never_asks_the_c_library_for_names() {
     let root = bare_root("echo 'nameserver 127.0.0.80' >/etc/resolv.conf");
     let library_asks = || root.run(Who::Dev, "timeout 3 wget -qO- http://bridge.test:1/").code;
     assert_eq!(library_asks(), 1, "the name is known, and nobody listens there");
-    // The library reads this file before its first lookup, and waits for ever.
+    // The library reads this file before its first lookup, and waits forever.
     assert_eq!(root.run(Who::Root, "mkfifo /etc/nsswitch.conf").code, 0);
     assert_eq!(library_asks(), 143);
     let _running = start_there(&root, &url, &person.add_runner("box"));
@@ -196,8 +196,8 @@ fn the_static_runner_needs_no_library_of_the_machine() {
     assert!(headers.status.success() && !String::from_utf8_lossy(&headers.stdout).contains("NEEDED"));
 }
 
-/// A proxy that opens tunnels to the server, whatever name it is asked for, and has a page for who asks it for one, all for those
-/// who show [`CREDENTIALS`]; what it was asked for.
+/// A proxy that opens tunnels to the server, whatever name is requested, and serves a page for plain requests, all for clients
+/// that show [`CREDENTIALS`]; returns the recorded requests.
 fn proxy(server: &Server, answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -249,7 +249,7 @@ fn tunnel(one: TcpStream, other: TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// A runner with these variables, in a directory of its own.
+/// A runner with these variables, in a separate directory.
 fn runner(
     person: &Person,
     name: &str,
@@ -310,7 +310,7 @@ fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
     }
 }
 
-/// An activated environment puts a directory of the workspace into PATH, and commands write there.
+/// An activated environment puts a directory of the workspace into PATH, where commands can write.
 #[test]
 fn what_the_runner_runs_itself_is_never_a_program_that_a_command_left_in_the_workspace() {
     let server = Server::start();
@@ -339,7 +339,7 @@ fn what_the_runner_runs_itself_is_never_a_program_that_a_command_left_in_the_wor
     assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
 }
 
-/// A server that encrypts, somebody there, and its URL by [`NAME`].
+/// A server that encrypts, a user on it, and its URL by [`NAME`].
 fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
     let server = Server::start_encrypted(authority, &["--docker", "off", "--allow-host", NAME]);
     let person = server.person("alice");
@@ -368,7 +368,7 @@ fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
     let target = url.trim_start_matches("https://");
     assert_eq!(asked.lock().unwrap().drain(..).next().unwrap(), format!("CONNECT {target} HTTP/1.1"));
     drop(laptop);
-    // One that pretends to be the server.
+    // One that impersonates the server.
     let said = start("fooled", &stranger.certificate(), &through).1.says("pass it with --ca-cert FILE");
     assert!(said.lines().filter(|line| line.contains("is not trusted (")).count() == 1, "{said}");
     assert!(!asked.lock().unwrap().drain(..).as_slice().is_empty());
@@ -417,7 +417,7 @@ fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("#!/bin/sh"));
     let connect = format!("CONNECT {} HTTP/1.1", elsewhere_url.trim_start_matches("https://"));
     assert_eq!(asked_for(), [connect.as_str()]);
-    // The machine itself is never asked for through a proxy, whose own machine that would be.
+    // Requests for the machine itself never go through a proxy, since they would reach the proxy's machine.
     assert_eq!(download(&format!("{}/install", server.url())).status, 200);
     assert_eq!(asked_for(), Vec::<String>::new());
     let models = person.run(&["model", "add", "mine", "--provider", "openai", "--runner", "laptop"]);
@@ -425,7 +425,7 @@ fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
     assert_eq!(asked_for()[0], connect);
     drop(running);
 
-    // A key that is not encrypted stays on private networks, which no proxy could promise; and a proxy is no way around a policy.
+    // An unencrypted key stays on private networks, which no proxy could guarantee; and a proxy is no way around a policy.
     let place = tempfile::TempDir::new().unwrap();
     let mut command = runner(&person, "desk", server.url(), &place, &variables);
     command.stderr(Stdio::null()).args(["--llm-url", "http://llm.test", "--allow-net", "80,443"]);
@@ -458,7 +458,7 @@ fn the_script_goes_through_the_proxy_as_the_runner_does() {
         let [place, workspace] = [0, 1].map(|_| tempfile::TempDir::new().unwrap());
         let options = ["--ca-cert", certificate, "--workspace", workspace.path().to_str().unwrap()];
         let installed = here(&script, &[tool], place.path(), &options, &[("HTTPS_PROXY", &open)]);
-        // The server was asked, and knows no such token.
+        // The request reached the server, which does not know such a token.
         assert_eq!(installed.code, 5, "{}", installed.stderr);
         assert!(!installed.stderr.contains("s3cret"), "{}", installed.stderr);
         let through = asked_for();
@@ -469,7 +469,7 @@ fn the_script_goes_through_the_proxy_as_the_runner_does() {
         assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
         asked_for();
     }
-    // What is not encrypted is asked of the proxy itself; this one has a page for everybody.
+    // Unencrypted requests go to the proxy itself; this one serves every client a page.
     let script = script.replace(&url, "http://bridge.test");
     for tool in ["curl", "wget", "busybox"] {
         let place = tempfile::TempDir::new().unwrap();

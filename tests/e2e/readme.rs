@@ -1,9 +1,8 @@
-//! README's first screens: every command in their `sh` blocks is typed as it stands, comments and all, into a real terminal.
+//! README's first screens: every command in their `sh` blocks is typed literally, comments and all, into a real terminal.
 //!
-//! The first screens end where the comparison with other tools begins: up to there a stranger types along. The machines that
-//! the blocks speak of are users, directories and terminals of this test, on a network of its own, so that
-//! `127.0.0.1:8080` is free; `dist/` is a directory of its own too. `scripts/build` takes Cargo's dev profile by its
-//! documented variable.
+//! The first screens end where the comparison with other tools begins: up to there a new reader types along. The machines in
+//! the blocks are users, directories and terminals of this test, on a separate network, so that `127.0.0.1:8080` is free;
+//! `dist/` is a directory of its own too. `scripts/build` takes Cargo's dev profile by its documented variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -22,13 +21,13 @@ use tests::{binaries, eventually, process};
 const NEXT_HEADING: &str = "\n## How it compares";
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same for a command that builds something, which may wait for other builds in the same directory.
+/// The same for a command that builds, which may wait for other builds in the same directory.
 const BUILT_WITHIN: Duration = Duration::from_secs(600);
-/// How often a screen is looked at.
+/// The interval of checks of a screen.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
-/// The size of the terminals: the line to paste has to stay one line.
+/// The size of the terminals: the line to paste must stay on one line.
 const TERMINAL: (u16, u16) = (260, 50);
-/// The laptop's user and group, who is nobody special.
+/// The laptop's user and group: an ordinary one.
 const DEV: u32 = 4711;
 /// Where README's server listens.
 const URL: &str = "http://127.0.0.1:8080";
@@ -36,7 +35,7 @@ const URL: &str = "http://127.0.0.1:8080";
 /// A way to run a command, given the terminal and the line to type.
 type Run = fn(&mut World, &Shell, &str);
 
-/// How each command runs, by its beginning; a longer beginning comes first.
+/// How each command runs, by its beginning; longer beginnings come first.
 const KNOWN: [(&str, Run); 17] = [
     ("scripts/demo", demo),
     ("scripts/build", build),
@@ -57,7 +56,7 @@ const KNOWN: [(&str, Run); 17] = [
     ("curl -fsSL URL/install | sh -s -- --uninstall", uninstall),
 ];
 
-/// The same for programs on a machine that has the runner alone.
+/// The same for programs on a machine that has only the runner.
 const DOCTOR: (&str, Run) = ("sandbridge-runner doctor", doctor);
 
 #[test]
@@ -101,7 +100,7 @@ fn known(line: &str) -> Option<(&'static str, Run)> {
     KNOWN.iter().chain([&DOCTOR]).find(|(beginning, _)| line.starts_with(beginning)).copied()
 }
 
-/// A command that is spoken of between the blocks is one of theirs.
+/// A command mentioned between the blocks must be one of theirs.
 fn prose_names_only_what_runs(line: &str) {
     for code in line.split('`').skip(1).step_by(2) {
         let is_command = ["sandbridge", "scripts/", "curl "].iter().any(|program| code.starts_with(program));
@@ -113,7 +112,7 @@ fn prose_names_only_what_runs(line: &str) {
 struct Shell(Tmux);
 
 impl Shell {
-    /// Types a line and presses Enter, on a screen that is empty but for the prompt.
+    /// Types a line and presses Enter, on a screen that is empty except for the prompt.
     fn types(&self, line: &str) {
         self.0.types("clear");
         self.0.press(&["Enter"]);
@@ -144,7 +143,7 @@ impl Shell {
         }
     }
 
-    /// Waits until the prompt is back after a line that was typed; its exit code, and what is on the screen.
+    /// Waits until the prompt is back after a typed line; returns its exit code, and the text on the screen.
     fn ends(&self) -> (i32, String) {
         self.ends_within(PATIENCE)
     }
@@ -159,7 +158,7 @@ impl Shell {
         })
     }
 
-    /// Runs a line that has to succeed; what is on the screen.
+    /// Runs a line that must succeed; returns the text on the screen.
     fn runs(&self, line: &str) -> String {
         self.runs_within(line, PATIENCE)
     }
@@ -181,7 +180,7 @@ impl Shell {
         assert_eq!(code, 130, "{screen}");
     }
 
-    /// Runs README's first `!command` in a chat that fills the terminal, and leaves it.
+    /// Runs README's first `!command` in a full-screen chat, and leaves it.
     fn chats(&self, runner: &str) {
         self.comes_to(&format!("● {runner} online"), PATIENCE);
         self.0.types("!git status");
@@ -201,7 +200,7 @@ impl Shell {
     }
 }
 
-/// The machines: a network, mounts and processes of their own, which end with this.
+/// The machines: a separate network, mounts and processes, which end with this.
 struct World {
     unshare: Child,
     init: i32,
@@ -253,7 +252,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// The terminal at a place that README names, opened where it is not yet.
+    /// The terminal at a place that README names, opened if it does not exist yet.
     fn shell(&mut self, place: &str) -> Shell {
         if let Some(shell) = self.shells.remove(place) {
             return shell;
@@ -262,7 +261,7 @@ impl World {
         let mut environment: BTreeMap<String, String> = environment.collect();
         let with_dist = format!("{}:{}", root().join("dist").display(), environment["PATH"]);
         let (user, home, directory) = match place {
-            // Rust is where the tests have it.
+            // Rust is where the tests have it installed.
             "here" => {
                 let own = PathBuf::from(std::env::var("HOME").unwrap());
                 for (variable, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
@@ -301,7 +300,7 @@ impl World {
         Shell(tmux)
     }
 
-    /// A line with the address and the token in the places that README leaves open.
+    /// A line with the address and the token filled in where README leaves them open.
     fn filled_in(&self, line: &str) -> String {
         let token = self.line.split("SANDBRIDGE_TOKEN=").nth(1).and_then(|rest| rest.split(' ').next());
         line.replace("URL", URL).replace("sbe_…", token.expect("a runner was added"))
@@ -311,7 +310,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         self.shells.clear();
-        // The end of the first process is that of all in its namespace.
+        // The end of the first process ends all in its namespace.
         process::signal(self.init, rustix::process::Signal::KILL);
         let _ = self.unshare.wait();
     }
@@ -391,7 +390,7 @@ fn runner_add(world: &mut World, shell: &Shell, line: &str) {
     world.line = printed.trim().to_owned();
 }
 
-/// README shows the line that `runner add` printed; it goes on.
+/// README shows the line that `runner add` printed; the test continues with it.
 fn paste(world: &mut World, shell: &Shell, line: &str) {
     assert_eq!(world.filled_in(line), world.line);
     shell.types(&world.line);

@@ -1,4 +1,4 @@
-//! Cuts of the network and kills of the server, with real processes: nothing is lost, doubled or reordered.
+//! Network cuts and kills of the server, with real processes: nothing is lost, duplicated or reordered.
 
 use std::process::Stdio;
 use std::thread;
@@ -12,13 +12,13 @@ use tests::{Machine, Output, Person, Server, process};
 
 use crate::docker::Cleanup;
 
-/// Every runner here comes back soon, so that many cuts fit into a test.
+/// Every runner here reconnects soon, so that many cuts fit into a test.
 const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
 
-/// How long any one command may take, cuts included.
+/// How long any single command may take, cuts included.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running command, and what it must come to.
+/// A running command, and its expected result.
 struct Expected {
     what: &'static str,
     caller: thread::JoinHandle<Output>,
@@ -37,7 +37,7 @@ impl Expected {
         let output = self.caller.join().unwrap();
         let refusals = ["is offline", "cannot reach the server"];
         if output.stdout.is_empty() && refusals.iter().any(|refusal| output.stderr.contains(refusal)) {
-            // It was asked for while the runner was away, or the first word to the server was cut: an honest refusal,
+            // It was requested while the runner was away, or the first message to the server was cut: an honest refusal,
             // nothing ran.
             return;
         }
@@ -49,7 +49,7 @@ impl Expected {
             output.stderr
         );
         assert_same(what, "stdout", &output.stdout_bytes, &self.stdout);
-        // Behind what the command wrote there may be a word on the server's being away.
+        // After the command's output there may be a notice that the server was away.
         let stderr: String = output
             .stderr
             .lines()
@@ -91,8 +91,8 @@ fn call(person: &Person, arguments: &[&str], stdin: Vec<u8>) -> thread::JoinHand
     thread::spawn(move || tests::server::run(command, &stdin))
 }
 
-/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk, or bulk through its input. It makes
-/// a file `begun` with its number.
+/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk, or bulk through its input. It
+/// creates a file `begun` with its number.
 fn start(person: &Person, number: u64) -> Expected {
     let code = i32::try_from(number % 120).unwrap() + 1;
     let (what, script, stdin, stdout, stderr) = match number % 4 {
@@ -115,7 +115,7 @@ fn start(person: &Person, number: u64) -> Expected {
     Expected { what, caller, stdout, stderr, code }
 }
 
-/// A script that prints numbered lines for a while, and does something more with each.
+/// A script that prints numbered lines for a while, and runs something more for each.
 fn slow_lines(last: u64, more: &str) -> String {
     format!("i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i{more}; sleep 0.01; done")
 }
@@ -187,7 +187,7 @@ fn cuts_between_cli_and_server_lose_nothing() {
     cut_at_random(&proxy, &away);
 }
 
-/// Waits until a file that a command writes is there.
+/// Waits until a file that a command writes exists.
 fn wait_for(machine: &Machine, file: &str) {
     tests::eventually(file, PATIENCE, || machine.workspace().join(file).exists().then_some(()));
 }
@@ -216,7 +216,7 @@ fn kills_of_the_server_cost_no_result() {
         let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
         let said = serde_json::json!({"text": format!("!touch chat{round}; {slow}; exit 3")}).to_string();
         assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), said.as_bytes()).status, 202);
-        // All have begun, so that each must end.
+        // All have started, so each must end.
         wait_for(&machine, &format!("chat{round}"));
         numbers.iter().for_each(|number| wait_for(&machine, &format!("begun{number}")));
         thread::sleep(Duration::from_millis(random.within(0..900)));

@@ -8,7 +8,7 @@ fn pwd(person: &Person) -> String {
     output.stdout.trim_end().to_owned()
 }
 
-/// What the refused exec said; it must be exit code 125.
+/// The message of the refused exec, whose exit code must be 125.
 fn refused(person: &Person) -> String {
     let output = person.run(&["exec", "--", "pwd"]);
     assert_eq!((output.code, output.stdout.as_str()), (125, ""), "{}", output.stderr);

@@ -1,4 +1,4 @@
-//! Commands and files of another user than the runner's, and the one user who takes an approval.
+//! Commands and files of another user than the runner's, and the only user who may be approved.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -11,14 +11,14 @@ use tests::terminal::Terminal;
 use tests::xbot::XbotRunner;
 use tests::{Machine, Output, Person, Server, binaries, eventually, process};
 
-/// An ordinary user that Debian has, with a home that is nobody's.
+/// An ordinary user that Debian has, with an unused home.
 const USER: &str = "www-data";
 const USER_ID: u32 = 33;
 
 /// How long anything here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A runner of root whose commands are [`USER`]'s, and root's where that is approved.
+/// A runner of root whose commands run as [`USER`], and as root where that is approved.
 fn setup() -> (Server, Person, Machine) {
     let server = Server::start();
     let person = server.person("alice");
@@ -211,7 +211,7 @@ fn a_terminal_belongs_to_the_user_of_the_command() {
 #[test]
 fn what_another_user_runs_is_signalled_and_killed_like_the_rest() {
     let (_server, alice, _machine) = setup();
-    // Both at once: they take the whole grace.
+    // Both at once: they take the whole grace period.
     let users = [("8641.5", &["--run-as", USER][..]), ("8642.5", &["--run-as", "root", "--yes"])];
     let running = users.map(|(number, options)| {
         let script = format!("trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep {number}' & sleep {number}");

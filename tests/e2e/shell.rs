@@ -1,4 +1,4 @@
-//! `sandbridge shell`: a terminal there, in a terminal here.
+//! `sandbridge shell`: a remote terminal in a local one.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ fn shell(person: &Person, arguments: &[&str]) -> Terminal {
     terminal
 }
 
-/// An interactive shell whose prompt is known.
+/// An interactive shell with a known prompt.
 fn at_prompt(person: &Person) -> Terminal {
     let mut terminal = shell(person, &[]);
     terminal.types("PS1='ready''> '; stty -echo\r");
@@ -129,7 +129,7 @@ fn control_c_interrupts_there_and_not_here() {
     terminal.types(format!("sleep {marker}; echo status $?\r"));
     let is_running = || !process::with_marker(&format!("sleep {marker}")).is_empty();
     eventually("it sleeps", Duration::from_secs(60), || is_running().then_some(()));
-    // Once: what is typed while a shell answers a second one is thrown away with the line it was typed on.
+    // Once: text typed while a shell answers a second one is discarded with its line.
     terminal.types("\x03");
     eventually("Ctrl-C ends it", Duration::from_secs(60), || (!is_running()).then_some(()));
     terminal.sees("ready> ");
@@ -196,7 +196,7 @@ fn a_large_paste_arrives_whole() {
     let (_server, person, machine) = setup();
     let mut terminal = at_prompt(&person);
     let paste: String = (0..20_000).map(|line| format!("{line:06}\r")).collect();
-    // By then the terminal is as programs have it, no more as the shell does while it reads a line.
+    // By then the terminal is in the programs' mode, no longer in the mode of a shell that reads a line.
     terminal.types("echo g''o; cat >pasted; echo past''ed\r");
     terminal.sees("go\r\n");
     terminal.types(&paste);
@@ -223,7 +223,7 @@ fn a_container_has_terminals_too() {
     }
     terminal.types("vi notes\r");
     terminal.sees("notes");
-    // This editor takes what comes at once behind an escape for one key.
+    // This editor treats characters right after an escape as one key.
     terminal.types("ihello");
     terminal.sees("hello");
     terminal.types("\x1b");

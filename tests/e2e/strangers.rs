@@ -1,4 +1,4 @@
-//! Floods of connections on which nobody logs in: the server's memory stays small, and others are answered.
+//! Floods of connections that never log in: the server's memory stays small, and others are answered.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -10,14 +10,14 @@ use tests::http::Client;
 use tests::random::count;
 use tests::{Server, process};
 
-/// The most that the server may allocate meanwhile, in KiB, 38 MiB of it for two passwords that are looked at; its code, which a
-/// release has 23 MiB of, comes on top.
+/// The most that the server may allocate meanwhile, in KiB, 38 MiB of it for two password checks; its code, 23 MiB in a release,
+/// is additional.
 const ALLOCATED_KIB: u64 = 72 * 1024;
-/// Logins of which each announces 4 MiB and sends what is taken.
+/// Logins that each announce 4 MiB and send as much as is accepted.
 const LARGE_LOGINS: usize = 500;
-/// Connections that ask on and on and never read.
+/// Connections that keep sending requests and never read.
 const READERS: usize = 300;
-/// Between two looks at the server.
+/// The interval of checks of the server.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn allow_many_files() {
@@ -25,11 +25,11 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
-/// A connection that has sent the head, and of the rest as much as is taken at once.
+/// A connection that has sent the head, and as much of the rest as is accepted at once.
 fn stranger(address: &str, head: &str, rest: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nonblocking(true).unwrap();
-    // It may have been closed again already.
+    // It may already be closed again.
     let _ = stream.write_all(head.as_bytes());
     fill(&mut stream, rest);
     stream

@@ -1,4 +1,4 @@
-//! Killing the runner or its guardian leaves nothing, and the caller is told the truth.
+//! Killing the runner or its guardian leaves nothing behind, and the caller gets the truth.
 
 use std::io::Read;
 use std::process::{Child, Stdio};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::process::Signal;
 use tests::{Machine, Person, Server, eventually, process};
 
-/// How long the dead may take to be gone, and their callers to be told once the runner is back.
+/// How long killed processes may take to be gone, and their callers to be notified once the runner is back.
 const PROMPTLY: Duration = Duration::from_secs(60);
 
-/// How long a runner that was killed may take to be back.
+/// How long a killed runner may take to be back.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// How much of a caller's output is looked at.
+/// How much of a caller's output is examined.
 const BEGINNING_BYTES: u64 = 64;
 
 /// Kills per test unless `SANDBRIDGE_ROUNDS` says otherwise.
@@ -22,7 +22,7 @@ const ROUNDS: u32 = 5;
 /// The latest moment after the start of its commands at which a runner is killed, in milliseconds.
 const KILL_WITHIN_MS: u32 = 600;
 
-/// A tree with a double fork in sessions of their own: four sleepers in the end.
+/// A tree with a double fork in separate sessions: four sleepers in the end.
 fn tree(marker: &str) -> String {
     format!(
         "setsid sh -c 'sleep {marker} & setsid sleep {marker} &' ; sleep {marker} & echo ready; sleep {marker}"
@@ -55,10 +55,10 @@ fn gone(marker: &str) {
     eventually("no process is left", PROMPTLY, || (sleepers(marker) == 0).then_some(()));
 }
 
-/// Waits for a caller, who must be told that the result is lost and no exit code.
+/// Waits for a caller, which must report that the result is lost, and no exit code.
 fn told_lost(mut caller: Child, what: &str) {
     let stdout = caller.stdout.take().unwrap();
-    // What is not read would hold a talkative caller up.
+    // Unread output would block a caller that writes a lot.
     let beginning = std::thread::spawn(move || {
         let (mut stdout, mut beginning) = (stdout, Vec::new());
         stdout.by_ref().take(BEGINNING_BYTES).read_to_end(&mut beginning).unwrap();
@@ -70,7 +70,7 @@ fn told_lost(mut caller: Child, what: &str) {
     caller.stderr.take().unwrap().read_to_string(&mut error).unwrap();
     let beginning = beginning.join().unwrap();
     assert_eq!(code.code(), Some(125), "{what}: never a made-up exit code: {beginning} {error}");
-    // A command that the runner had not taken yet never ran.
+    // A command that the runner had not accepted yet never ran.
     let has_begun = beginning.contains("ready");
     assert!(error.contains("lost") || !has_begun && error.contains("offline"), "{what}: {beginning} {error}");
 }
@@ -106,7 +106,7 @@ fn killed_runner_leaves_nothing_and_comes_back() {
     told_lost(caller, "killed runner");
 }
 
-/// Waits until a runner that was killed is connected again: another process than before.
+/// Waits until a killed runner is connected again, as another process than before.
 fn back(machine: &Machine, alice: &Person, killed: i32) {
     eventually("the killed runner is gone", BACK_WITHIN, || {
         let is_another = process::children(machine.guardian_pid()).first().is_some_and(|pid| *pid != killed);
@@ -155,7 +155,7 @@ fn killed_at_any_moment_nothing_survives_and_every_caller_is_told() {
         });
         gone(&marker);
         if !is_guardian {
-            // A guardian starts a runner that keeps dying later and later.
+            // A guardian restarts a runner that keeps dying after increasing delays.
             machine.restart(&server, "laptop", &token, &[]);
             back(&machine, &alice, runner);
         }

@@ -1,4 +1,4 @@
-//! The pasted line with `--service`, on a machine that systemd runs: `scripts/vm` has one.
+//! The pasted line with `--service`, on a machine with systemd: `scripts/vm` has one.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tests::server::{Output, run};
 use tests::{Person, Server, eventually};
 
-/// How long a slow machine may take for a start.
+/// How long a slow machine may take to start.
 const PATIENCE: Duration = Duration::from_secs(120);
 const UNIT: &str = "sandbridge-runner.service";
 /// There is one service for each user.
@@ -19,7 +19,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs lines of a shell in a directory.
+/// Runs lines of shell in a directory.
 fn shell(directory: &TempDir, lines: &str) -> Output {
     let mut shell = Command::new("sh");
     shell.current_dir(directory.path());
@@ -43,11 +43,11 @@ fn is_back(person: &Person, before: i32) {
     });
 }
 
-/// Every file and directory where the line may leave something: its type, mode, owner and size, and where a link leads.
+/// Every file and directory where the line may leave something: its type, mode, owner and size, and a link's target.
 fn tree() -> BTreeSet<String> {
     let home = std::env::var("HOME").unwrap();
     let places = if is_root() { format!("{home} /usr/local /etc /var/lib /opt") } else { home };
-    // A directory's size is the file system's own affair; systemd and its user's manager keep what they like.
+    // A directory's size depends on the file system; systemd and its user's manager may keep any files.
     let find = format!(
         "find {places} -path /var/lib/systemd -prune -o -path /var/lib/private -prune -o \
          '(' -type d -printf '%p %y %m %U %G\n' ')' -o -printf '%p %y %m %U %G %s %l\n'"
@@ -63,7 +63,7 @@ fn a_service_outlives_its_runner_and_uninstall_leaves_the_machine_as_it_was() {
     let server = Server::start();
     let person = server.person("alice");
     let before = tree();
-    // Not where temporary files are: commands have such a directory of their own.
+    // Not in the temporary directory: commands have a separate one.
     let project = TempDir::with_prefix_in("project-", std::env::var("HOME").unwrap()).unwrap();
     let added = person.json(&["runner", "add", "laptop", "--enrol", "--json"]);
     let (token, line) = (added["token"].as_str().unwrap(), added["command"].as_str().unwrap());

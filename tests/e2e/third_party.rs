@@ -1,4 +1,4 @@
-//! Other people's servers answer in both dialects: a mock in every run, a real proxy (`SANDBRIDGE_LITELLM`) in the soak.
+//! Third-party servers answer in both dialects: a mock in every run, a real proxy (`SANDBRIDGE_LITELLM`) in the soak.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::agent::lines;
 const KEY: &str = "sk-third-party-0123456789";
 const DIALECTS: [&str; 2] = ["openai", "anthropic"];
 
-/// A user whose models are that server's, one of each dialect, and their machine.
+/// A user whose models are on that server, one for each dialect, and their machine.
 fn world(url: &str) -> (Server, Person, Machine) {
     let server = Server::start_with(&["--docker", "off", "--llm-retry-attempts", "1"]);
     let alice = server.person("alice");
@@ -29,7 +29,7 @@ fn world(url: &str) -> (Server, Person, Machine) {
     (server, alice, machine)
 }
 
-/// A turn of a fresh chat: the lines that a program sees, and the exit code.
+/// A turn of a new chat: its output for programs, and the exit code.
 fn turn(alice: &Person, model: &str, text: &str) -> (Vec<Value>, i32) {
     assert_eq!(alice.run(&["model", "use", model]).code, 0);
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", text]);
@@ -41,7 +41,7 @@ fn said(lines: &[Value]) -> String {
     texts.map(|line| line["text"].as_str().unwrap()).collect()
 }
 
-/// The agent runs a command because the server says so, and says what the server says then.
+/// The agent runs a command because the server tells it to, and repeats the server's last text.
 fn check_work(alice: &Person, machine: &Machine, provider: &str) {
     let (lines, code) = turn(alice, provider, &format!("please run it for {provider}"));
     assert_eq!(code, 0, "{lines:?}");
@@ -69,7 +69,7 @@ fn a_mock_server_of_others_drives_the_agent_in_both_dialects() {
     let (_server, alice, machine) = world(mock.url());
     for provider in DIALECTS {
         check_work(&alice, &machine, provider);
-        // What no rule is for, it gives back; no command comes of it.
+        // A message that no rule matches is echoed; it results in no command.
         let (lines, code) = turn(&alice, &format!("{provider}-wrong"), "please run it with another key");
         assert!(code == 0 && !said(&lines).is_empty(), "{lines:?}");
         assert!(!machine.workspace().join("log").exists(), "{lines:?}");
@@ -95,7 +95,7 @@ fn a_proxy_of_others_translates_between_us_and_a_model() {
     let client = Client::login(&server, "alice");
     for provider in DIALECTS {
         check_work(&alice, &machine, provider);
-        // What it says of a wrong key depends on whether it keeps a database; it has none here.
+        // Its answer to a wrong key depends on whether it has a database; it has none here.
         for (choice, told) in [("-wrong", "refused the request"), ("/no-such-model", "has no such model")] {
             let (lines, code) = turn(&alice, &format!("{provider}{choice}"), "hello");
             let error = lines.iter().find(|line| line["type"] == "error").map(Value::to_string);

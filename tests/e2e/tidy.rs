@@ -1,4 +1,4 @@
-//! The shape of the house: arrows between crates, circles in them, file sizes, licences, the top level.
+//! The structure of the repository: dependencies between crates, cycles in them, file sizes, licences, the top level.
 
 mod circles;
 mod docs;
@@ -9,10 +9,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A source file longer than this is about more than one thing.
+/// A source file longer than this is about more than one topic.
 const MAX_LINES: usize = 500;
 
-/// Who may depend on whom. A missing line in a Cargo.toml is the wall; this keeps it missing.
+/// The allowed dependencies between crates. A Cargo.toml must not have any others.
 const ARROWS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("address", &[]),
@@ -46,10 +46,10 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// The same as in `.deny.toml`.
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "reqwest-eventsource"];
 
-/// What only the one module of a crate may hold.
+/// Constructs allowed only in a single module of a crate.
 const UNSAFE: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
 
-/// How often all crates together, their tests too, may step out of what the compiler checks.
+/// How many unsafe blocks all crates together may have, tests included.
 const MAX_UNSAFE_BLOCKS: usize = 20;
 
 const LICENCES: &[&str] = &[
@@ -103,7 +103,8 @@ fn arrows_between_crates_point_one_way() {
     }
 }
 
-/// Else tokio and all above it are compiled once more for the tests, and the programs that the tests run are others than theirs.
+/// Otherwise tokio and everything that depends on it are compiled again for the tests, and the programs that the tests run
+/// are different from those of the tests.
 #[test]
 fn programs_and_tests_are_made_of_the_same_dependencies() {
     let features = |edges: &str| {
@@ -147,7 +148,8 @@ fn the_engine_is_built_without_a_database_or_a_server() {
     }
 }
 
-/// Handlers parse, call and answer: what they call has the domain's logic, its trail and its events, for any other front end.
+/// Handlers parse, call and answer: the functions they call contain the domain's logic, its trail and its events, for any
+/// other front end.
 #[test]
 fn the_web_layer_names_nothing_of_the_store() {
     let folder = "server-bridge/src/web";
@@ -170,7 +172,7 @@ fn source_files_stay_readable() {
     for file in tracked_files() {
         let is_source = file.ends_with(".rs") || file.ends_with(".ts") || file.ends_with(".tsx");
         let is_test = file.contains("/tests/") || file.contains("e2e/") || file.ends_with("tests.rs");
-        // Made by a program, for a program.
+        // Generated code.
         let is_made = file.ends_with(".d.ts");
         if is_source && !is_test && !is_made {
             let lines = std::fs::read_to_string(root().join(&file)).unwrap().lines().count();
@@ -240,7 +242,7 @@ fn dependencies_come_from_the_registry_and_none_is_banned() {
     }
 }
 
-/// A string key into JSON is a missing type: what the server answers is declared in `api`.
+/// A string key into JSON is a missing type: the server's answers are declared in `api`.
 #[test]
 fn the_client_reads_documents_and_no_loose_json() {
     for file in tracked_files() {
@@ -279,7 +281,7 @@ fn unsafe_code_stands_in_one_module_a_crate() {
 
 #[test]
 fn unsafe_blocks_stay_few() {
-    // Put together, so that this file does not count.
+    // Joined here, so that this file does not count.
     let words = ["{", "impl"].map(|what| format!("unsafe {what}"));
     let mut found = Vec::new();
     for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs")) {

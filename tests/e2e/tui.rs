@@ -1,4 +1,4 @@
-//! The chat on the full screen, as a person at a terminal meets it.
+//! The full-screen chat, as a person at a terminal uses it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tests::{Asked, Machine, Reply, ScriptedModel, Server, eventually};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs what it is told to, and then says so.
+/// Follows its instructions, and reports that.
 fn obeys(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
     match said.strip_prefix("run ") {
@@ -44,7 +44,7 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     let screen = tmux.sees("exit 3 ·");
     assert!(screen.contains("│ second") && screen.contains("on laptop"), "{screen}");
 
-    // An approval names the machine, and once Tab chose it, a key answers it.
+    // An approval names the machine, and once Tab selected it, a key answers it.
     tmux.types("run echo made by hand > made; cat made");
     tmux.press(&["Enter"]);
     let screen = tmux.sees("Shell wants to run on  laptop");
@@ -73,11 +73,11 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     tmux.sees("on work");
     eventually("it ran there", PATIENCE, || work.workspace().join("here").exists().then_some(()));
 
-    // Quitting asks, and leaves the terminal as it was.
+    // Quitting asks first, and restores the terminal.
     tmux.resizes(60, 20);
     tmux.press(&["C-c"]);
     tmux.sees("Quit?");
-    // No key counts before the question was there for a moment.
+    // No key counts until the question has been visible for a moment.
     eventually("it is answered", PATIENCE, || {
         tmux.press(&["y"]);
         tmux.screen().contains("ended 0").then_some(())
@@ -85,13 +85,13 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     sane(&tmux);
 }
 
-/// Whether the terminal is as a shell wants it.
+/// True if the terminal is in the mode that a shell needs.
 fn sane(tmux: &Tmux) {
     for fact in ["alternate_on", "mouse_any_flag"] {
         assert_eq!(tmux.fact(fact), "0", "{fact}");
     }
     assert_eq!(tmux.fact("cursor_flag"), "1");
-    // What was pressed once more than was needed is no part of the line.
+    // An extra key press is not part of the line.
     tmux.press(&["C-u"]);
     tmux.types("clear; stty -a; echo looked");
     tmux.press(&["Enter"]);
@@ -178,7 +178,7 @@ fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
     tmux.sees("ended 143");
     sane(&tmux);
 
-    // Where the screen cannot be filled, or is not to be, lines are read.
+    // Where the full screen is impossible or switched off, lines are read.
     for (variables, arguments) in [("TERM=dumb", &["chat"][..]), ("", &["chat", "--lines"])] {
         tmux.runs(variables, &alice, arguments);
         tmux.sees("/help lists the rest, Ctrl-D ends.");

@@ -1,4 +1,4 @@
-//! Updates: a runner that replaces its own program, with commands running, and what keeps it from that.
+//! Updates: a runner that replaces its own program, with commands running, and obstacles to that.
 
 mod asked;
 mod broken;
@@ -17,17 +17,17 @@ use tempfile::TempDir;
 use tests::server::{Output, run};
 use tests::{Person, Server, binaries, eventually, process};
 
-/// The version of all that is built here, and so of what servers hand out.
+/// The version of everything built here, and thus of the programs that servers hand out.
 const NEW: &str = "0.1.0";
-/// The version of a runner that is older. As long, since it takes the other one's place in the program.
+/// The version of an older runner. It has the same length, since it replaces the other one in the program.
 const OLD: &str = "0.0.9";
-/// How long anything may take, but for trials that have time.
+/// How long anything may take, except trials that have their own time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A runner on some machine, from a program file of its own.
+/// A runner on some machine, with a separate program file.
 struct Runner {
     name: String,
-    /// Of the program.
+    /// The program's directory.
     directory: TempDir,
     workspace: TempDir,
     state: TempDir,
@@ -78,13 +78,13 @@ impl Runner {
         Self::start_in(place, url, person, name, options)
     }
 
-    /// The same with a program that is there.
+    /// The same with an existing program.
     fn start_in(place: TempDir, url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
         let program = place.path().join("sandbridge-runner");
         Self::start_by(Command::new(program), place, url, person, name, options)
     }
 
-    /// The same with what starts it.
+    /// The same with a command that starts it.
     fn start_by(
         starter: Command,
         place: TempDir,
@@ -150,14 +150,14 @@ impl Runner {
         self.process.id() as i32
     }
 
-    /// `sandbridge-runner update` on this machine, with a program that is not the one that is replaced.
+    /// Runs `sandbridge-runner update` on this machine, with another program than the replaced one.
     fn update(&self) -> Command {
         let mut command = Command::new(binaries::runner());
         command.args(["update", "--state-dir"]).arg(self.state.path());
         command
     }
 
-    /// The same until it is over.
+    /// The same until it has ended.
     fn updated(&self) -> Output {
         run(self.update(), b"")
     }
@@ -172,7 +172,7 @@ impl Runner {
         names
     }
 
-    /// The version that the server knows it by.
+    /// The version that the server has recorded for it.
     fn registered(&self, person: &Person) -> Option<String> {
         let list = person.json(&["runner", "list", "--json"]);
         let found =
@@ -197,7 +197,7 @@ impl Runner {
         assert_eq!(person.run(&["exec", "--on", &self.name, "--", "true"]).code, 0);
     }
 
-    /// It is what it was, and serves.
+    /// It is unchanged, and works.
     fn assert_unchanged(&self, person: &Person) {
         self.wait_registered(person, OLD);
         assert_eq!(self.files(), ["sandbridge-runner"], "{}", self.log());
@@ -206,7 +206,7 @@ impl Runner {
         assert_eq!(done.code, 0, "{}", done.stderr);
     }
 
-    /// Asks it to end; its exit code.
+    /// Asks it to end; returns its exit code.
     fn stop(&mut self) -> Option<i32> {
         process::signal(self.pid(), Signal::TERM);
         eventually("the runner ends", PATIENCE, || self.process.try_wait().unwrap()).code()
@@ -215,13 +215,13 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // One that starts the runner in a namespace of its own may not pass the signal on.
+        // A parent that starts the runner in a separate namespace may not pass the signal on.
         process::children(self.pid()).into_iter().for_each(|pid| process::signal(pid, Signal::TERM));
         process::terminate(&mut self.process);
     }
 }
 
-/// Waits for a line of a program that tells what it does; the rest is read by the one who waits for its end.
+/// Waits for a line of a program that reports its progress; the rest is left for the caller that waits for its end.
 fn says(child: &mut Child, words: &str) {
     let mut line = Vec::new();
     let stdout = child.stdout.as_mut().unwrap();
@@ -247,7 +247,7 @@ fn a_runner_is_replaced_where_it_runs_and_the_old_one_is_kept() {
     assert!(updated.stdout.contains("now version 0.1.0"), "{}", updated.stdout);
     runner.assert_updated(&person);
     assert_ne!(process::children(runner.pid()), child, "another runner below the same guardian");
-    // The token came by the command line, and is nowhere but in memory, before and after.
+    // The token came from the command line, and is only in memory, before and after.
     let log = runner.log();
     assert!(!log.contains("sbr_"), "{log}");
     for pid in process::children(runner.pid()).into_iter().chain([runner.pid()]) {

@@ -1,4 +1,5 @@
-//! The page's terminal: a real shell that a page's session opens, that outlives the page and the server, and that several look at.
+//! The page's terminal: a real shell opened by a page's session, which outlives the page and the server, and which several
+//! pages may watch.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -16,9 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A terminal as a page has it.
 struct Page {
     socket: WebSocket<TcpStream>,
-    /// All that was shown.
+    /// All output shown.
     shown: Vec<u8>,
-    /// What is not there any more.
+    /// The number of bytes no longer available.
     gap_bytes: u64,
 }
 
@@ -46,7 +47,7 @@ impl Page {
         self.socket.send(Message::binary([&[0], text.as_bytes()].concat())).unwrap();
     }
 
-    /// The next text frame that is no gap; what is shown before it is kept.
+    /// The next text frame that is not a gap; output before it is kept.
     fn frame(&mut self) -> Value {
         loop {
             match self.socket.read().unwrap() {
@@ -113,7 +114,7 @@ fn a_terminal_outlives_its_page_and_the_server_and_shows_what_it_showed() {
     page.type_in("echo a$((40+2))b; kept=here\n");
     page.sees("a42b");
     let offset = page.offset();
-    // Reloaded, as a lid closes: without a word.
+    // Reloaded, as when a lid closes: without a closing frame.
     drop(page);
     let mut all = again(&server, &client, 0);
     all.sees("a42b");
@@ -121,7 +122,7 @@ fn a_terminal_outlives_its_page_and_the_server_and_shows_what_it_showed() {
     rest.type_in("echo still-$kept\n");
     rest.sees("still-here");
     assert!(!String::from_utf8_lossy(&rest.shown).contains("a42b"), "from where it stood");
-    // Both look at it; who came last types.
+    // Both watch it; the one that connected last may type.
     all.sees("still-here");
     let mut all = again(&server, &client, all.offset());
     all.type_in("echo both-$((1+1))\n");

@@ -6,7 +6,7 @@ from pathlib import Path
 from execs import ExecRequest
 from wire import Body, Frame, Kind, Request
 
-# Examples that bear another name than their frame.
+# Examples whose name differs from their frame's.
 NAMES = {"LEAVE": "CANCEL", "GOODBYE": "CLOSE"}
 
 

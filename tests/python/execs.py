@@ -240,7 +240,7 @@ class Exec:
                 except BlockingIOError:
                     await _ready(loop.add_writer, loop.remove_writer, pipe.fileno())
                 except BrokenPipeError:
-                    self.taken += len(rest)  # nobody reads it: it counts as taken
+                    self.taken += len(rest)  # it has no reader, so it counts as taken
                     break
             stream.grant(len(data))
         if not pipe.closed:

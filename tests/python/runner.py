@@ -143,7 +143,7 @@ class Runner:
 
     async def _exec(self, stream: Stream, body: Body) -> None:
         request = ExecRequest.read(body)
-        content = stream.body[:-8]  # but for age_ms, the last field
+        content = stream.body[:-8]  # except age_ms, the last field
         known = self._execs.get(request.exec_id)
         if known is None:
             self._refuse_used(request.exec_id, request.age_ms)

@@ -19,7 +19,7 @@ class Stream:
         self.number, self.request, self.body = opened.stream, opened.type, opened.body
         self.credit = opened.sequence
         self.sent = 0  # offset of the next data this side sends
-        self.dropped = 0  # of what was sent, the bytes of gaps
+        self.dropped = 0  # the bytes of gaps in the sent output
         self.expected = 0  # offset of the next data the server sends
         self.allowed = wire.STREAM_CREDIT_BYTES
         self.inbox: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()  # bounded by the credit
@@ -144,7 +144,7 @@ class Session:
         elif frame.kind in (Kind.DATA, Kind.END, Kind.CREDIT, Kind.CANCEL):
             if not 0 < frame.stream <= self._highest:
                 raise LinkError(Close.PROTOCOL, f"stream {frame.stream} was never opened")
-            if frame.stream in self._streams:  # else it crossed the stream's end
+            if frame.stream in self._streams:  # otherwise it crossed the stream's end
                 self._receive_on(self._streams[frame.stream], frame)
         elif frame.kind != Kind.PONG:
             raise LinkError(Close.PROTOCOL, f"frame kind {frame.kind} is none of a server's")
@@ -178,7 +178,7 @@ class Session:
         except Failure as failure:
             self.end(stream, failure)
         except (ConnectionError, asyncio.CancelledError):
-            pass  # the link is gone, or the stream was ended by its other side
+            pass  # the link is gone, or the other side ended the stream
         except Exception as error:  # a defect here must not leave the server waiting
             self.end(stream, Failure(Code.INTERNAL, repr(error)))
 

@@ -1,5 +1,5 @@
-//! A machine with busybox and nothing else, or a fresh Debian: a root directory of its own, with its own mounts and processes, on
-//! this machine's network. It is gone, with everything that ran in it, when it is dropped.
+//! A machine with only busybox, or a fresh Debian: a separate root directory, with its own mounts and processes, on this
+//! machine's network. It is removed, with everything that ran in it, when it is dropped.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -14,21 +14,21 @@ use tempfile::TempDir;
 use crate::server::{Output, run};
 use crate::{eventually, process};
 
-/// The user and group of `dev`, who is nobody special.
+/// The user and group of `dev`, an ordinary user.
 const DEV: u32 = 4711;
 /// Time for the root to be set up.
 const SET_UP_WITHIN: Duration = Duration::from_secs(60);
 
-/// Makes the root the process's own, then waits: it is the first process of what runs there.
+/// Makes this the process's root, then waits: it is the first process in there.
 const SET_UP: &str = r#"
     mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount --rbind /dev dev || exit
     mkdir .old && pivot_root . .old && exec sh -c 'umount -l /.old && rmdir /.old && echo ready && exec sleep 3600'
 "#;
 
-/// Where the programs of such machines are.
+/// The directories of programs on such machines.
 const PATH: &str = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Who does something there.
+/// The acting user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// `root`.
@@ -63,7 +63,7 @@ pub struct BareRoot {
 }
 
 impl BareRoot {
-    /// Makes one of busybox, with two users who have a project each.
+    /// Creates one from busybox, with two users who have a project each.
     pub fn new() -> Self {
         let directory = TempDir::with_prefix("sandbridge-root-").unwrap();
         let root = directory.path();
@@ -81,7 +81,7 @@ impl BareRoot {
         Self::start(directory)
     }
 
-    /// Makes a Debian with the same users; none where `scripts/test` was not asked for it.
+    /// Creates a Debian with the same users; `None` if `scripts/test` was not asked for it.
     pub fn debian() -> Option<Self> {
         let archive = PathBuf::from(std::env::var_os("SANDBRIDGE_DEBIAN_ROOT")?);
         let directory = TempDir::with_prefix("sandbridge-root-").unwrap();
@@ -120,9 +120,9 @@ impl BareRoot {
         Self { unshare, directory, init }
     }
 
-    /// A file there, as it is named here.
+    /// A file there, by its path here.
     pub fn path(&self, path: &str) -> PathBuf {
-        // Through the first process: with what is mounted there.
+        // Through the first process, to include its mounts.
         PathBuf::from(format!("/proc/{}/root{path}", self.init))
     }
 
@@ -164,7 +164,7 @@ impl BareRoot {
         all
     }
 
-    /// Every file and directory: its type, mode and owner, where a link leads, and the SHA-256 of what is in it.
+    /// Every file and directory: its type, mode and owner, a link's target, and the SHA-256 of its content.
     pub fn tree(&self) -> BTreeMap<String, String> {
         let find = |action: &[&str]| {
             let output = Command::new("find")
@@ -188,7 +188,7 @@ impl BareRoot {
         tree
     }
 
-    /// The files that hold these words.
+    /// The files that contain these words.
     pub fn holding(&self, words: &str) -> Vec<PathBuf> {
         let found = Command::new("grep").args(["-rlaFe", words]).arg(self.directory.path()).output().unwrap();
         String::from_utf8(found.stdout).unwrap().lines().map(PathBuf::from).collect()
@@ -203,7 +203,7 @@ impl Default for BareRoot {
 
 impl Drop for BareRoot {
     fn drop(&mut self) {
-        // The end of the first process is that of all in its namespace, and of its mounts.
+        // The end of the first process ends all in its namespace, and its mounts.
         process::signal(self.init, rustix::process::Signal::KILL);
         let _ = self.unshare.wait();
     }

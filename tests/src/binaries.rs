@@ -37,8 +37,8 @@ pub fn runner_static() -> PathBuf {
     }
 }
 
-/// A program to be run by the user who owns a directory: as it is where that is who asks; otherwise a copy in the directory,
-/// since where the programs were built that user may not look.
+/// A program to be run by the user who owns a directory: unchanged if that is the current user; otherwise a copy in the
+/// directory, since that user may not read the build directory.
 pub fn for_owner_of(directory: &Path, program: &Path) -> PathBuf {
     if owner_of(directory).is_none() {
         return program.to_owned();
@@ -50,7 +50,7 @@ pub fn for_owner_of(directory: &Path, program: &Path) -> PathBuf {
     copy
 }
 
-/// What begins a program as the user who owns a directory.
+/// The beginning of a command line that runs a program as the user who owns a directory.
 pub fn as_owner_of(directory: &Path, program: &Path) -> Command {
     let program = for_owner_of(directory, program);
     let Some(owner) = owner_of(directory) else { return Command::new(program) };
@@ -62,7 +62,7 @@ pub fn as_owner_of(directory: &Path, program: &Path) -> Command {
     command
 }
 
-/// The user who owns a directory, where that is somebody else.
+/// The user who owns a directory, if that is another one.
 fn owner_of(directory: &Path) -> Option<String> {
     let owner = std::fs::metadata(directory).unwrap().uid();
     (owner != rustix::process::geteuid().as_raw()).then(|| owner.to_string())

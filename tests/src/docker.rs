@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::sync::Once;
 
-/// An image made from busybox alone by `scripts/lib.sh`, since there may be no registry.
+/// An image made by `scripts/lib.sh` from busybox alone, since there may be no registry.
 pub const IMAGE: &str = "sandbridge-test:busybox";
 
 /// Checks that the engine answers and the image exists.

@@ -1,4 +1,4 @@
-//! A Docker engine of a test's own, which may be killed: the machine's is everybody's.
+//! A Docker engine for one test, which may be killed: the machine's is shared.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use crate::docker::IMAGE;
 use crate::{eventually, process};
 
-/// Time for an engine to answer once it is started; it ends what an earlier life of it left first.
+/// Time for an engine to answer after its start; it first ends what an earlier life of it left.
 const START_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// A running `dockerd` with files, a socket and a containerd of its own, without a network of its own.
+/// A running `dockerd` with separate files, socket and containerd, and no network.
 pub struct OwnEngine {
     process: Child,
     directory: TempDir,
@@ -38,7 +38,7 @@ impl OwnEngine {
         self.directory.path().join("docker.sock")
     }
 
-    /// Ends it without a word.
+    /// Ends it without a shutdown.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -73,7 +73,7 @@ impl Drop for OwnEngine {
             self.docker(&["rm", "-f", "-v", container]);
         }
         process::terminate(&mut self.process);
-        // Left by an engine that was killed: its containerd and whatever mounts it had.
+        // Left by a killed engine: its containerd and its mounts.
         let containerd = self.directory.path().join("exec/containerd/containerd.pid");
         if let Some(pid) = std::fs::read_to_string(containerd).ok().and_then(|pid| pid.trim().parse().ok()) {
             process::signal(pid, rustix::process::Signal::KILL);
@@ -90,14 +90,14 @@ impl Drop for OwnEngine {
 fn spawn(directory: &Path, live_restore: bool) -> Child {
     let at = |name: &str| directory.join(name).display().to_string();
     let log = std::fs::File::options().create(true).append(true).open(at("log")).unwrap();
-    // Of a killed engine and its containerd, which dies with it; the next one takes a number that is in use, or a zombie, for
-    // a living one.
+    // From a killed engine and its containerd, which dies with it; the next one takes a number that is in use, or a zombie,
+    // for a living process.
     for file in ["pid", "exec/containerd/containerd.pid"] {
         let _ = std::fs::remove_file(at(file));
     }
-    // The machine's own configuration is not for this one.
+    // The machine's own configuration does not apply to this one.
     std::fs::write(at("config.json"), "{}").unwrap();
-    // In a network namespace of its own: an engine without a bridge removes the one it finds, which is the machine's.
+    // In a separate network namespace: an engine without a bridge removes the one it finds, which is the machine's.
     let mut command = Command::new("unshare");
     command
         .args(["--net", "dockerd", "--data-root"])

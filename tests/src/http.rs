@@ -6,7 +6,7 @@ use ureq::http::Response;
 
 use crate::server::{PASSWORD, Server};
 
-/// What anybody gets at an address, as text.
+/// The public answer at an address, as text.
 pub fn text(url: &str) -> String {
     ureq::get(url).call().unwrap().into_body().read_to_string().unwrap()
 }
@@ -16,16 +16,16 @@ pub struct Client {
     agent: Agent,
     base: String,
     token: String,
-    /// What a browser sends beside it, for a page.
+    /// The cookie that a browser sends beside it, for a page.
     cookie: String,
 }
 
-/// A status and what the body says.
+/// A status and a body.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
-    /// The body as it came.
+    /// The body, unchanged.
     pub body: Vec<u8>,
 }
 
@@ -73,7 +73,7 @@ impl Client {
         self.send(method, path, b"")
     }
 
-    /// The first bytes of what a path names.
+    /// The first bytes of the file at a path.
     pub fn head(&self, path: &str, bytes: u64) -> Answer {
         let request = ureq::http::Request::get(format!("{}{path}", self.base))
             .header("authorization", format!("Bearer {}", self.token))

@@ -15,7 +15,7 @@
 //! | [`http`] | the HTTP API as another program would call it |
 //! | [`process`] | finding and ending processes |
 //! | [`proxy`] | a network that drops, stalls and truncates |
-//! | [`random`] | chance that can be had again |
+//! | [`random`] | reproducible randomness |
 //! | [`third_party`] | other people's servers of models |
 //! | [`terminal`] | a terminal with a person in front of it |
 //! | [`tmux`] | a terminal whose screen is read as a person sees it |

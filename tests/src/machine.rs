@@ -1,4 +1,4 @@
-//! A running `sandbridge-runner` with a workspace of its own: somebody's dev machine.
+//! A running `sandbridge-runner` with a separate workspace: a user's dev machine.
 
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -18,7 +18,7 @@ pub struct Machine {
     process: Child,
     workspace: PathBuf,
     state: TempDir,
-    /// The workspace, unless it was there before.
+    /// The workspace, unless it existed before.
     _directory: Option<TempDir>,
 }
 
@@ -40,8 +40,8 @@ impl Machine {
         machine
     }
 
-    /// Registers a runner and starts it in a workspace that is there, as the operating-system user who owns that;
-    /// returns when it is online.
+    /// Registers a runner and starts it in an existing workspace, as the operating-system user who owns that; returns when
+    /// it is online.
     pub fn start_in(server: &Server, person: &Person, name: &str, workspace: &Path) -> Self {
         Self::start_in_with(server, person, name, workspace, &[])
     }
@@ -72,7 +72,7 @@ impl Machine {
         Self::spawn_at(server.url(), name, token, options)
     }
 
-    /// The same in a workspace that is there already.
+    /// The same in an existing workspace.
     pub fn start_with_workspace(
         workspace: TempDir,
         server: &Server,
@@ -149,7 +149,7 @@ impl Machine {
         process::terminate(&mut self.process);
     }
 
-    /// Waits for the process to end by itself and gives its exit code.
+    /// Waits for the process to end by itself and returns its exit code.
     pub fn wait(&mut self) -> Option<i32> {
         self.process.wait().unwrap().code()
     }

@@ -1,5 +1,5 @@
-//! A model by script: a real HTTP server that speaks both wire formats, streaming, and answers as it is told to. It lists its
-//! models, too.
+//! A scripted model: a real HTTP server that speaks both wire formats, streaming, and gives the configured answers. It lists
+//! its models, too.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What is asked of a model.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Where: `/v1/chat/completions` or `/v1/messages`.
+    /// The path: `/v1/chat/completions` or `/v1/messages`.
     pub path: String,
     /// The request's headers, names in small letters, a line each.
     pub headers: String,
-    /// The body as it came, byte for byte.
+    /// The body as received, byte for byte.
     pub raw: String,
     /// The same as JSON.
     pub body: Value,
 }
 
-/// What it answers.
+/// Its answer.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// Words, in several pieces.
@@ -45,14 +45,14 @@ pub struct ScriptedModel {
     log: Arc<Log>,
 }
 
-/// What a scripted model does besides.
+/// A scripted model's other behaviour.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
-    /// It keeps all that it is asked; for long conversations that is too much.
+    /// It records all requests; for long conversations that is too much.
     pub remembers: bool,
-    /// It counts what it is asked, four bytes a token; else it says a hundred every time.
+    /// It reports the real size of a request, four bytes a token; otherwise it always reports a hundred.
     pub counts: bool,
-    /// It pauses before the end of an answer, as one who writes word by word: whoever reads has read what came before.
+    /// It pauses before the end of an answer, like a model that writes word by word: the reader has read everything before.
     pub pauses: bool,
 }
 
@@ -62,7 +62,7 @@ pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 /// How long.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What came so far.
+/// The requests so far.
 #[derive(Default)]
 struct Log {
     asked: Mutex<Vec<Asked>>,
@@ -70,7 +70,7 @@ struct Log {
 }
 
 impl ScriptedModel {
-    /// Answers what is asked, each time as `script` says. Several may ask at once; the script is asked one by one.
+    /// Gives each answer as `script` returns it. Several clients may ask at once; the script is called once at a time.
     pub fn start(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
         Self::start_with(Habits { remembers: true, counts: false, pauses: false }, script)
     }
@@ -91,7 +91,7 @@ impl ScriptedModel {
         Self { url, log }
     }
 
-    /// Answers with these, one after the other; the last one again and again.
+    /// Answers with these, one after the other, then always with the last one.
     pub fn with(replies: Vec<Reply>) -> Self {
         let mut replies = replies.into_iter().peekable();
         let mut last = None;
@@ -106,12 +106,12 @@ impl ScriptedModel {
         &self.url
     }
 
-    /// All that was asked so far.
+    /// All requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.log.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// When each request had come whole, and when its answer had gone.
+    /// The times at which each request had arrived completely, and at which its answer had been sent.
     pub fn times(&self) -> Vec<(Instant, Instant)> {
         self.log.times.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -123,7 +123,7 @@ impl ScriptedModel {
 }
 
 impl Asked {
-    /// What tools came to, as the model was told, in the order it was told.
+    /// The results of tools that the model got, in their order.
     pub fn results(&self) -> Vec<String> {
         let messages = self.body["messages"].as_array().unwrap();
         if self.path == "/v1/chat/completions" {
@@ -135,7 +135,7 @@ impl Asked {
         results.map(|block| block["content"][0]["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What the model was told of the conversation's surroundings, in front of it.
+    /// The system prompt that the model got.
     pub fn system(&self) -> String {
         if self.path == "/v1/chat/completions" {
             return self.body["messages"][0]["content"].as_str().unwrap().to_owned();
@@ -144,7 +144,7 @@ impl Asked {
         blocks.map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The names of what it may call.
+    /// The names of the tools that it may call.
     pub fn tools(&self) -> Vec<String> {
         let tools = self.body["tools"].as_array().into_iter().flatten();
         let name =
@@ -152,7 +152,7 @@ impl Asked {
         tools.map(name).collect()
     }
 
-    /// What the user said last, without what the server puts in front of it.
+    /// The user's last message, without the text that the server puts in front of it.
     pub fn last_of_user(&self) -> String {
         let messages = self.body["messages"].as_array().unwrap().iter().rev();
         let text = |message: &Value| match &message["content"] {
@@ -168,7 +168,7 @@ impl Asked {
     }
 }
 
-/// What was said, without what was told at its end for that once.
+/// A message without the one-time reminder at its end.
 fn unreminded(text: &str) -> String {
     text.split("<system-reminder>").next().unwrap_or_default().trim_end_matches('\n').to_owned()
 }
@@ -191,7 +191,7 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
         }
         let tokens = if habits.counts { asked.raw.len() as u64 / 4 } else { 100 };
         let reply = (script.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
-        // Whoever asked may be gone, and be meant to be.
+        // The client may be gone, and that may be intended.
         let written = write(&mut writer, &asked, reply, habits, tokens);
         log.times.lock().unwrap_or_else(PoisonError::into_inner).push((came, Instant::now()));
         if written.is_err() {
@@ -200,7 +200,7 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
     }
 }
 
-/// A request as it came.
+/// A request as received.
 struct Raw {
     path: String,
     headers: String,
@@ -276,7 +276,7 @@ fn write(
     }
     match reply {
         Reply::Hang(_) => {
-            // Until the other side has had enough.
+            // Until the other side closes.
             let _ = writer.read(&mut [0; 1]);
             Err(std::io::ErrorKind::ConnectionAborted.into())
         }
@@ -366,7 +366,7 @@ fn message_events(reply: &Reply, tokens: u64) -> Vec<Value> {
     events
 }
 
-/// Another number each time.
+/// A different number each time.
 fn unique() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,11 +1,11 @@
-//! A small part of the internet: an HTTP server that answers each path as it is told to.
+//! A small part of the internet: an HTTP server that gives the configured answer for each path.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// What a path answers.
+/// The answer for a path.
 #[derive(Clone, Debug)]
 pub enum Page {
     /// A media type and a body.
@@ -14,7 +14,7 @@ pub enum Page {
     Moved(String),
     /// A status without a body.
     Status(u16),
-    /// A body that goes on for ever.
+    /// A body that never ends.
     Endless,
 }
 
@@ -25,7 +25,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Answers each path, with its query, as `answer` says.
+    /// Answers each path, with its query, with the result of `answer`.
     pub fn start(answer: impl Fn(&str) -> Page + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -34,7 +34,7 @@ impl Pages {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (answer, log) = (answer.clone(), log.clone());
-                // Whoever asks may go away, and be meant to.
+                // The client may go away, and that may be intended.
                 thread::spawn(move || drop(serve(stream.unwrap(), &*answer, &log)));
             }
         });

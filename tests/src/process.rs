@@ -26,7 +26,7 @@ pub fn with_command(words: &str) -> Vec<i32> {
     with_marker(words).into_iter().filter(is_it).collect()
 }
 
-/// Whether the process exists and is no zombie.
+/// True if the process exists and is not a zombie.
 pub fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
@@ -48,7 +48,7 @@ pub fn signal(pid: i32, signal: rustix::process::Signal) {
     }
 }
 
-/// Ends a child the polite way and waits for it.
+/// Ends a child with SIGTERM and waits for it.
 pub fn terminate(child: &mut Child) {
     signal(child.id() as i32, rustix::process::Signal::TERM);
     let _ = child.wait();
@@ -59,7 +59,7 @@ pub fn resident_kib(pid: i32) -> u64 {
     status_kib(pid, "VmRSS:")
 }
 
-/// The same without files that are mapped: what the process itself has allocated.
+/// The same without mapped files: the process's own allocations.
 pub fn anonymous_kib(pid: i32) -> u64 {
     status_kib(pid, "RssAnon:")
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! program ──▶ proxy ──▶ server
-//!               │ cut: all its connections of the moment meet the same fate; new ones are not touched
+//!               │ cut: all its current connections meet the same fate; new ones are not affected
 //! ```
 
 use std::io::{ErrorKind, Read, Write};
@@ -12,31 +12,31 @@ use std::time::{Duration, Instant};
 
 use crate::Server;
 
-/// How much passes in one go; several frames or a part of one.
+/// How much passes at a time; several frames or a part of one.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// How often a write that nobody takes is looked at: its connection may have been cut.
+/// The interval of checks of a blocked write: its connection may have been cut.
 const WRITE_LOOK: Duration = Duration::from_millis(50);
 
-/// What happens to a connection.
+/// The fate of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// Both sides are told that it was reset (RST); what was not delivered is gone.
+    /// Both sides get a reset (RST); undelivered data is gone.
     Reset,
-    /// Both sides are told that it ended (FIN), wherever in a frame that is.
+    /// Both sides get an end (FIN), wherever in a frame that is.
     End,
-    /// So many more bytes of the server pass, or of the program, then it is reset: mostly amid a frame.
+    /// This many more bytes of the server, or of the program, pass, then it is reset: mostly in the middle of a frame.
     Truncate {
         /// How many.
         bytes: usize,
-        /// Whether the server's bytes are counted, or the program's.
+        /// True if the server's bytes are counted, false for the program's.
         from_server: bool,
     },
-    /// Nothing moves for so long; then it goes on.
+    /// Nothing moves for this long; then it continues.
     Stall(Duration),
-    /// Nothing moves for so long; then it is reset.
+    /// Nothing moves for this long; then it is reset.
     StallAndReset(Duration),
-    /// The program's side has ended, the server's is open and silent for so long, then reset.
+    /// The program's side has ended, the server's is open and silent for this long, then reset.
     HalfOpen(Duration),
 }
 
@@ -59,19 +59,19 @@ struct Connection {
     gate: Mutex<Gate>,
 }
 
-/// What may pass.
+/// The data that may pass.
 #[derive(Default)]
 struct Gate {
-    /// Nothing until this moment.
+    /// Nothing before this time.
     closed_until: Option<Instant>,
-    /// So much more of the one direction, then a reset.
+    /// This much more in one direction, then a reset.
     rest: Option<(usize, bool)>,
     /// Nothing any more.
     is_reset: bool,
 }
 
 impl Proxy {
-    /// Listens on a port of its own.
+    /// Listens on a new port.
     pub fn before(server: &Server) -> Self {
         let target: SocketAddr = server.url().trim_start_matches("http://").parse().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -84,7 +84,7 @@ impl Proxy {
                 if connections.is_closed {
                     return;
                 }
-                // While the server is away, so is this.
+                // While the server is away, so is the proxy.
                 let Ok(server) = TcpStream::connect(target) else { continue };
                 connections.open.retain(|connection| connection.strong_count() > 0);
                 connections.open.push(Arc::downgrade(&forward(program, server)));
@@ -93,12 +93,12 @@ impl Proxy {
         Self { url: format!("http://{address}"), address, connections }
     }
 
-    /// The base URL, for whoever is to pass through here.
+    /// The base URL for clients that should use the proxy.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Brings a fate on every connection of the moment; returns how many there were.
+    /// Applies a fate to all current connections; returns their number.
     pub fn cut(&self, fate: Fate) -> usize {
         let open: Vec<_> = lock(&self.connections).open.iter().filter_map(Weak::upgrade).collect();
         open.iter().for_each(|connection| connection.meet(fate));
@@ -110,7 +110,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         lock(&self.connections).is_closed = true;
         self.cut(Fate::Reset);
-        // Wakes the one that accepts; where that fails, it has ended.
+        // Wakes the accepting thread; if that fails, it has ended.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -146,11 +146,11 @@ impl Connection {
         });
     }
 
-    /// Has both sides told of a reset, by closing them once their threads have ended.
+    /// Resets both sides, by closing them once their threads have ended.
     fn reset(&self) {
         lock(&self.gate).is_reset = true;
         for stream in [&self.program, &self.server] {
-            // A close sends RST then. Who reads it is woken, and the peer learns nothing of that.
+            // A close then sends RST. This wakes the reader, and the peer does not see it.
             let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
             let _ = stream.shutdown(Shutdown::Read);
         }
@@ -160,12 +160,12 @@ impl Connection {
         if lock(&self.gate).is_reset {
             return;
         }
-        // One that has ended already cannot be ended again.
+        // One that has already ended cannot be ended again.
         let _ = self.program.shutdown(Shutdown::Both);
         let _ = self.server.shutdown(Shutdown::Both);
     }
 
-    /// Waits until something may pass; how much of `wanted`, and whether that is the last.
+    /// Waits until data may pass; returns how much of `wanted`, and whether that is the last.
     fn admit(&self, wanted: usize, from_server: bool) -> (usize, bool) {
         loop {
             let mut gate = lock(&self.gate);
@@ -203,7 +203,7 @@ impl Connection {
                 return self.reset();
             }
         }
-        // What the one side said last is delivered; the other may still speak.
+        // One side's last data is delivered; the other may still send.
         if !lock(&self.gate).is_reset {
             let _ = to.shutdown(Shutdown::Write);
         }

@@ -1,8 +1,8 @@
-//! Chance that can be had again: a seed is printed, and `SANDBRIDGE_SEED` sets it.
+//! Reproducible randomness: a seed is printed, and `SANDBRIDGE_SEED` sets it.
 
 use std::ops::Range;
 
-/// A small generator of numbers (SplitMix64).
+/// A small random number generator (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// How often something is done: what the environment variable says, or a small number.
+/// How often something is repeated: the value of the environment variable, or a small number.
 pub fn count(variable: &str, few: u64) -> u64 {
     std::env::var(variable).map_or(few, |count| count.parse().unwrap())
 }

@@ -1,6 +1,6 @@
-//! A running `sandbridge serve` with a home of its own, and the people who use it through the CLI.
+//! A running `sandbridge serve` with a separate home, and the people who use it through the CLI.
 //!
-//! It keeps what it remembers in a file, or where `SANDBRIDGE_TEST_DATABASE` says `postgres`, in a PostgreSQL database of its own.
+//! It stores its data in a file, or if `SANDBRIDGE_TEST_DATABASE` is `postgres`, in a separate PostgreSQL database.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{Authority, binaries, eventually, process};
 
-/// The password of everyone.
+/// The password of all users.
 pub const PASSWORD: &str = "correct horse battery";
 
 /// The databases of servers that have one on PostgreSQL, by the server's home.
@@ -27,7 +27,7 @@ pub struct Server {
     process: Child,
     home: TempDir,
     url: String,
-    /// Where clients find the authority of its certificate, if it has one.
+    /// The authority of its certificate for clients, if it has one.
     authority: Option<PathBuf>,
 }
 
@@ -42,7 +42,7 @@ impl Server {
         Self::start_in(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
     }
 
-    /// The same in a home directory of one's choice, as the user who owns it.
+    /// The same in a given home directory, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
         if pgserver::is_wanted() {
             keep_in(home.path(), database());
@@ -50,12 +50,12 @@ impl Server {
         Self::spawned(home, options)
     }
 
-    /// Starts a server that keeps what it remembers in a file, whatever the tests run with.
+    /// Starts a server that stores its data in a file, whatever database the tests use.
     pub fn start_in_a_file(options: &[&str]) -> Self {
         Self::spawned(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
     }
 
-    /// Starts a server that keeps what it remembers in the PostgreSQL database at this address.
+    /// Starts a server that stores its data in the PostgreSQL database at this address.
     pub fn start_on(database: &str, options: &[&str]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         keep_in(home.path(), database.to_owned());
@@ -91,7 +91,7 @@ impl Server {
         self.process.id() as i32
     }
 
-    /// Ends the server without a word and leaves it so, until it is restarted.
+    /// Kills the server and leaves it so, until it is restarted.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -186,12 +186,12 @@ impl Person {
         serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
     }
 
-    /// Registers a runner and gives a token of it that any process may show.
+    /// Registers a runner and returns a token of it that any process may show.
     pub fn add_runner(&self, name: &str) -> String {
         self.json(&["runner", "add", name, "--permanent", "--json"])["token"].as_str().unwrap().to_owned()
     }
 
-    /// Whether the runner is connected.
+    /// True if the runner is connected.
     pub fn is_online(&self, runner: &str) -> bool {
         let list = self.json(&["runner", "list", "--json"]);
         list.as_array().unwrap().iter().any(|entry| entry["name"] == runner && entry["online"] == true)
@@ -203,14 +203,14 @@ impl Person {
     }
 }
 
-/// What a CLI call left.
+/// The output of a CLI call.
 #[derive(Debug)]
 pub struct Output {
     /// Exit code; 128 + N when signal N ended it.
     pub code: i32,
     /// Standard output, lossy.
     pub stdout: String,
-    /// Standard output as it came.
+    /// Standard output, unchanged.
     pub stdout_bytes: Vec<u8>,
     /// Standard error, lossy.
     pub stderr: String,
@@ -264,7 +264,7 @@ fn database() -> String {
     })
 }
 
-/// Runs a command with standard input and collects what it leaves.
+/// Runs a command with standard input and collects its output.
 pub fn run(mut command: Command, stdin: &[u8]) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! A terminal with a person in front of it, for programs that want one.
+//! A terminal with a simulated person, for programs that need one.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,14 +13,14 @@ use rustix::termios::{LocalModes, Winsize};
 
 use crate::eventually;
 
-/// How long anything may take to be shown.
+/// How long any text may take to be shown.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program on a terminal of its own.
+/// A program on a separate terminal.
 pub struct Terminal {
     program: Child,
     master: File,
-    /// Held, so that what was shown can be read whole; until nothing more is expected.
+    /// Kept open, so that the output can be read completely; until no more is expected.
     slave: Option<OwnedFd>,
     output: Receiver<Vec<u8>>,
     shown: Vec<u8>,
@@ -60,10 +60,10 @@ impl Terminal {
         self.master.write_all(keys.as_ref()).unwrap();
     }
 
-    /// Waits until something is shown, then forgets it and all before it, which is returned.
+    /// Waits until a text is shown, then drops it and everything before it, which is returned.
     ///
     /// # Panics
-    /// When it is not, in time.
+    /// If it is not shown in time.
     pub fn sees(&mut self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -81,7 +81,7 @@ impl Terminal {
         }
     }
 
-    /// Changes the window's size, and tells the program as the kernel would where it is the terminal's own.
+    /// Changes the window's size, and notifies the program as the kernel would.
     pub fn resize(&self, rows: u16, columns: u16) {
         resize(&self.master, rows, columns);
         crate::process::signal(self.pid(), rustix::process::Signal::WINCH);
@@ -94,7 +94,7 @@ impl Terminal {
         });
     }
 
-    /// Whether keys reach the program one by one.
+    /// True if keys reach the program one at a time.
     pub fn is_raw(&self) -> bool {
         let modes = rustix::termios::tcgetattr(&self.master).unwrap();
         !modes.local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
@@ -107,9 +107,9 @@ impl Terminal {
         status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
 
-    /// All that is shown and was not waited for, once the program ended.
+    /// Everything shown after the last wait, once the program ended.
     pub fn rest(&mut self) -> String {
-        // Nobody else has it open any more: the output ends behind its last byte.
+        // No other process has it open any more: the output ends after its last byte.
         self.slave = None;
         let deadline = Instant::now() + PATIENCE;
         while let Ok(bytes) = self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

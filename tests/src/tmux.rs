@@ -1,4 +1,4 @@
-//! A person at a real terminal emulator: a shell within tmux, whose screen is read as a person would see it.
+//! A person at a real terminal emulator: a shell in tmux, whose screen is read as a person would see it.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 use crate::{Person, eventually};
 
-/// How long anything may take to be shown.
+/// How long any text may take to be shown.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A terminal of its own, with a shell in it; it ends when this is dropped.
+/// A separate terminal, with a shell in it; it ends when this is dropped.
 pub struct Tmux {
     directory: TempDir,
 }
@@ -20,18 +20,18 @@ impl Tmux {
     /// Opens a terminal of this size.
     ///
     /// # Panics
-    /// Where there is no tmux.
+    /// If there is no tmux.
     pub fn start(columns: u16, rows: u16) -> Self {
         let tmux = Self { directory: TempDir::with_prefix("sandbridge-tmux-").unwrap() };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let size = ["-x", &columns, "-y", &rows];
-        // What is typed first is waited for, so that nothing is typed before the shell reads.
+        // The first text is waited for, so that nothing is typed before the shell reads.
         tmux.call(&[&["-f", "/dev/null", "new-session", "-d"][..], &size, &["env", "PS1=$ ", "sh"]].concat());
         tmux.sees("$");
         tmux
     }
 
-    /// Types the line of a shell that starts the CLI of a person; what stands in front of it are variables.
+    /// Types a shell line that starts a person's CLI, preceded by variables.
     pub fn runs(&self, variables: &str, person: &Person, arguments: &[&str]) {
         let command = person.command(arguments);
         let set = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
@@ -50,12 +50,12 @@ impl Tmux {
         self.call(&["send-keys", "-l", "--", text]);
     }
 
-    /// Presses keys, by tmux's names for them.
+    /// Presses keys, by their names in tmux.
     pub fn press(&self, keys: &[&str]) {
         self.call(&[&["send-keys"], keys].concat());
     }
 
-    /// Pastes a text as terminals do, brackets and all.
+    /// Pastes a text as terminals do, in bracketed mode.
     pub fn pastes(&self, text: &str) {
         self.call(&["set-buffer", "--", text]);
         self.call(&["paste-buffer", "-p", "-r"]);
@@ -66,17 +66,17 @@ impl Tmux {
         self.call(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
     }
 
-    /// What is on the screen.
+    /// The text on the screen.
     pub fn screen(&self) -> String {
         self.call(&["capture-pane", "-p"])
     }
 
-    /// Waits until something is on the screen, and returns all of it.
+    /// Waits until a text is on the screen, and returns all of the screen.
     pub fn sees(&self, text: &str) -> String {
         self.becomes(&format!("{text:?} is on the screen"), |screen| screen.contains(text))
     }
 
-    /// Waits until something is no longer on the screen.
+    /// Waits until a text is no longer on the screen.
     pub fn loses(&self, text: &str) {
         self.becomes(&format!("{text:?} is gone from the screen"), |screen| !screen.contains(text));
     }
@@ -84,7 +84,7 @@ impl Tmux {
     /// Waits until the screen is as wanted, and returns it.
     ///
     /// # Panics
-    /// When it is not in time, with what it shows instead.
+    /// If it is not in time, with the current screen.
     pub fn becomes(&self, what: &str, is_wanted: impl Fn(&str) -> bool) -> String {
         let mut screen = String::new();
         let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -99,7 +99,7 @@ impl Tmux {
         screen
     }
 
-    /// A fact about the terminal, by tmux's name for it, such as `alternate_on`.
+    /// A fact about the terminal, by its name in tmux, such as `alternate_on`.
     pub fn fact(&self, name: &str) -> String {
         self.call(&["display-message", "-p", &format!("#{{{name}}}")]).trim().to_owned()
     }

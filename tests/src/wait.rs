@@ -3,13 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at.
+/// The interval of checks of a condition.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waits until `probe` gives a value.
+/// Waits until `probe` returns a value.
 ///
 /// # Panics
-/// After `deadline`, saying `what` did not happen.
+/// After `deadline`, saying that `what` did not happen.
 pub fn eventually<T>(what: &str, deadline: Duration, mut probe: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + deadline;
     loop {

@@ -1,7 +1,7 @@
 //! A stand-in for an xbot runner: its JSON dialect over a real WebSocket, with real commands and files.
 //!
-//! It does what the recorded frames of the real one show, oddities included: it lets commands go where they like, kills
-//! only a command's own process at a time limit, and answers in whatever order things end.
+//! It behaves as in the recorded frames of the real one, oddities included: it does not confine commands, kills only a
+//! command's own process at a time limit, and answers in the order in which requests end.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ use tungstenite::{Message, WebSocket};
 
 use crate::{Person, Server, eventually};
 
-/// How often the socket is left for what is to be sent.
+/// How often reading the socket is interrupted for sending.
 const TURN: Duration = Duration::from_millis(5);
 
 /// How long it may take to be online.
@@ -62,7 +62,7 @@ impl XbotRunner {
         self.workspace.path()
     }
 
-    /// Hangs up without a word.
+    /// Hangs up without a close frame.
     pub fn disconnect(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(socket) = self.socket.take() {
@@ -84,7 +84,7 @@ fn connect(server: &Server, user: &str) -> WebSocket<TcpStream> {
     socket
 }
 
-/// Owns the socket: reads requests, each of which gets a thread, and sends what they answer.
+/// Owns the socket: reads requests, each of which gets a thread, and sends their answers.
 fn serve(mut socket: WebSocket<TcpStream>, root: PathBuf, is_over: &AtomicBool) {
     socket.get_ref().set_read_timeout(Some(TURN)).unwrap();
     let (answers, answered): (Sender<String>, Receiver<String>) = channel();
@@ -94,7 +94,7 @@ fn serve(mut socket: WebSocket<TcpStream>, root: PathBuf, is_over: &AtomicBool) 
                 let request: Value = serde_json::from_str(&text).unwrap();
                 let (answers, root) = (answers.clone(), root.clone());
                 thread::spawn(move || {
-                    // Whoever hung up wants no answers.
+                    // After hanging up, answers are not needed.
                     let _ = answers.send(answer(&root, &request).to_string());
                 });
             }
@@ -138,7 +138,7 @@ fn answer(root: &Path, request: &Value) -> Value {
     json!({"id": request["id"], "type": kind, "body": body})
 }
 
-/// An error in the words of Go: lower case, no number.
+/// An error in Go's wording: lower case, no number.
 fn fault(path: &Path, error: &io::Error) -> Value {
     let words = error.to_string().to_lowercase();
     let words = words.split(" (os error").next().unwrap();
@@ -225,7 +225,7 @@ fn gather(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// Waits for the command's own process; -1 where a signal or its limit ended it.
+/// Waits for the command's own process; -1 if a signal or its limit ended it.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<i32> {
     let end = Instant::now() + limit;
     loop {

@@ -1,5 +1,5 @@
 /**
- * How fast the page is, each beside a floor of the same run. Writes its samples as JSON, in milliseconds, to the file that
+ * How fast the page is, each beside a lower bound from the same run. Writes its samples as JSON, in milliseconds, to the file that
  * `SAMPLES` names; `scripts/bench page` makes rows of them.
  */
 import { writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ test("words reach the screen", async ({ page, model, server, alice }) => {
     Object.assign(window, { seen });
     new MutationObserver(() => {
       const last = document.body.innerText.match(/word\d+word/g)?.at(-1);
-      // On the screen is what the next frame shows.
+      // It is on the screen with the next frame.
       if (last !== undefined && !(last in seen)) requestAnimationFrame(() => (seen[last] ??= Date.now()));
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
@@ -47,7 +47,7 @@ test("the first view is ready", async ({ page, browser, server }) => {
   const state = await page.context().storageState();
   const { hash } = new URL(page.url());
   const timed = async (path: string, ready: (fresh: typeof page) => Promise<unknown>) => {
-    // A context of its own has an empty cache.
+    // A new context has an empty cache.
     const context = await browser.newContext({ baseURL: server.url, storageState: state });
     const fresh = await context.newPage();
     const from = performance.now();
@@ -63,7 +63,7 @@ test("the first view is ready", async ({ page, browser, server }) => {
     samples.view_bare.push(await timed("/healthz", (fresh) => fresh.waitForLoadState("load")));
     samples.view_ready.push(
       await timed(`/${hash}`, async (fresh) => {
-        // Looked for at each frame: a locator that has to wait looks again only after half a second.
+        // Checked at each frame: a locator that has to wait checks again only after half a second.
         await fresh.waitForFunction(
           () =>
             document.querySelector("[data-testid=message][data-role=exec]") !== null &&
@@ -82,7 +82,7 @@ test("keys are answered while much is written", async ({ page }) => {
     const { usedSize } = (await session.send("Runtime.getHeapUsage")) as { usedSize: number };
     return usedSize / 1e6;
   };
-  // From a key to behind the frame that shows it, as the page itself sees it.
+  // From a key press until after the frame that displays it, as the page itself sees it.
   await page.evaluate(() => {
     const delays: number[] = [];
     Object.assign(window, { delays });
@@ -102,7 +102,7 @@ test("keys are answered while much is written", async ({ page }) => {
   };
   samples.key_idle = await keys();
   samples.heap_before = [await heap()];
-  // Ten lines at a time with a breath between, so that the writing lasts while keys are pressed.
+  // Ten lines at a time with pauses, so that the output lasts while keys are pressed.
   await say(page, `!for i in $(seq 1 100); do seq $((i*${LINES / 100})) $((i*${LINES / 100}+${LINES / 100 - 1})); sleep 0.05; done`);
   await expect(messages(page, "exec").last()).toHaveAttribute("data-status", "running");
   samples.key_busy = await keys();
@@ -121,7 +121,7 @@ async function token(alice: { run(options: string[]): Promise<string>; server: {
   return ((await answer.json()) as { token: string }).token;
 }
 
-/** When a bare WebSocket hears each word. */
+/** The times at which a bare WebSocket receives each word. */
 async function listen(url: string, bearer: string): Promise<Record<string, number>> {
   const { WebSocket } = await import("ws");
   const heard: Record<string, number> = {};

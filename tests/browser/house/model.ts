@@ -1,15 +1,15 @@
-/** A model by script: a real HTTP server that speaks streaming chat completions, and answers as it is told to. */
+/** A scripted model: a real HTTP server that speaks streaming chat completions, and gives the configured answers. */
 import { createServer, type ServerResponse, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What is asked of the model, as it came. */
+/** A request to the model, as received. */
 export interface Asked {
   model: string;
   messages: { role: string; content: unknown; tool_calls?: unknown[] }[];
   tools?: { function: { name: string } }[];
 }
 
-/** What it answers: words at once, calls of tools, words as they are given, or a refusal. */
+/** Its answer: words at once, tool calls, words as they are given, or a refusal. */
 export type Reply =
   | { say: string; reasoning?: string }
   | { call: [tool: string, input: object][]; say?: string }
@@ -17,7 +17,7 @@ export type Reply =
   | { refuse: number; body?: string };
 
 
-/** What the user said last, without what the server puts around it. */
+/** The user's last message, without the text that the server adds. */
 export function lastOfUser(asked: Asked): string {
   const last = asked.messages.findLast((message) => message.role === "user")?.content;
   const text = typeof last === "string" ? last : (last as { text?: string }[]).map((part) => part.text ?? "").join("\n");
@@ -25,12 +25,12 @@ export function lastOfUser(asked: Asked): string {
   return (said.split("</context>\n\n").at(-1) ?? said).trim();
 }
 
-/** Whether the last thing the model was told is what a tool came to. */
+/** True if the last message to the model is the result of a tool. */
 export function isAfterTool(asked: Asked): boolean {
   return asked.messages.at(-1)?.role === "tool";
 }
 
-/** Words that a test gives one by one, while the model "speaks". */
+/** Words that a test provides one by one, while the model "speaks". */
 export class Speech implements AsyncIterable<string> {
   private readonly words: string[] = [];
   private ended = false;
@@ -58,7 +58,7 @@ export class Speech implements AsyncIterable<string> {
 
 export class ScriptedModel {
   readonly asked: Asked[] = [];
-  /** The only key that it takes; null takes any, and none. */
+  /** The only key that it accepts; null accepts any, and none. */
   key: string | null = null;
   /** The models that it lists; null lists none. */
   offers: string[] | null = ["scripted", "scripted-swift"];
@@ -86,13 +86,13 @@ export class ScriptedModel {
     return model;
   }
 
-  /** Says how every further request is answered; `turn` counts them from 0. */
+  /** Sets the answers to all further requests; `turn` counts them from 0. */
   answers(script: (asked: Asked, turn: number) => Reply): void {
     let turn = 0;
     this.script = (asked) => script(asked, turn++);
   }
 
-  /** Answers with these, one after the other, the last one again and again. */
+  /** Answers with these, one after the other, then always with the last one. */
   answersWith(...replies: Reply[]): void {
     this.answers((_, turn) => replies[Math.min(turn, replies.length - 1)] ?? { say: "" });
   }

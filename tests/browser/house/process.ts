@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 
 const DIRECTORY = process.env.BINARIES ?? resolve(import.meta.dirname, "../../../target/debug");
 
-/** An orderly end may take this long; then it is a kill. */
+/** The time for an orderly end, after which it is killed. */
 const STOP_MS = 10_000;
 
 export function binary(name: "sandbridge" | "sandbridge-runner"): string {
@@ -14,7 +14,7 @@ export function binary(name: "sandbridge" | "sandbridge-runner"): string {
   return path;
 }
 
-/** Whatever happens to a test, no process of it stays. */
+/** Whatever happens to a test, none of its processes stays. */
 const alive = new Set<ChildProcess>();
 process.on("exit", () => alive.forEach((child) => child.kill("SIGKILL")));
 
@@ -35,7 +35,7 @@ export async function stop(child: ChildProcess, signal: NodeJS.Signals = "SIGTER
   clearTimeout(killer);
 }
 
-/** Runs a program to its end and gives its standard output. */
+/** Runs a program to its end and returns its standard output. */
 export async function output(program: string, options: string[], environment: Record<string, string>, input = ""): Promise<string> {
   const child = start(program, options, environment, ["pipe", "pipe", "pipe"]);
   let [said, complained] = ["", ""];

@@ -1,4 +1,4 @@
-/** A running `sandbridge serve` with a home of its own, its users and their machines. */
+/** A running `sandbridge serve` with a separate home, its users and their machines. */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { binary, output, start, stop } from "./process";
 
 export const PASSWORD = "correct horse battery";
 
-/** A runner is online this soon, or not at all. */
+/** The time within which a runner must be online. */
 const ONLINE_MS = 60_000;
 const POLL_MS = 50;
 
@@ -19,7 +19,7 @@ export function temporary(name: string): string {
 export class Server {
   readonly home = temporary("server");
   url = "";
-  /** The address for the first account, once it was printed. */
+  /** The address for the first account, once it has been printed. */
   private setup = new Promise<string>(() => {});
   private child: ChildProcess | null = null;
 
@@ -47,12 +47,12 @@ export class Server {
     this.url = url.replace(/\/$/, "");
   }
 
-  /** What makes the first account, as the server prints it while there is none. */
+  /** The secret for creating the first account, which the server prints while there is none. */
   async setupSecret(): Promise<string> {
     return (await this.setup).split("#setup=")[1]?.trim() ?? "";
   }
 
-  /** Ends it: in an orderly way, or without a word. */
+  /** Ends it, with a shutdown or a kill. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (this.child !== null) await stop(this.child, signal);
     this.child = null;
@@ -63,7 +63,7 @@ export class Server {
     await this.start();
   }
 
-  /** The `sandbridge` of whoever runs the server. */
+  /** Runs `sandbridge` as the server's operator. */
   administer(options: string[], input = ""): Promise<string> {
     return output(binary("sandbridge"), options, { SANDBRIDGE_HOME: this.home }, input);
   }
@@ -92,7 +92,7 @@ export class Person {
     readonly name: string,
   ) {}
 
-  /** Runs the CLI and gives what it says. */
+  /** Runs the CLI and returns its output. */
   run(options: string[], input = ""): Promise<string> {
     return output(binary("sandbridge"), options, { SANDBRIDGE_HOME: this.home, SANDBRIDGE_SERVER: this.server.url }, input);
   }

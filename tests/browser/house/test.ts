@@ -1,10 +1,10 @@
 /**
- * The tests' own `test`: each gets a server, a model by script, alice with a machine, and her page, all real and all its own.
+ * The tests' own `test`: each gets its own real server, scripted model, alice with a machine, and her page.
  *
  *   import { expect, test } from "../house/test";
  *   test("…", async ({ page, model, laptop }) => { … });
  *
- * `errors` of a page are what the browser itself complained of; a test that leaves one fails.
+ * `errors` of a page are those that the browser itself reports; a test that leaves one fails.
  */
 import { test as base, expect, request, type Browser, type BrowserContext, type Page } from "@playwright/test";
 import axe from "axe-core";
@@ -58,7 +58,7 @@ export const test = base.extend<House>({
   },
 });
 
-/** A browser of somebody's own with their page open. */
+/** A separate browser for a user, with their page open. */
 export async function signedIn(browser: Browser, person: Person, path = "/"): Promise<{ page: Page; errors: string[] }> {
   const page = await (await sessionOf(browser, person)).newPage();
   const errors = complaints(page);
@@ -68,8 +68,8 @@ export async function signedIn(browser: Browser, person: Person, path = "/"): Pr
 }
 
 /**
- * A browser that is signed in: with both halves of the session, as the page's own login leaves them. Its user has put off the
- * first steps, unless they are what a test is about.
+ * A browser that is signed in: with both halves of the session, as the page's own login leaves them. Its user has dismissed the
+ * first steps, unless a test is about them.
  */
 export async function sessionOf(browser: Browser, person: Person, isNew = false): Promise<BrowserContext> {
   const origin = person.server.url;
@@ -85,7 +85,7 @@ export async function sessionOf(browser: Browser, person: Person, isNew = false)
   return browser.newContext({ baseURL: origin, locale: "en-GB", reducedMotion: "reduce", storageState });
 }
 
-/** Collects uncaught errors, and what the page's own rules about content forbade it. */
+/** Collects uncaught errors, and violations of the page's content security policy. */
 export function complaints(page: Page): string[] {
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
@@ -95,7 +95,7 @@ export function complaints(page: Page): string[] {
   return errors;
 }
 
-/** Where a message is written. */
+/** The field for writing a message. */
 export function composer(page: Page) {
   return page.getByLabel("Message", { exact: true });
 }
@@ -111,7 +111,7 @@ export function messages(page: Page, role: "user" | "exec" | "assistant" | "noti
   return page.locator(`[data-testid=message][data-role=${role}]`);
 }
 
-/** Sends a command and gives the text of the message that answers it, once the command has ended. */
+/** Sends a command and returns the text of the message that answers it, once the command has ended. */
 export async function run(page: Page, command: string): Promise<string> {
   const answer = messages(page, "exec").nth(await messages(page, "exec").count());
   await say(page, command);
@@ -119,10 +119,10 @@ export async function run(page: Page, command: string): Promise<string> {
   return answer.innerText();
 }
 
-/** Who moves by landmarks and headings is lost with these, whatever axe thinks of their weight. */
+/** These problems disorient users who navigate by landmarks and headings, whatever severity axe gives them. */
 const ALWAYS_GRAVE = ["landmark-unique", "landmark-no-duplicate-main", "landmark-main-is-top-level", "page-has-heading-one"];
 
-/** What axe finds to be serious or worse in what is on the screen. */
+/** The problems on the screen that axe finds to be serious or worse. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>
@@ -132,7 +132,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(grave.map(({ id, help, nodes }) => ({ id, help, at: nodes.map((node) => node.html) }))).toEqual([]);
 }
 
-/** Keeps a picture of the page, in both themes and both widths, where `SCREENSHOTS` names a directory. */
+/** Saves a picture of the page, in both themes and both widths, if `SCREENSHOTS` names a directory. */
 export async function picture(page: Page, name: string): Promise<void> {
   const directory = process.env.SCREENSHOTS;
   if (!directory) return;

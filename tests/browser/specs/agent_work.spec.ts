@@ -1,4 +1,4 @@
-/** What a model does in a chat, and what its user does about it. */
+/** A model's work in a chat, and the user's reactions. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { composer, expect, expectAccessible, isAfterTool, messages, picture, say, signedIn, Speech, test } from "../house/test";
@@ -12,7 +12,7 @@ test("keys answer an approval that has the focus, and the question says where", 
   await page.getByRole("button", { name: "Show the question" }).click();
   await expect(page.getByRole("group", { name: "Allow Shell on laptop?" })).toBeFocused();
   await expectAccessible(page);
-  // The letters of a message answer nothing, and those of an answer are written nowhere.
+  // Letters typed into a message answer nothing, and those that answer are not typed anywhere.
   await composer(page).focus();
   await page.keyboard.type("a dA");
   await expect(composer(page)).toHaveValue("a dA");
@@ -27,7 +27,7 @@ test("keys answer an approval that has the focus, and the question says where", 
   await page.getByRole("button", { name: "Show the question" }).click();
   await page.keyboard.press("A");
   await expect(page.getByTestId("tool").last()).toContainText(/laptop.*\d+ ms/);
-  // From now on it is not asked for any more.
+  // From now on it is no longer asked about.
   await say(page, "third");
   await expect(page.getByTestId("tool")).toHaveCount(3);
   await expect(page.getByTestId("turn-status")).toHaveCount(0);
@@ -107,7 +107,7 @@ test("formulas and diagrams are drawn, files open beside the chat, and what is n
   await expect.poll(() => drawn.first().evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(20);
   await expect(last(page)).toContainText("no such diagram");
   await expect(last(page)).toContainText("$$ unclosed");
-  // What is drawn is an image, in which nothing runs.
+  // The drawing is an image, in which no code runs.
   await expect(last(page).locator("svg, iframe, a[href^=javascript]").filter({ hasText: "Begin" })).toHaveCount(0);
   await expectAccessible(page);
   await picture(page, "drawn");
@@ -122,7 +122,7 @@ test("a hostile diagram runs nothing and reaches nothing", async ({ browser, ali
   page.on("requestfinished", (request) => {
     if (!request.url().startsWith(alice.server.url) && !request.url().startsWith("data:")) foreign.push(request.url());
   });
-  // One that a policy refused never left the browser.
+  // A request that a policy refused never left the browser.
   page.on("requestfailed", (request) => {
     if (request.failure()?.errorText !== "csp") foreign.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
@@ -138,7 +138,7 @@ test("a hostile diagram runs nothing and reaches nothing", async ({ browser, ali
   await say(page, "Draw");
   await expect(last(page).getByRole("img", { name: "Diagram" }).last()).toBeVisible();
   expect(foreign).toEqual([]);
-  // The frame's own policy refused what was tried there.
+  // The frame's own policy refused the attempts there.
   expect(errors.filter((error) => !/(inline event handler|image|script|style)/i.test(error))).toEqual([]);
   await page.context().close();
 });

@@ -1,9 +1,9 @@
-/** What a person is shown before they allow it: the whole of it, whatever the model wrote. */
+/** The details that a person sees before allowing an action: the whole of it, whatever the model wrote. */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
-/** The table that the terminals' tests read too. */
+/** The table that the terminals' tests also read. */
 interface Row {
   name: string;
   tool: string;
@@ -19,7 +19,7 @@ const table = JSON.parse(readFileSync(join(import.meta.dirname, "../../fixtures/
   rows: Row[];
 };
 
-/** How the page asks for each. */
+/** The page's wording for each action. */
 const ACTS: Record<string, string> = {
   Cd: "changing the directory",
   DownloadFile: "a download",
@@ -46,7 +46,7 @@ test("hostile paths, commands and edits are shown whole", async ({ page, model, 
     const card = page.getByRole("group", { name: `Allow ${ACTS[row.tool] ?? row.tool} on laptop?` });
     await expect(card).toHaveCount(1);
     const id = await card.getAttribute("data-asking");
-    // A change's view is loaded with the first one.
+    // The view of a change is loaded with the first one.
     await expect(card.locator("dl")).toBeVisible();
     for (const text of row.shows ?? []) {
       await expect.poll(async () => squashed((await card.textContent()) ?? ""), { message: `${row.name}: ${text}` }).toContain(squashed(text));

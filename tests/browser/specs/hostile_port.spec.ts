@@ -1,11 +1,14 @@
-/** What a page on another port of the server's host receives, it must not be able to use: cookies ignore ports. */
+/**
+ * A page on another port of the server's host receives the server's cookies, since cookies ignore ports; it must not be able to
+ * use them.
+ */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { createHash, randomBytes } from "node:crypto";
 import type { Page } from "@playwright/test";
 import { expect, run, test } from "../house/test";
 
-/** A page of its own on another port, which keeps what every request to it brought. */
+/** A page on another port, which records the headers of every request to it. */
 async function hostile(page: string) {
   const received: IncomingHttpHeaders[] = [];
   const http = createServer((request, response) => {
@@ -17,7 +20,7 @@ async function hostile(page: string) {
   return { url, received, close: () => new Promise((done) => http.close(done)) };
 }
 
-/** A request with exactly these headers, whatever a browser would forbid; its status. */
+/** A request with exactly these headers, whatever a browser would forbid; returns its status. */
 async function raw(server: string, method: string, path: string, headers: Record<string, string>, body = ""): Promise<number> {
   const { hostname, port, host } = new URL(server);
   const lines = Object.entries({ host, "content-length": String(body.length), connection: "close", ...headers }).map(([name, value]) => `${name}: ${value}`);
@@ -26,14 +29,14 @@ async function raw(server: string, method: string, path: string, headers: Record
   let answer = "";
   for await (const bytes of socket) {
     answer += String(bytes);
-    // A WebSocket that opened would never end.
+    // An open WebSocket would never end.
     if (answer.includes("\r\n")) break;
   }
   socket.destroy();
   return Number(answer.split(" ")[1]);
 }
 
-/** Everything that can be tried with a cookie that was received; those that opened something. */
+/** Everything that can be tried with a received cookie; returns the attempts that succeeded. */
 async function whatOpens(server: string, cookie: string): Promise<string[]> {
   const opened: string[] = [];
   const secrets = cookie.split(/;\s*/).map((pair) => pair.split("=")[1] ?? "");
@@ -71,7 +74,7 @@ async function whatOpens(server: string, cookie: string): Promise<string[]> {
   return opened;
 }
 
-/** What the hostile page's own scripts can do in the browser: it does not see answers, but they may have done something. */
+/** The attempts of the hostile page's own scripts in the browser: they do not see answers, but may have had an effect. */
 async function attack(page: Page, server: string): Promise<void> {
   await page.evaluate(async (target) => {
     const body = JSON.stringify({ name: "forged", scope: "full" });
@@ -107,7 +110,7 @@ test("what a page on another port of the host receives opens nothing", async ({ 
   await other.goto(trap.url);
   await expect.poll(() => trap.received.length).toBeGreaterThan(1);
   const cookies = trap.received.map((headers) => headers.cookie ?? "");
-  // That it is sent is what browsers do; that it is enough was the hole.
+  // That browsers send it is normal; that it was sufficient was the hole.
   expect(cookies.join()).toContain(`sandbridge_${new URL(server.url).port}=`);
   const whole = JSON.stringify(trap.received);
   const token = await page.evaluate(() => localStorage.getItem("sandbridge.session"));
@@ -118,7 +121,7 @@ test("what a page on another port of the host receives opens nothing", async ({ 
   expect(await other.title()).toBe("harmless");
   expect(await other.evaluate(() => document.cookie + JSON.stringify({ ...localStorage }))).not.toContain("sb");
   expect(await alice.json(["key", "list"])).toEqual([]);
-  // The page itself goes on.
+  // The page itself still works.
   expect(await run(page, "!echo still-here")).toContain("still-here");
   await other.close();
   await trap.close();

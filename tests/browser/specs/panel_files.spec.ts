@@ -69,7 +69,7 @@ test("an edit is written only onto what was opened; else both are shown and noth
   await expect(page.getByTestId("difference")).toContainText("+mine");
   await picture(page, "files-conflict");
 
-  // Not lost over a reload; the browser asks before, which is not what is tested here.
+  // Not lost over a reload; the browser asks before, which is not tested here.
   page.once("dialog", (dialog) => void dialog.accept());
   await page.reload();
   await openFiles(page);
@@ -86,7 +86,7 @@ test("files go up with their progress, down as they are, and away only when that
   await openFiles(page);
   await item(page, "into").click();
   const content = Buffer.alloc(UPLOAD_BYTES, 7);
-  // Slow enough to be seen on its way.
+  // Slow enough for its progress to be seen.
   await page.route("**/api/v1/files?*parents=true", async (route) => {
     await expect(page.getByRole("progressbar", { name: "Upload of into/five.bin" })).toBeVisible();
     await route.continue();

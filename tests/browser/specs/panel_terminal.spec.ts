@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 import { composer, expect, expectAccessible, PASSWORD, picture, sessionOf, test } from "../house/test";
 import { showPanel } from "../house/panels";
 
-/** While much is written, a frame may take so long, or this part of the whole: on a busy machine all of it takes longer. */
+/** The longest frame during heavy output, or this fraction of the whole: on a busy machine everything takes longer. */
 const FRAME_MS = 1_000;
 const FRAME_PART = 1 / 4;
 
@@ -15,7 +15,7 @@ async function openTerminal(page: Page): Promise<void> {
   await expect(status(page)).toHaveAttribute("data-state", "open");
 }
 
-/** Types a line once the shell is there to read it. */
+/** Types a line once the shell is ready to read it. */
 async function type(page: Page, line: string): Promise<void> {
   await expect(rows(page)).toContainText(/[$#] /);
   await page.keyboard.type(`${line}\n`);
@@ -86,7 +86,7 @@ test("a terminal is there again after a reload, and after the server was started
 
 test("nothing is left in the tab of whoever signed out", async ({ browser, page, server }) => {
   const bob = await server.person("bob");
-  // He has been here before: his first steps are behind him.
+  // He has been here before and has completed the first steps.
   await (await sessionOf(browser, bob)).close();
   await openTerminal(page);
   await type(page, "echo mine-$((1+1))");

@@ -1,8 +1,11 @@
-/** What happens to a conversation when the page, the server or the connection goes away. */
+/** A conversation when the page, the server or the connection goes away. */
 import type { Page } from "@playwright/test";
 import { composer, expect, messages, say, signedIn, Speech, test } from "../house/test";
 
-/** Opens the page as its address was written by hand, and holds back which chat it shows; returns how to let that come. */
+/**
+ * Opens the page as if its address had been typed, and delays the answer that names its chat; returns a function that releases
+ * it.
+ */
 async function opening(page: Page): Promise<() => void> {
   let come = () => {};
   const held = new Promise<void>((done) => (come = done));
@@ -55,7 +58,7 @@ test("two tabs show the same words, each once", async ({ page, browser, alice, m
   }
   await say(other.page, "!echo from the other");
   await expect(messages(page, "exec").last()).toContainText("from the other");
-  // What is set in one is seen in the other.
+  // A setting changed in one is seen in the other.
   await other.page.getByRole("button", { name: /^Approvals:/ }).click();
   await other.page.getByRole("menuitemradio", { name: /^Plan/ }).click();
   await expect(page.getByRole("button", { name: "Approvals: Plan" })).toBeVisible();
@@ -83,7 +86,7 @@ test("what is sent without a connection stays, and is sent once when the connect
 test("a message whose answer was lost is not done twice, and one kept over a reload is sent", async ({ page }) => {
   await say(page, "!echo first");
   await expect(messages(page, "exec")).toHaveCount(1);
-  // The server hears it, and its answer is lost; then nothing gets through.
+  // The server receives it, and its answer is lost; then nothing gets through.
   let lost = 0;
   await page.route("**/messages", async (route) => {
     if (route.request().method() !== "POST") return route.continue();
@@ -94,7 +97,7 @@ test("a message whose answer was lost is not done twice, and one kept over a rel
   await say(page, "!echo only-once >> log; wc -l < log");
   await expect.poll(() => lost).toBeGreaterThan(0);
   await composer(page).fill("a draft");
-  // Those under way come to their end first.
+  // Running ones end first.
   await page.unrouteAll({ behavior: "wait" });
   await page.reload();
   await expect(composer(page)).toHaveValue("a draft");
@@ -154,7 +157,7 @@ test("a file chosen while the page opens the last chat goes with the words into 
   await page.keyboard.type("Look at this");
   await page.getByTestId("attach").setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") });
   come();
-  // The list is there, and which chat is the last is known.
+  // The list has loaded, and the last chat is known.
   await expect(page.getByTestId("chat")).toHaveCount(1);
   make();
   await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();

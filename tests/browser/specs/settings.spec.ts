@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 import { expect, expectAccessible, PASSWORD, say, signedIn, test } from "../house/test";
 
 const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
-/** Between them they have every colour of the settings. */
+/** Together they have every colour of the settings. */
 const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
 
 async function open(page: Page, section: string): Promise<void> {
@@ -14,7 +14,7 @@ async function open(page: Page, section: string): Promise<void> {
   await expect(page.getByText("Loading…")).toHaveCount(0);
 }
 
-/** Alice, the first of all users, administers the server. */
+/** Alice, the first user, administers the server. */
 test("every section opens, is accessible in both themes, and has an address", async ({ page }) => {
   for (const section of SECTIONS) {
     await open(page, section);
@@ -136,7 +136,7 @@ test("a key for a program is shown once, works, and stops when it is removed", a
   expect(await asks()).toBe(401);
 });
 
-/** Docker itself is the server's own tests' business; here the page is given a container by hand. */
+/** Docker itself is covered by the server's own tests; here the page gets a made-up container. */
 test("a container of one's own is stopped, kept, replaced and reset, with or without its workspace", async ({ page }) => {
   const asked: string[] = [];
   await page.route("**/api/v1/settings", async (route) => {
@@ -178,7 +178,7 @@ test("a container of one's own is stopped, kept, replaced and reset, with or wit
   expect(asked).toEqual(["POST /stop", "POST /commit", "PUT /import?workspace=true", "DELETE ?workspace=true"]);
 });
 
-/** Makes it half an hour ago that anybody gave their password: the server's own clock cannot be turned. */
+/** Moves the time at which any user gave their password half an hour into the past: the server's own clock cannot be changed. */
 function agePasswords(home: string): void {
   const age = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=10); db.execute('UPDATE sessions SET confirmed_at_ms = confirmed_at_ms - 1800000'); db.commit()";
   execFileSync("python3", ["-c", age, join(home, "sandbridge.db")]);
@@ -196,7 +196,7 @@ test("the password is asked for once more before a key, a user and a machine are
   await dialog.getByRole("button", { name: "Continue" }).click();
   await expect(dialog.getByRole("alert")).toContainText("that is not your password");
   expect(await alice.json(["key", "list"])).toEqual([]);
-  // Who gives up has made nothing, and may begin again.
+  // Cancelling creates nothing, and the user may begin again.
   await page.keyboard.press("Escape");
   await expect(dialog).toHaveCount(0);
   await expect(page.getByRole("heading", { name: "API keys", exact: true })).toBeVisible();
@@ -206,7 +206,7 @@ test("the password is asked for once more before a key, a user and a machine are
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("api-key")).toBeVisible();
   await expect(dialog).toHaveCount(0);
-  // It holds for some minutes.
+  // It is valid for some minutes.
   await open(page, "Users");
   await page.getByLabel("Name", { exact: true }).fill("carol");
   await page.getByLabel("First password").fill("a long enough password");
@@ -230,7 +230,7 @@ test("the chat looks the same before and after the settings were open", async ({
     );
   await expect(page.getByRole("button", { name: /^Model:/ })).toBeVisible();
   await expect(page.getByTestId("turn-status")).toHaveCount(0);
-  // The card at rest: its menu shows while the pointer or the focus is on it.
+  // The card at rest: its menu appears while the pointer or the focus is on it.
   await page.mouse.move(0, 0);
   const before = await looks();
   await expect(page.locator("[data-tone=good]")).toHaveCount(1);

@@ -94,7 +94,7 @@ test("the first run leads from the secret that was printed to a first command on
     await expect(page.getByText(workspace)).toBeVisible();
     await expect(page.getByRole("button", { name: /^Active runner: laptop/ })).toBeVisible();
   } finally {
-    // One that ended by itself is what an error above is about.
+    // If it ended by itself, an error above shows why.
     if (machine.pid !== undefined && machine.exitCode === null) process.kill(-machine.pid, "SIGTERM");
     for (const directory of [base, state]) rmSync(directory, { recursive: true, force: true });
   }
@@ -155,7 +155,7 @@ test("a second user is led through the first steps once, and without a model the
   await expectAccessible(page);
   await page.getByRole("status").getByRole("button", { name: "Add a model" }).click();
   await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();
-  // Bob is no administrator: a model of the server's own network is not for him, and he is told so at the address.
+  // Bob is no administrator: a model in the server's own network is not allowed for him, and the address field says so.
   await page.getByRole("button", { name: "Add a subscription" }).click();
   const form = page.getByRole("form", { name: "Add a subscription" });
   await form.getByLabel("Name", { exact: true }).fill("mine");

@@ -3,7 +3,7 @@ import { request } from "@playwright/test";
 import type { Person } from "../house/server";
 import { complaints, composer, expect, expectAccessible, PASSWORD, sessionOf, test } from "../house/test";
 
-/** A program that is logged in, as `sandbridge here --web` is, and codes that it asks for. */
+/** A logged-in program, like `sandbridge here --web`, and codes that it requests. */
 class Program {
   private constructor(
     private readonly origin: string,
@@ -40,14 +40,14 @@ class Program {
   }
 }
 
-/** A browser in which nobody is signed in. */
+/** A browser in which no user is signed in. */
 async function strange(browser: Browser, person: Person): Promise<{ page: Page; errors: string[] }> {
   const context = await browser.newContext({ baseURL: person.server.url, locale: "en-GB", reducedMotion: "reduce" });
   const page = await context.newPage();
   return { page, errors: complaints(page) };
 }
 
-/** Says that the address is of no use, shows nothing of anybody, and leads to the login. */
+/** Checks that the address is reported as unusable, shows no user's data, and leads to the login. */
 async function expectRefused(page: Page): Promise<void> {
   await expect(page.getByText("used already or is too old")).toBeVisible();
   await expect(composer(page)).toHaveCount(0);
@@ -62,7 +62,7 @@ test("a printed address signs one browser in, once, and does not stay in its add
   const printed = await program.address();
   const first = await strange(browser, alice);
   await first.page.goto(printed);
-  // Her first steps are hers to end; she is in.
+  // Only she dismisses her first steps; she is in.
   await expect(first.page.getByRole("heading", { name: "Which model should work for you?" }).or(composer(first.page))).toBeVisible();
   expect(first.page.url()).not.toContain("sign-in");
   await first.page.reload();
@@ -73,7 +73,7 @@ test("a printed address signs one browser in, once, and does not stay in its add
   const second = await strange(browser, alice);
   await second.page.goto(printed);
   await expectRefused(second.page);
-  // The one that was signed in still is.
+  // The session that was signed in still is.
   await first.page.goto("/");
   await expect(first.page.getByLabel("Password", { exact: true })).toHaveCount(0);
   for (const { page, errors } of [first, second]) {
@@ -114,7 +114,7 @@ test("a printed address makes a browser of one user that of another only where t
   const page = await context.newPage();
   await page.goto(await (await Program.logIn(alice)).address());
   await page.waitForURL((url) => !url.hash.includes("sign-in"));
-  // The code leaves the address before it is redeemed.
+  // The code is removed from the address before it is redeemed.
   const name = (): Promise<string> =>
     page.evaluate(async () => {
       const token = localStorage.getItem("sandbridge.session");

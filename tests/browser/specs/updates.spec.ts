@@ -13,7 +13,7 @@ class OlderMachine {
   private readonly directories = [temporary("program"), temporary("ws"), temporary("state")] as const;
   private child: ReturnType<typeof start> | null = null;
 
-  /** One whose commands may write to the program cannot replace it. */
+  /** A runner whose commands may write to its program cannot replace it. */
   static async start(owner: Person, name: string, isOpen = false): Promise<OlderMachine> {
     const machine = new OlderMachine();
     const [program, workspace, state] = machine.directories;

@@ -1,9 +1,9 @@
-/** Much of everything: the page stays quick, and what it draws stays bounded. */
+/** Large amounts of everything: the page stays quick, and the number of elements stays bounded. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { composer, expect, messages, say, test } from "../house/test";
 
-/** From a key to behind the frame that shows it. */
+/** From a key press until after the frame that displays it. */
 const KEY_MS = 100;
 
 test("keys are answered while 50,000 lines arrive, and only their end is kept", async ({ page }) => {
@@ -41,10 +41,10 @@ db.commit()`;
   const log = page.getByRole("log");
   await expect(log.getByText("number 9999").first()).toBeVisible();
   expect(await page.getByTestId("message").count()).toBeLessThan(80);
-  // Upwards through several pages: what is in view stays where it is when earlier ones are put before it.
+  // Upwards through several pages: the visible part stays in place when earlier ones are inserted before it.
   await log.hover();
   for (let round = 0; round < 3; round += 1) {
-    // Earlier ones come when what is in view was looked at.
+    // Earlier ones arrive after the visible part was examined.
     let open = () => {};
     const gate = new Promise<void>((done) => (open = done));
     await page.route(/before=/, async (route) => {

@@ -1,4 +1,5 @@
-//! `sandbridge chat --json`: what a program reads of an answer, however that ends, and the chats it chooses from.
+//! `sandbridge chat --json`: the output that a program reads for an answer, however that ends, and the chats it chooses
+//! from.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
@@ -45,7 +46,7 @@ impl Reading {
         process::signal(self.child.id().cast_signed(), signal);
     }
 
-    /// All that is left, and the exit code.
+    /// Everything that is left, and the exit code.
     fn rest(mut self) -> (Vec<Value>, i32) {
         let lines = self.lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
         (lines, self.child.wait().unwrap().code().unwrap())
@@ -72,7 +73,7 @@ fn a_program_reads_every_step_and_the_end() {
     assert_eq!((&of("tool_end")["status"], &of("tool_end")["id"]), (&json!("done"), &of("tool_start")["id"]));
     let chat = of("done")["chat_id"].as_str().unwrap();
     assert_eq!(of("done")["exit_code"], 0);
-    // Another program goes on with it by the beginning of its id, or as the last one.
+    // Another program continues it by the beginning of its id, or as the last one.
     for resume in [&["--resume", &chat[..8]][..], &["--resume"]] {
         let output = world.alice.run(&[&["chat", "--json"], resume, &["--", "hello"]].concat());
         assert_eq!(output.code, 0, "{output:?}");
@@ -171,7 +172,7 @@ fn a_program_is_told_of_a_server_that_dies_amid_an_answer() {
 fn a_program_that_was_too_slow_reads_everything_once() {
     /// How many tools are called while it does not read, twice.
     const CALLS: usize = 120;
-    /// How much is said then: more than waits on a connection.
+    /// The length of the answer then: more than a connection buffers.
     const CHARACTERS: usize = 300_000;
     let said: String = (0..CHARACTERS / 10).map(|number| format!("{number:09} ")).collect();
     let (long, go) = (said.clone(), std::sync::Arc::new(std::sync::Barrier::new(2)));
@@ -208,6 +209,6 @@ fn a_program_that_was_too_slow_reads_everything_once() {
     let read: String = of("text").iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert!(read == said, "{} of {} characters", read.len(), said.len());
     assert!(of("void").is_empty() && lines.last().unwrap()["type"] == "done");
-    // Otherwise this shows nothing.
+    // Otherwise this test proves nothing.
     assert!(of("text").len() < CHARACTERS / 5, "it was never too slow");
 }

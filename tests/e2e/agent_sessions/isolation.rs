@@ -6,7 +6,7 @@ use tests::proxy::{Fate, Proxy};
 
 use super::*;
 
-/// A number that no other command line has.
+/// A number that appears on no other command line.
 fn marker(number: u32) -> String {
     format!("{}", 66_000_000 + number * 1_000_000 + std::process::id() % 1_000_000)
 }
@@ -36,7 +36,7 @@ fn a_chat_deleted_amid_an_answer_ends_what_it_runs_and_its_tasks() {
             process::with_marker(&command).is_empty().then_some(())
         });
     }
-    // What waited behind it never began, and the server goes on.
+    // The message queued after it never began, and the server continues.
     let next = world.chat();
     assert_eq!(next.say("hello")["text"], "I know 1");
     assert!(!machine.workspace().join("never.txt").exists());

@@ -1,10 +1,10 @@
-//! The attacks: what is tried, and in which ways it gets through.
+//! The attacks, and the ways in which each gets through.
 //!
-//! A **way** is a set of layers that together keep an attack out: it gets through when all of them are gone, and not before.
-//! The runs compare that with what really happens, whatever layers are left out; so an attack with two layers in each of its
-//! ways is proven to be stopped twice.
+//! A **way** is a set of layers that together keep an attack out: it gets through when all of them are missing, and not
+//! before. The runs compare that with the actual results, whatever layers are left out; so an attack with two layers in each
+//! of its ways is proven to be stopped twice.
 
-/// The layers, by the names that reports use.
+/// The layers, by their names in reports.
 pub(super) mod layer {
     pub(crate) const MOUNTS: &str = "mount-namespace";
     pub(crate) const PIDS: &str = "pid-namespace";
@@ -19,7 +19,8 @@ pub(super) mod layer {
 
     /// Part of `landlock` from its version 9 on: sockets that are files.
     pub(crate) const SOCKET_FILES: &str = "landlock-socket-files";
-    /// No layer: what every command gets, under full-control too (own session, clean environment, closed descriptors, marks).
+    /// No layer: the protection that every command gets, under full-control too (own session, clean environment, closed
+    /// descriptors, marks).
     pub(crate) const ALWAYS: &str = "always";
 }
 
@@ -28,14 +29,14 @@ use layer::{
     SOCKET_FILES,
 };
 
-/// Sets of layers; an attack gets through when all of one set are gone.
+/// Sets of layers; an attack gets through when all layers of one set are missing.
 pub(super) type Ways = &'static [&'static [&'static str]];
 
-/// How it is for an ordinary user's runner, compared to root's.
+/// The case of an ordinary user's runner, compared to root's.
 #[derive(Clone, Copy)]
 enum User {
     Same,
-    /// It is never possible: the account may not, sandbox or none.
+    /// It is never possible: the account lacks the rights, with or without a sandbox.
     Never,
     Ways(Ways),
 }
@@ -44,13 +45,13 @@ enum User {
 #[derive(Clone, Copy)]
 pub(super) struct Attack {
     pub(super) name: &'static str,
-    /// A command before the one that attacks: what is left behind by it.
+    /// A command that runs before the attacking one and leaves something behind.
     pub(super) before: &'static str,
-    /// Shell that ends with 0 when it got through and with 77 when there is nothing of the kind here.
+    /// Shell that exits with 0 when the attack got through and with 77 when there is no such target here.
     pub(super) script: &'static str,
     ways: Ways,
     user: User,
-    /// Whether it is also tried on the server itself and in a container.
+    /// True if it is also tried on the server itself and in a container.
     pub(super) is_essential: bool,
 }
 
@@ -71,7 +72,7 @@ impl Attack {
         Self { before, ..self }
     }
 
-    /// The ways in of a runner that is root, or that is not.
+    /// The ways for a runner that is root, or that is not.
     pub(super) fn ways(&self, is_root: bool) -> Ways {
         match self.user {
             User::Ways(ways) if !is_root => ways,
@@ -85,28 +86,28 @@ const fn attack(name: &'static str, script: &'static str, ways: Ways) -> Attack 
     Attack { name, before: "", script, ways, user: User::Same, is_essential: false }
 }
 
-/// What is in the person's home, which commands have another in place of.
+/// Files in the person's home, which is replaced for commands.
 const SECRETS: Ways = &[&[HOME], &[MOUNTS, LANDLOCK]];
-/// What is elsewhere in the file system.
+/// Files elsewhere in the file system.
 const FILES: Ways = &[&[MOUNTS, LANDLOCK]];
-/// What Landlock does not look at.
+/// Operations that Landlock does not check.
 const NAMES: Ways = &[&[MOUNTS]];
 const SOCKETS: Ways = &[&[MOUNTS, SOCKET_FILES]];
 /// Calls for which the kernel asks for a capability.
 const CALLS: Ways = &[&[SECCOMP, CAPABILITIES]];
-/// Those that anybody may use.
+/// Calls that any process may use.
 const OPEN_CALLS: Ways = &[&[SECCOMP]];
 const EVERY: Ways = &[&[ALWAYS]];
-/// Looking into the runner by way of its confined thread, which is in the commands' own Landlock domain.
+/// Inspecting the runner through its confined thread, which is in the commands' own Landlock domain.
 const RUNNER: Ways = &[&[CLOSED], &[CAPABILITIES]];
 /// The runner of an ordinary user has capabilities in its user namespace; its commands have none.
 const RUNNER_BY_USER: Ways = &[&[PIDS, CLOSED]];
 const RUNNER_CALLS: Ways = &[&[SECCOMP, CLOSED], &[SECCOMP, CAPABILITIES]];
 const RUNNER_CALLS_BY_USER: Ways = &[&[PIDS, SECCOMP, CLOSED]];
-/// Looking into the runner's threads that see the whole machine.
+/// Inspecting the runner's threads that see the whole machine.
 const RUNNER_OUTSIDE: Ways = &[&[LANDLOCK, SCOPE, CAPABILITIES]];
 const RUNNER_OUTSIDE_BY_USER: Ways = &[&[PIDS, LANDLOCK, SCOPE, CLOSED]];
-/// Looking into another process of the machine: the user's own, or root's.
+/// Inspecting another process of the machine: the user's own, or root's.
 const OTHERS: Ways = &[&[PIDS, LANDLOCK, SCOPE, CAPABILITIES]];
 const OTHERS_BY_USER: Ways = &[&[PIDS, LANDLOCK, SCOPE]];
 const OTHERS_CALLS: Ways = &[&[PIDS, LANDLOCK, SCOPE, CAPABILITIES, SECCOMP]];
@@ -145,7 +146,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     attack("file watched", "$P watch $OUT/secret", NAMES),
     attack("runner's state", "grep -q treasure $STATE/secret", FILES).essential(),
     attack("runner's token", "grep -q sbr_ $TOKEN", FILES),
-    // Changing what is outside.
+    // Changes to files outside.
     attack("file made elsewhere", "echo x > $OUT/made", FILES).essential(),
     attack("file appended to", "echo x >> $OUT/changed", FILES),
     attack("file emptied", ": > $OUT/emptied", FILES),
@@ -298,7 +299,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     attack("working directory", "pwd | grep -q /evil", EVERY).after("mkdir -p evil; cd evil"),
 ];
 
-/// What goes on after its command was stopped: the kind of it, and the ways in which it does.
+/// Processes that continue after their command was stopped: the kind, and the ways in which they do.
 pub(super) const SURVIVORS: &[(&str, Ways)] = &[
     ("plain", EVERY),
     ("deaf", EVERY),

@@ -12,7 +12,7 @@ use super::runs::{NOTHING_HERE, batch, read_codes, threads};
 use super::world::compile_probe;
 use crate::docker::Cleanup;
 
-/// How many attacks must be possible for a command that nothing guards, so that they prove something.
+/// How many attacks must be possible for an unguarded command, so that they prove something.
 const PROVEN: usize = 30;
 
 fn script_of(attack: &Attack) -> String {
@@ -56,7 +56,7 @@ fn nothing_essential_gets_out_of_the_local_sandbox() {
     compile_probe(&probe);
     let guardian = process::children(server.pid())[0];
     let (probe, outside) = (probe.to_str().unwrap(), out.path().to_str().unwrap());
-    // The same scripts get through unguarded: see the corpus itself, on the same machine.
+    // The same scripts get through unguarded: see the corpus, on the same machine.
     fs::write(workspace.join("script"), script(probe, outside, "", &threads(guardian))).unwrap();
     check(&root, "./script");
     let mut left: Vec<_> =
@@ -78,7 +78,7 @@ fn nothing_essential_gets_out_of_a_containers_runner() {
     assert_eq!(root.run(&["exec", "--", "true"]).code, 0);
     let container = cleanup.containers().remove(0);
     let init = docker::docker(&["inspect", "-f", "{{.State.Pid}}", &container]).unwrap();
-    // Somebody with all capabilities and no filter, beside the runner.
+    // A process with all capabilities and no filter, beside the runner.
     let unguarded = |script: &str| {
         let mut command = Command::new("nsenter");
         command.args(["--target", init.trim(), "--mount", "--pid", "--ipc", "--wdns=/workspace", "sh", "-c"]);

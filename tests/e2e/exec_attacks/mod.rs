@@ -1,4 +1,4 @@
-//! The exec attack corpus: what a command could do to its machine, tried with every layer, and with layers left out.
+//! The exec attack corpus: attacks of a command on its machine, tried with every layer, and with layers left out.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -29,10 +29,10 @@ use world::World;
 const LAYERS: &[&str] =
     &[MOUNTS, PIDS, IPC, LANDLOCK, SCOPE, SECCOMP, CAPABILITIES, NO_NEW_PRIVS, HOME, CLOSED];
 
-/// What goes with `no-new-privs`, since it needs it.
+/// Layers that depend on `no-new-privs`.
 const ON_NO_NEW_PRIVS: &[&str] = &[LANDLOCK, SCOPE, SECCOMP];
 
-/// Runs at a time: starting runners is work for processors.
+/// Runs at the same time: starting runners is processor work.
 const WORKERS: usize = 2;
 
 /// With every layer, without each, with each alone, and with none.
@@ -42,7 +42,7 @@ fn guards(is_root: bool) -> Vec<Guard> {
         if layer != NO_NEW_PRIVS {
             sets.push([layer].into());
         }
-        // An ordinary user's mounts need a namespace that goes with the processes': alone there is little to show.
+        // An ordinary user's mounts need a namespace that comes with the processes': alone it shows little.
         if is_root {
             let stays =
                 |other: &&str| *other == layer || *other == NO_NEW_PRIVS && ON_NO_NEW_PRIVS.contains(&layer);
@@ -52,7 +52,7 @@ fn guards(is_root: bool) -> Vec<Guard> {
     sets.into_iter().map(Guard::Without).chain([Guard::FullControl]).collect()
 }
 
-/// Attacks by all guards, some at a time; with what outlived its command where that was looked at.
+/// Attacks under all guards, some at a time; includes the survivors of commands where they were checked.
 fn attack_all(world: &World) -> Vec<Outcome> {
     let waiting = Mutex::new(guards(world.is_root).into_iter().enumerate().collect::<Vec<_>>());
     let outcomes = Mutex::new(Vec::new());
@@ -93,7 +93,7 @@ fn check(is_root: bool) {
     assert!(surprises.is_empty(), "{} surprises:\n{}", surprises.len(), surprises.join("\n"));
 }
 
-/// Prints what each guard let through, and what could not be shown.
+/// Prints what each guard let through, and what could not be tested.
 fn summarize(outcomes: &[Outcome], is_root: bool) {
     for outcome in outcomes {
         let through = ATTACKS.iter().zip(&outcome.codes).filter(|(_, code)| **code == 0);

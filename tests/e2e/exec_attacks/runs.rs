@@ -1,4 +1,4 @@
-//! Playing the whole corpus in one go: through a runner with some layers left out, or with no runner at all.
+//! Running the whole corpus at once: through a runner with some layers left out, or with no runner at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use super::corpus::layer::{ALWAYS, LANDLOCK, MOUNTS, SOCKET_FILES};
 use super::corpus::{ATTACKS, Attack, SURVIVORS, Ways};
 use super::world::{Site, World};
 
-/// What a script says when there is nothing to attack.
+/// The exit code of a script with nothing to attack.
 pub(super) const NOTHING_HERE: i32 = 77;
 
 /// The first version of Landlock that covers sockets that are files.
@@ -20,37 +20,37 @@ const FIRST_WITH_SOCKET_FILES: u32 = 9;
 
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long a survivor may take to be noticed, and how long nobody must be noticed: they write every 20 ms.
+/// How long a survivor may take to be noticed, and how long none may be noticed: they write every 20 ms.
 const SEEN_WITHIN: Duration = Duration::from_secs(60);
 const SILENT_FOR: Duration = Duration::from_millis(200);
 
-/// How the attacks are let loose.
+/// The guard under which the attacks run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guard {
     /// A runner with these layers left out.
     Without(BTreeSet<&'static str>),
     /// A runner that confines nothing.
     FullControl,
-    /// A shell that was started with no thought of any of this.
+    /// A shell started without any protection.
     Nothing,
 }
 
-/// What came of one run.
+/// The result of one run.
 pub(super) struct Outcome {
     pub(super) guard: Guard,
-    /// The layers that were not in force, by what the runner itself says.
+    /// The layers that were not in force, according to the runner.
     pub(super) gone: BTreeSet<String>,
     /// Each attack's exit code.
     pub(super) codes: Vec<i32>,
 }
 
 impl Outcome {
-    /// Whether an attack with such ways should have got through.
+    /// True if an attack of these ways should have got through.
     pub(super) fn is_open(&self, ways: Ways) -> bool {
         is_open(&self.gone, ways)
     }
 
-    /// The attacks that came out otherwise than the layers say, as lines.
+    /// The attacks with results other than the layers predict, as lines.
     pub(super) fn surprises(&self, is_root: bool) -> Vec<String> {
         let each = ATTACKS.iter().zip(&self.codes);
         let wrong = each.filter(|(attack, code)| {
@@ -70,7 +70,7 @@ pub(super) fn is_open(gone: &BTreeSet<String>, ways: Ways) -> bool {
     ways.iter().any(|way| way.iter().all(|layer| gone.contains(*layer)))
 }
 
-/// A runner of its own, online.
+/// A separate runner, online.
 pub(super) struct Runner<'a> {
     pub(super) site: Site<'a>,
     guardian: Child,
@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
         runner
     }
 
-    /// What the runner says about its layers, once it is online.
+    /// The runner's report about its layers, once it is online.
     fn layers_gone(&self) -> Option<BTreeSet<String>> {
         let list = self.site.world.person.json(&["runner", "list", "--json"]);
         let entry = list.as_array().unwrap().iter().find(|entry| entry["name"] == *self.name)?;
@@ -128,7 +128,7 @@ impl<'a> Runner<'a> {
         self.site.world.person.run(&words)
     }
 
-    /// Everything at once, in two commands: what the first leaves behind, the second finds.
+    /// Everything in two commands: the second finds what the first left behind.
     pub(super) fn attack(&mut self, guard: &Guard) -> Outcome {
         let variables = self.site.variables(self.guardian.id(), "");
         let before = self.exec(&[], &batch(&variables, |attack| attack.before.to_owned()));
@@ -145,7 +145,7 @@ impl<'a> Runner<'a> {
         Outcome { guard: guard.clone(), gone: self.gone.clone(), codes }
     }
 
-    /// The runner, its guardian and the neighbours live, but for the one whose killing got through; and work goes on.
+    /// The runner, its guardian and the neighbours are alive, except one whose killing got through; and commands still work.
     fn check_who_lives(&mut self, codes: &[i32]) {
         assert_eq!(self.exec(&[], "echo alive").stdout, "alive\n");
         assert!(self.guardian.try_wait().unwrap().is_none() && self.site.is_victim_alive());
@@ -154,7 +154,7 @@ impl<'a> Runner<'a> {
         assert_eq!(is_dead, codes[killed] == 0, "what the attack says is not what came of it");
     }
 
-    /// What still runs after its command was stopped, by kind.
+    /// The processes that still run after their command was stopped, by kind.
     pub(super) fn survivors(&self) -> BTreeSet<String> {
         let stopped = self.exec(&["--timeout", "0.5"], &survivors_script(self.site.world.is_root));
         assert_eq!(stopped.code, 124, "{}", stopped.stderr);
@@ -168,7 +168,7 @@ impl Drop for Runner<'_> {
     }
 }
 
-/// The threads of a guardian's runner, by the numbers that its commands know them by.
+/// The threads of a guardian's runner, by their numbers as its commands see them.
 pub(super) fn threads(guardian: i32) -> String {
     let runner = process::children(guardian)[0];
     let threads = fs::read_dir(format!("/proc/{runner}/task")).unwrap().flatten();
@@ -180,11 +180,11 @@ pub(super) fn threads(guardian: i32) -> String {
     numbers.collect::<Vec<_>>().join(" ")
 }
 
-/// Lets a shell that nobody guards do all of it, as a child of one that has secrets.
+/// Lets an unguarded shell run all of it, as a child of one that has secrets.
 pub(super) fn attack_unguarded(world: &World) -> (Outcome, BTreeSet<String>) {
     let site = Site::new(world, "unguarded");
     let scripts = |attack: &Attack| format!("{}\n{}", attack.before, attack.script);
-    // In place of a guardian, whom nothing tells from any other process here.
+    // In place of a guardian, which looks like any other process here.
     let guardian = site.variables(0, "").lines().find_map(|line| line.strip_prefix("V=")?.parse().ok());
     let variables = site.variables(guardian.unwrap(), "$PPID");
     fs::write(site.path("work/script"), batch(&variables, scripts)).unwrap();
@@ -209,7 +209,7 @@ pub(super) fn batch(variables: &str, script: impl Fn(&Attack) -> String) -> Stri
         format!("{variables}RP=${{RP:-$PPID}}\nmkdir -p at; cd at; mkdir -p $(seq 0 {})\n", ATTACKS.len());
     for (index, attack) in ATTACKS.iter().enumerate() {
         let script = script(attack);
-        // A program that is all there is to it takes the shell's place: that halves the processes.
+        // A script that is a single program replaces the shell: that halves the processes.
         let is_program = script.starts_with("$P ") || script.starts_with("grep ");
         let exec = if is_program && !script.contains(['&', ';', '|']) { "exec " } else { "" };
         if !script.is_empty() {
@@ -236,7 +236,7 @@ fn codes(stdout: &str, stderr: &str) -> Vec<i32> {
 }
 
 fn kinds(is_root: bool) -> impl Iterator<Item = (&'static str, Ways)> {
-    // Only root can become somebody else.
+    // Only root can switch to another user.
     SURVIVORS.iter().copied().filter(move |(kind, _)| is_root || *kind != "other")
 }
 
@@ -246,7 +246,7 @@ fn survivors_script(is_root: bool) -> String {
     format!("umask 0; mkdir -p beats\n{start}exec sleep 30")
 }
 
-/// The kinds that still write after their command is over; those who may are waited for.
+/// The kinds that still write after their command has ended; permitted ones are waited for.
 fn seen(site: &Site<'_>, may: impl Fn(Ways) -> bool) -> BTreeSet<String> {
     let beats = site.path("work/beats");
     let look = || -> BTreeSet<String> {

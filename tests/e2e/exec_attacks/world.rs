@@ -1,6 +1,7 @@
-//! A machine to attack: somebody's home with secrets, services with sockets, other people, a terminal; and who attacks it.
+//! A machine to attack: a home with secrets, services with sockets, other people, a terminal; and the attackers.
 //!
-//! All of it is bound over the machine's own places in a mount namespace that only the runner (or the unguarded twin) is in.
+//! All of it is bound over the machine's own directories in a mount namespace that contains only the runner (or its
+//! unguarded counterpart).
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -14,14 +15,14 @@ use rustix::pty::OpenptFlags;
 use tempfile::TempDir;
 use tests::{Person, Server, binaries, process};
 
-/// Nobody's user number on any machine: the ordinary user, and the other one.
+/// A user number that no machine uses: the ordinary user, and the other one.
 const USER: u32 = 61_234;
 const OTHER: u32 = 61_235;
 
-/// Processes of the attackers have small numbers in their namespace: outside, nobody who is attacked has one of those.
+/// The attackers' processes have small numbers in their namespace: outside, no attacked process has such a number.
 const SMALL_PID: u32 = 2_000;
 
-/// What of `/etc` programs need to run.
+/// The parts of `/etc` that programs need to run.
 const ETC: &[&str] =
     &["alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "nsswitch.conf"];
 
@@ -120,7 +121,7 @@ impl World {
         for socket in SOCKETS {
             self.listeners.push(listen(&root.join(socket)));
         }
-        // What the account itself may not do proves nothing about the sandbox.
+        // Failures due to the account's own rights prove nothing about the sandbox.
         for open in ["etc", "opt", "sbin", "tmp"] {
             chown(root.join(open), Some(self.user()), None).unwrap();
         }
@@ -147,7 +148,7 @@ impl World {
         if self.is_root { 0 } else { USER }
     }
 
-    /// The home that secrets lie in.
+    /// The home that contains the secrets.
     fn home(&self) -> &'static str {
         if self.is_root { "/root" } else { "/home/attacker" }
     }
@@ -160,14 +161,14 @@ impl Drop for World {
     }
 }
 
-/// One attacker's place in the world: a workspace, a directory outside of it, a terminal, and neighbours.
+/// One attacker's part of the world: a workspace, a directory outside of it, a terminal, and neighbours.
 pub(super) struct Site<'a> {
     pub(super) world: &'a World,
     directory: PathBuf,
     terminal: (OwnedFd, String),
     victim: Child,
     other: Child,
-    /// The neighbour that is there to be killed.
+    /// The neighbour that exists to be killed.
     pub(super) doomed: Child,
     _listener: UnixListener,
 }
@@ -203,8 +204,8 @@ impl<'a> Site<'a> {
         self.directory.join(name)
     }
 
-    /// Starts a program in the furnished machine, as the attacked user, with secrets in its environment and a terminal as its
-    /// input; gives what it prints.
+    /// Starts a program in the prepared machine, as the attacked user, with secrets in its environment and a terminal as its
+    /// input; returns its output.
     pub(super) fn start(&self, words: &[&str]) -> (Child, fs::File) {
         let (world, out) = (self.world, self.path("out"));
         let terminal = fs::OpenOptions::new().read(true).write(true).open(&self.terminal.1).unwrap();
@@ -214,13 +215,13 @@ impl<'a> Site<'a> {
         command.env("HOME", world.home()).env("SECRET", "treasure").env("ID", world.user().to_string());
         command.env("FIXTURE", world.directory.path()).env("OUT", out);
         let (reader, writer) = rustix::pipe::pipe().unwrap();
-        // As if the user's own shell had made it.
+        // As if the user's own shell had created it.
         rustix::fs::fchown(&writer, Some(rustix::fs::Uid::from_raw(world.user())), None).unwrap();
         command.stdin(Stdio::from(terminal)).stdout(Stdio::from(writer)).current_dir(self.path("work"));
         (command.spawn().unwrap(), reader.into())
     }
 
-    /// The variables that attacks use.
+    /// The variables used by attacks.
     pub(super) fn variables(&self, guardian: u32, threads: &str) -> String {
         let path = |name: &str| self.path(name).display().to_string();
         let world = self.world;
@@ -245,7 +246,7 @@ impl<'a> Site<'a> {
         pairs.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
     }
 
-    /// A look at the directory outside: names, contents, modes, times.
+    /// The state of the directory outside: names, contents, modes, times.
     pub(super) fn outside(&self) -> String {
         let script = "find . -printf '%p %m %T@ %U\\n' | sort; cat $(find . -type f | sort)";
         let output = Command::new("sh").args(["-c", script]).current_dir(self.path("out")).output().unwrap();

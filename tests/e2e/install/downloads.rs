@@ -1,4 +1,4 @@
-//! The pasted line's download: the script, the program and who vouches for them.
+//! The pasted line's download: the script, the program and their verification.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ fn a_script_that_was_cut_off_does_nothing() {
     }
 }
 
-/// A server that gives everybody the same answer; its address.
+/// A server that gives every client the same answer; returns its address.
 fn answering(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -102,7 +102,7 @@ fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
             "tell its administrator",
         ),
     ] {
-        // busybox's wget there; here, curl as well as wget, by their absence.
+        // With busybox's wget there, and here without curl and wget.
         let mut there = root.shell(Who::Dev, Who::Dev.project());
         there.arg("-s").env("SANDBRIDGE_TOKEN", "sbe_x");
         check_refusal(&run(there, hostile.as_bytes()), words);
@@ -115,7 +115,7 @@ fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
     }
 }
 
-/// Runs a script on this machine, in a directory, with the programs that it needs and these, with these options and variables.
+/// Runs a script on this machine, in a directory, with its required programs and these, with these options and variables.
 pub(crate) fn here(
     script: &str,
     tools: &[&str],
@@ -189,7 +189,7 @@ fn a_private_authority_is_asked_for_and_a_stranger_is_refused() {
         for options in [&["--ca-cert", wrong][..], &[]] {
             let refused = here(&script, &[tool], place.path(), options, &[]);
             check_refusal(&refused, "the certificate of https://127.0.0.1:");
-            // The one before says what is downloaded.
+            // The previous run says what is downloaded.
             assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
             assert_eq!(place.path().read_dir().unwrap().count(), 0);
         }
@@ -200,12 +200,12 @@ fn a_private_authority_is_asked_for_and_a_stranger_is_refused() {
                 name => (&[][..], Some((name, trusted))),
             };
             let options = [option, &["--workspace", workspace.path().to_str().unwrap()]].concat();
-            // The runner finds the server as well, which knows no such token.
+            // The runner reaches the server as well, which does not know such a token.
             let refused = here(&script, &[tool], place.path(), &options, variable.as_slice());
             assert_eq!(refused.code, 5, "{variable:?}: {}", refused.stderr);
         }
     }
-    // busybox's wget knows no authority, and asks in a way that is too old for this server.
+    // busybox's wget has no certificates, and its requests are too old for this server.
     let root = BareRoot::new();
     let before = root.tree();
     let mut there = root.shell(Who::Dev, Who::Dev.project());

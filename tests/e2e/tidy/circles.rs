@@ -1,7 +1,7 @@
-//! Circles between the top-level modules of a crate: modules that each need another one to be understood.
+//! Cycles between the top-level modules of a crate: modules that each need another one to be understood.
 //!
-//! Only paths are read (`crate::…`, `super::…`), of code that is no test. What the root of a crate hands on counts as the module
-//! that it comes from.
+//! Only paths are read (`crate::…`, `super::…`), of code outside tests. A re-export of a crate's root counts as the module that
+//! it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// One file of a crate.
 struct Source {
-    /// Its module, from the crate's root, which is empty.
+    /// Its module path from the crate's root, which is empty.
     module: Vec<String>,
     code: String,
 }
 
-/// The sources of a crate that are no tests.
+/// The sources of a crate without its tests.
 fn sources(folder: &str) -> Vec<Source> {
     let prefix = format!("{folder}/src/");
     let files = tracked_files().into_iter().filter(|file| file.starts_with(&prefix) && file.ends_with(".rs"));
@@ -38,7 +38,7 @@ fn sources(folder: &str) -> Vec<Source> {
     read.collect()
 }
 
-/// The first names of what follows `prefix` in `code`: one name, or those of a list in braces, each with what follows it.
+/// The first names after `prefix` in `code`: one name, or those of a list in braces, each with the text after it.
 fn names_after<'a>(code: &'a str, prefix: &str) -> Vec<&'a str> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices(prefix) {
@@ -55,7 +55,7 @@ fn names_after<'a>(code: &'a str, prefix: &str) -> Vec<&'a str> {
     found
 }
 
-/// What stands in a list whose opening brace was read, without the lists in it.
+/// The members of a list whose opening brace was read, without nested lists.
 fn members(list: &str) -> Vec<&str> {
     let (mut depth, mut begin, mut found) = (0, 0, Vec::new());
     for (at, letter) in list.char_indices() {
@@ -79,7 +79,7 @@ fn first_name(path: &str) -> &str {
     path.split(|it: char| !(it.is_alphanumeric() || it == '_')).next().unwrap_or_default()
 }
 
-/// What the root hands on, with the module that it comes from.
+/// The root's re-exports, with the module that each comes from.
 fn handed_on(sources: &[Source], modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for source in sources.iter().filter(|source| source.module.is_empty()) {
@@ -100,7 +100,7 @@ fn handed_on(sources: &[Source], modules: &BTreeSet<String>) -> BTreeMap<String,
     found
 }
 
-/// Which top-level module names which other one.
+/// The top-level modules that each one refers to.
 fn graph(sources: &[Source]) -> Graph {
     let modules: BTreeSet<String> =
         sources.iter().filter_map(|source| source.module.first().cloned()).collect();
@@ -108,7 +108,7 @@ fn graph(sources: &[Source]) -> Graph {
     let mut graph = Graph::new();
     for source in sources {
         let Some(own) = source.module.first() else { continue };
-        // From the module's own depth `super` is this often the way to the root.
+        // At the module's own depth, this many `super` lead to the root.
         let to_root = "super::".repeat(source.module.len());
         let named =
             names_after(&source.code, "crate::").into_iter().chain(names_after(&source.code, &to_root));
@@ -122,7 +122,7 @@ fn graph(sources: &[Source]) -> Graph {
     graph
 }
 
-/// What is reached from a module, in one step or more.
+/// The modules reachable from a module, in one step or more.
 fn reached(graph: &Graph, from: &str) -> BTreeSet<String> {
     let (mut found, mut to_do) = (BTreeSet::new(), vec![from.to_owned()]);
     while let Some(module) = to_do.pop() {
@@ -135,7 +135,7 @@ fn reached(graph: &Graph, from: &str) -> BTreeSet<String> {
     found
 }
 
-/// The modules of the largest circle; empty where there is none.
+/// The modules of the largest cycle; empty if there is none.
 fn largest_circle(graph: &Graph) -> BTreeSet<String> {
     let reached: BTreeMap<_, _> = graph.keys().map(|module| (module, reached(graph, module))).collect();
     let circles = reached.iter().map(|(module, from_it)| {

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use tests::binaries;
 
-/// Fewer commands than this mean that the pages are no longer read as they are written.
+/// Fewer commands than this mean that the pages are no longer parsed correctly.
 const MIN_COMMANDS: usize = 40;
 
-/// What the programs say of themselves, by program and subcommands.
+/// The programs' help texts, by program and subcommands.
 #[derive(Default)]
 struct Helps(BTreeMap<Vec<String>, String>);
 
@@ -34,7 +34,7 @@ impl Helps {
         self.of(words).split(is_end).any(|word| word == option)
     }
 
-    /// Why the programs would refuse a command.
+    /// The reason why the programs would refuse a command.
     fn refusal(&mut self, command: &str) -> Option<String> {
         let own = command.split(" -- ").next().unwrap().split(" # ").next().unwrap();
         let words: Vec<&str> = own.split_whitespace().collect();
@@ -69,7 +69,7 @@ fn pages() -> Vec<PathBuf> {
     pages.chain([root.join("README.md")]).collect()
 }
 
-/// The commands of a page: lines of its blocks, and what stands between backticks.
+/// The commands of a page: lines of its code blocks, and text between backticks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (index, part) in text.split("```").enumerate() {

@@ -1,4 +1,4 @@
-//! Updates that are asked for at the server, and what waits for them.
+//! Updates requested at the server, and the work that delays them.
 
 use std::process::Stdio;
 
@@ -37,7 +37,7 @@ fn a_runner_is_updated_from_anywhere_and_the_command_waits_until_it_is_back() {
     }
     assert!(waiting.contains("downloads its new program"), "{waiting}");
     assert_eq!(runner.registered(&person).as_deref(), Some(OLD), "it waits");
-    // From here on one command after the other: some of them meet a runner that is away.
+    // From here on commands run one after the other: some of them find the runner away.
     std::fs::write(runner.workspace.path().join("go"), "").unwrap();
     let mut met = 0;
     while asked.try_wait().unwrap().is_none() || met < 3 {
@@ -83,7 +83,7 @@ fn a_runner_that_is_back_as_it_was_is_told_of_with_the_reason() {
 fn a_runner_that_cannot_replace_itself_is_replaced_by_the_line_of_a_rotation() {
     let server = Server::start();
     let person = server.person("alice");
-    // Whoever may write to the program decides what runs as it.
+    // Any user with write access to the program decides what runs as it.
     let place = directory("program");
     put_program(place.path(), OLD);
     let path = place.path().to_str().unwrap().to_owned();

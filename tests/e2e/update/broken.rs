@@ -1,4 +1,4 @@
-//! New programs that do not work: the old one is back, and serves.
+//! New programs that do not work: the old one is back, and works.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use tests::{Server, binaries, eventually, process};
 
 use super::{NEW, PATIENCE, Runner, directory, says};
 
-/// How long a new program has to register.
+/// How much time a new program has to register.
 const TRIAL: Duration = Duration::from_secs(60);
 
-/// A server that hands out a program with the right version which does this otherwise.
+/// A server that hands out a program with the right version but this other behaviour.
 pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     let program: PathBuf = place.path().join("program");
     let text =
@@ -22,7 +22,7 @@ pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     Server::start_with(&["--docker", "off", "--runner-static", program.to_str().unwrap()])
 }
 
-/// Updates to a program that does this, which fails with these words.
+/// Updates to a program with this behaviour, which fails with these words.
 fn fails(script: &str, words: &str) {
     let place = directory("broken");
     let server = handing_out(&place, script);
@@ -48,7 +48,7 @@ fn a_program_that_does_not_register_is_taken_back() {
     );
     let cases = [
         ("exit 1", "ended with exit status: 1"),
-        // Right in its version, and otherwise no runner.
+        // Right version, but otherwise not a runner.
         ("echo hello; exit 0", "ended with exit status: 0"),
         (refused.as_str(), "ended with exit status: 5"),
         ("kill -SEGV $$", "ended with signal: 11"),
@@ -75,7 +75,7 @@ fn a_runner_that_updates_by_itself_tries_a_broken_program_once() {
         runner.log().contains("the update to 0.1.0 failed").then_some(())
     });
     runner.assert_unchanged(&person);
-    // Asked for by a person it is tried again.
+    // If a person requests it, it is tried again.
     assert_eq!(runner.updated().code, 1);
     runner.assert_unchanged(&person);
     assert_eq!(std::fs::read_to_string(&tried).unwrap(), "x\nx\n");

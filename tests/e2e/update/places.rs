@@ -1,4 +1,4 @@
-//! Where programs lie that cannot be replaced, or only in another way.
+//! Locations of programs that cannot be replaced, or only in another way.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -8,14 +8,14 @@ use tests::Server;
 
 use super::{NEW, OLD, Runner, directory, put_program, version_of};
 
-/// Starts a program as a script does that ends with `exec "$@"`.
+/// Starts a program through a script that ends with `exec "$@"`.
 fn by(script: &str, program: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &format!("{script}; exec \"$@\""), "sh"]).arg(program);
     command
 }
 
-/// What an update comes to that cannot be made.
+/// The result of an impossible update.
 fn assert_refused(runner: &Runner, words: &str) {
     let asked = runner.updated();
     assert_eq!(asked.code, 1, "{words}: {}{}", asked.stdout, runner.log());
@@ -83,7 +83,7 @@ fn the_first_process_of_a_container_is_replaced_too() {
 /// An ordinary user, by number.
 const USER: u32 = 4_711;
 
-/// What starts a program as that user.
+/// A command that starts a program as that user.
 fn as_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     let user = USER.to_string();
@@ -110,7 +110,7 @@ fn a_runner_that_is_not_roots_is_replaced_where_its_user_may() {
     let asked = own.updated();
     assert_eq!(asked.code, 0, "{}{}", asked.stderr, own.log());
     own.assert_updated(&person);
-    // The directory is the user's, and the program in it root's.
+    // The directory belongs to the user, and the program in it to root.
     let copied = start("copied", USER, 0);
     let asked = copied.updated();
     assert_eq!(asked.code, 0, "{}{}", asked.stderr, copied.log());

@@ -1,4 +1,4 @@
-//! Downloads that are not what the server sends: refused, and the old program stays.
+//! Downloads that differ from the server's data: refused, and the old program stays.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use tests::{Server, process};
 
 use super::{NEW, Runner};
 
-/// What somebody between the runner and its server does to downloads.
+/// An attacker's changes to downloads between the runner and its server.
 #[derive(Clone, Copy)]
 enum Tampering {
     Change,
@@ -17,7 +17,7 @@ enum Tampering {
     OtherVersion,
 }
 
-/// Passes everything on between the runner and the server, and does this to what is downloaded; the address.
+/// Passes everything on between the runner and the server, and tampers with downloads; returns the address.
 fn between(server: &Server, tampering: Tampering) -> String {
     let target: SocketAddr = server.url().trim_start_matches("http://").parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -44,7 +44,7 @@ fn pass(mut runner: TcpStream, target: SocketAddr, tampering: Tampering) {
     if path.starts_with("/download/") {
         let real = ureq::get(format!("http://{target}{path}")).call().unwrap();
         let body = real.into_body().with_config().limit(1 << 30).read_to_vec().unwrap();
-        // The runner may have turned away.
+        // The runner may have disconnected.
         let _ = runner.write_all(&answer(body, path.ends_with(".sha256"), tampering));
         let _ = runner.shutdown(Shutdown::Write);
         return;

@@ -14,7 +14,7 @@ use super::{Runner, says};
 
 /// How often a short command is started.
 const EVERY: Duration = Duration::from_millis(50);
-/// How long they go on when the runner is back.
+/// How long they continue after the runner is back.
 const AFTER: Duration = Duration::from_millis(500);
 /// The lines of the long command.
 const LINES: usize = 60;
@@ -24,7 +24,7 @@ fn exec(person: &Person, name: &str, script: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Starts short commands until it is told to end; each number with its caller.
+/// Starts short commands until it is told to stop; returns each number with its caller.
 fn stream(person: &Person, name: &str, ends: &AtomicBool) -> Vec<(usize, Child)> {
     let mut callers = Vec::new();
     while !ends.load(Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! A real PostgreSQL for tests, made of the programs of Debian's package `postgresql`.
 //!
-//! The first test that asks starts one below the temporary directory, for itself and for all others: a socket, no port, no fsync.
-//! Each test gets a database of its own, copied from a template; those of tests that ended are dropped when there are many. A script
+//! The first test that needs it starts one below the temporary directory, for itself and for all others: a socket, no port, no
+//! fsync. Each test gets its own database, copied from a template; those of ended tests are dropped when there are many. A script
 //! beside it ends it, and removes all of it, half a minute after the last test that holds its lock.
 //!
 //! ```text
@@ -23,13 +23,13 @@ use std::sync::{Mutex, OnceLock};
 
 use wire::Connection;
 
-/// Says that tests are to use PostgreSQL: `SANDBRIDGE_TEST_DATABASE=postgres`.
+/// Switches tests to PostgreSQL: `SANDBRIDGE_TEST_DATABASE=postgres`.
 const VARIABLE: &str = "SANDBRIDGE_TEST_DATABASE";
-/// How many databases of tests that ended are left: dropping one takes as long as making one.
+/// How many databases of ended tests are kept: dropping one takes as long as creating one.
 const LEFT_MOST: usize = 200;
 /// The account on it.
 const ACCOUNT: &str = "sandbridge";
-/// Ends it when nobody has held the lock `in-use` at three looks, ten seconds apart.
+/// Ends it when no process has held the lock `in-use` at three checks, ten seconds apart.
 const END_WHEN_UNUSED: &str = r#"
 free=0
 while sleep 10; do
@@ -44,8 +44,8 @@ pub fn is_wanted() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|database| database == "postgres")
 }
 
-/// The address of a new database on the server that tests share, with the schema that the files of a folder make: the copy of a
-/// template, which `fill` makes of an empty database at this address where it is not there yet.
+/// The address of a new database on the server that tests share, with the schema that the files of a folder define: a copy of a
+/// template, which `fill` creates from an empty database at this address if it does not exist yet.
 pub fn database_of(schema: &str, fill: impl FnOnce(String)) -> String {
     let mut files: Vec<_> = fs::read_dir(schema).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
@@ -65,16 +65,16 @@ pub fn database() -> String {
 #[derive(Debug)]
 pub struct Postgres {
     home: PathBuf,
-    /// Removed with it; `None` where tests share it.
+    /// Removed with it; `None` if tests share it.
     own: Option<tempfile::TempDir>,
-    /// Says that somebody uses it.
+    /// Marks it as in use.
     in_use: Option<File>,
-    /// To make databases with.
+    /// For creating databases.
     connection: Mutex<Option<Connection>>,
 }
 
 impl Postgres {
-    /// The one that tests share, started where it does not run.
+    /// The shared one, started if it is not running.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Postgres> = OnceLock::new();
         SHARED.get_or_init(|| {
@@ -90,7 +90,7 @@ impl Postgres {
                 server.start();
                 File::create(server.home.join("in-use")).unwrap();
                 let mut end = Command::new("setsid");
-                // Its parent ends at once, and init takes it over.
+                // Its parent ends at once, and init adopts it.
                 end.args(["--fork", "sh", "-c", END_WHEN_UNUSED, "-"]).arg(&server.home).arg(programs());
                 assert!(quiet(&mut end).status().unwrap().success());
             }
@@ -102,7 +102,7 @@ impl Postgres {
         })
     }
 
-    /// One of a test's own, to be stopped and started.
+    /// A separate one for a test, to be stopped and started.
     pub fn own() -> Self {
         let own = tempfile::TempDir::with_prefix("sandbridge-postgres-own-").unwrap();
         let server = Self::at(own.path().to_owned(), Some(own));
@@ -142,13 +142,13 @@ impl Postgres {
         self.create("template0")
     }
 
-    /// What a statement gives: a line for each row, with `|` between its columns.
+    /// The result of a statement: a line for each row, with `|` between its columns.
     pub fn ask(&self, database: &str, statement: &str) -> String {
         let mut connection = Connection::open(&self.home, ACCOUNT, database).unwrap();
         connection.ask(statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
-    /// The same in the database that every server has, by a connection that is kept.
+    /// The same in the database that every server has, over a permanent connection.
     fn tell(&self, statement: &str) -> String {
         let mut connection = self.connection.lock().unwrap();
         let connection =
@@ -159,7 +159,7 @@ impl Postgres {
     fn copy_of(&self, template: &str, fill: impl FnOnce(String)) -> String {
         let known = format!("SELECT 1 FROM pg_database WHERE datname = '{template}'");
         if self.tell(&known).is_empty() {
-            // One of all that need it makes it.
+            // One of the tests that need it creates it.
             let lock = File::create(lock_of(&self.home)).unwrap();
             lock.lock().unwrap();
             if self.tell(&known).is_empty() {
@@ -167,7 +167,7 @@ impl Postgres {
                 self.tell(&format!("DROP DATABASE IF EXISTS {filling} WITH (FORCE)"));
                 self.tell(&format!("CREATE DATABASE {filling}"));
                 fill(self.url(&filling));
-                // Connections that were closed may still be known for a moment.
+                // Closed connections may still be counted for a moment.
                 self.tell(&format!(
                     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{filling}'"
                 ));
@@ -180,14 +180,14 @@ impl Postgres {
     fn create(&self, template: &str) -> String {
         static CREATED: AtomicU32 = AtomicU32::new(0);
         let name = format!("t_{}_{}", std::process::id(), CREATED.fetch_add(1, Ordering::Relaxed));
-        // A process that had this number may have left one.
+        // An earlier process with this number may have left one.
         self.tell(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
         // Copying the files is twice as fast as writing each page to the log.
         self.tell(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy"));
         self.url(&name)
     }
 
-    /// Drops the databases of processes that have ended, where there are many.
+    /// Drops the databases of ended processes, if there are many.
     fn drop_left(&self) {
         let names = self.tell(r"SELECT datname FROM pg_database WHERE datname LIKE 't\_%'");
         let is_left = |name: &&str| {
@@ -206,7 +206,7 @@ impl Postgres {
         let (user, group) = ordinary();
         fs::set_permissions(&self.home, fs::Permissions::from_mode(0o755)).unwrap();
         chown(&self.home, Some(user), Some(group)).unwrap();
-        // Neither its letters nor its order are C's: what depends on them would show.
+        // Neither its character set nor its order is C's: anything that depends on them would show.
         let mut initdb = self.program("initdb");
         initdb.args(["-E", "UTF8", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]);
         initdb.args(["-U", ACCOUNT, "--auth=trust", "--no-sync", "-D"]).arg(self.home.join("data"));
@@ -223,7 +223,7 @@ impl Postgres {
         run(&mut control);
     }
 
-    /// One of its programs, as a user it agrees to run as.
+    /// One of its programs, run as a user that it accepts.
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(programs().join(name));
         let (user, group) = ordinary();
@@ -237,7 +237,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Nobody else holds one that is a test's own.
+        // A test's own server has no other users.
         if self.in_use.is_none() && self.own.is_some() && self.home.join("data/postmaster.pid").exists() {
             self.stop();
         }
@@ -262,7 +262,7 @@ fn version(programs: &Path) -> u32 {
     name.to_string_lossy().parse().unwrap_or(0)
 }
 
-/// The user and the group that the server runs as: the test's own, unless that is root, which it refuses.
+/// The user and the group that the server runs as: the test's own, unless that is root, which PostgreSQL refuses.
 fn ordinary() -> (u32, u32) {
     const NOBODY: u32 = 65534;
     match (rustix::process::getuid(), rustix::process::getgid()) {
@@ -279,7 +279,7 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// Runs it to its end; what it writes is shown where it fails. A server that it starts keeps its own files open, not these.
+/// Runs it to its end; its output is shown if it fails. A server that it starts keeps its own files open, not these.
 fn run(command: &mut Command) {
     let said = tempfile::NamedTempFile::new().unwrap();
     let (out, err) = (said.reopen().unwrap(), said.reopen().unwrap());

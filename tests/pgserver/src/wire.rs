@@ -1,6 +1,6 @@
-//! As much of PostgreSQL's protocol as a test needs to make databases: one statement, its rows as texts.
+//! The part of PostgreSQL's protocol that a test needs to create databases: one statement, its rows as texts.
 //!
-//! A process of `psql` for each statement would take longer than what it does.
+//! A `psql` process for each statement would take longer than the statement.
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -27,7 +27,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// What a statement gives: a line for each row, with `|` between its columns.
+    /// The result of a statement: a line for each row, with `|` between its columns.
     pub(crate) fn ask(&mut self, statement: &str) -> io::Result<String> {
         self.send(Some(b'Q'), &[statement.as_bytes(), b"\0"].concat())?;
         self.answer()

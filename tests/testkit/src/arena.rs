@@ -1,4 +1,4 @@
-//! A root with an outside worth stealing, in a temporary directory of its own or around a workspace that is there.
+//! A root with an outside worth stealing, in a new temporary directory or around an existing workspace.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-/// Stands in every file's content, every entry's name and every size that only the outside has.
+/// Part of the content, the name and the size of everything that only the outside has.
 pub const OUTSIDE_MARK: &str = "OUTSIDE";
-/// What a planted file holds.
+/// A planted file's content.
 pub const INSIDE: &[u8] = b"inside";
-/// The size in bytes of the secret, by which a stat of it is told.
+/// The size in bytes of the secret, by which a stat of it is recognized.
 pub const SECRET_SIZE_BYTES: u64 = 7_919;
-/// Beyond this size in bytes a snapshot holds the size only.
+/// Of files larger than this, in bytes, a snapshot holds only the size.
 const CONTENT_SIZE_BYTES: u64 = 65_536;
 /// The numbers of `/dev/zero`, which never ends, and of the first loop device.
 const ZERO: (u32, u32) = (1, 5);
@@ -25,30 +25,30 @@ const LOOP: (u32, u32) = (7, 0);
 pub enum Plant {
     Directory(&'static str),
     File(&'static str),
-    /// Where, and the target's text.
+    /// The path, and the target's text.
     Symlink(&'static str, &'static str),
     /// `chain-1` to `chain-N`, each to the next; the last to the target.
     Chain(usize, &'static str),
-    /// A second name for a file beside the root, whose path from the base follows.
+    /// A second name for a file beside the root, given by its path from the base.
     HardLink(&'static str, &'static str),
     Fifo(&'static str),
     Socket(&'static str),
     /// A file of this many bytes without content.
     Sparse(&'static str, u64),
-    /// A file that runs as its owner.
+    /// A file that runs with its owner's rights.
     SetId(&'static str),
     /// A directory with this many empty files.
     Many(&'static str, usize),
-    /// This many directories in one another.
+    /// This many nested directories.
     Deep(&'static str, usize),
-    /// An endless device; takes the superuser.
+    /// An endless device; needs the superuser.
     Device(&'static str),
-    /// A disk; takes the superuser.
+    /// A disk; needs the superuser.
     Disk(&'static str),
 }
 
 impl Plant {
-    /// Whether only the superuser can plant it, or it means something only then.
+    /// True if only the superuser can plant it, or it has an effect only then.
     pub fn takes_root(&self) -> bool {
         matches!(self, Self::Device(_) | Self::Disk(_) | Self::SetId(_))
     }
@@ -63,10 +63,10 @@ impl Plant {
 pub struct Arena {
     /// The base on this machine's disk.
     disk: PathBuf,
-    /// The base as whoever is attacked sees it.
+    /// The base as the attacked program sees it.
     view: Vec<u8>,
     name: String,
-    /// Who owns what is planted, unless it is us.
+    /// The owner of planted files, unless it is the test's user.
     owner: Option<u32>,
     _directory: Option<tempfile::TempDir>,
 }
@@ -74,18 +74,18 @@ pub struct Arena {
 /// Kind, mode, owner, size and content of everything, but no times.
 pub type Contents = BTreeMap<PathBuf, (u32, u32, u64, Vec<u8>)>;
 
-/// What there is.
+/// The state of a root and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// The part that no attempt may change: beside the root.
     pub outside: Contents,
-    /// Beneath the root.
+    /// Below the root.
     pub inside: Contents,
 }
 
 impl Arena {
     pub fn new(plants: &[Plant]) -> Self {
-        // In memory, where thousands are made at once, a device may mean nothing.
+        // In memory, where thousands are created at once, a device may not work.
         let takes_disk = plants.iter().any(Plant::takes_root);
         let directory = if takes_disk { tempfile::tempdir().unwrap() } else { quick_directory() };
         std::fs::create_dir(directory.path().join("work")).unwrap();
@@ -95,7 +95,7 @@ impl Arena {
         arena
     }
 
-    /// Around a root that is there; `view` is the folder above it as whoever is attacked sees it.
+    /// Around an existing root; `view` is the folder above it as the attacked program sees it.
     pub fn around(root: &Path, view: &Path, owner: Option<u32>) -> Self {
         let name = root.file_name().unwrap().to_str().unwrap().to_owned();
         let view = view.as_os_str().as_bytes().strip_suffix(b"/").unwrap_or(view.as_os_str().as_bytes());
@@ -121,7 +121,7 @@ impl Arena {
         self.disk.join(&self.name)
     }
 
-    /// Replaces the placeholders in a path, as whoever is attacked is to be given it.
+    /// Replaces the placeholders in a path, in the form that the attacked program gets.
     pub fn expand(&self, path: &[u8]) -> PathBuf {
         let (view, name) = (self.view.as_slice(), self.name.as_bytes());
         let root = [view, b"/", name].concat();
@@ -140,12 +140,12 @@ impl Arena {
         PathBuf::from(OsString::from_vec(expanded))
     }
 
-    /// What only somebody who had looked outside could say.
+    /// A text known only to a program that had looked outside.
     pub fn outside_path(&self) -> String {
         self.expand(b"{base}/outside").to_string_lossy().into_owned()
     }
 
-    /// Plants everything; `false` if a hard link cannot be, since the root is on a file system of its own.
+    /// Plants everything; `false` if a hard link is impossible, since the root is a separate file system.
     pub fn plant_all(&self, plants: &[Plant]) -> bool {
         let planted = plants.iter().all(|plant| self.plant(*plant));
         if self.owner.is_some() {
@@ -225,7 +225,7 @@ impl Arena {
     /// The part of a snapshot that no attempt may change.
     pub fn snapshot_outside(&self) -> Contents {
         let names = self.disk.read_dir().unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
-        // What else is beside the root is known by its name.
+        // Other entries beside the root are known by their names.
         let mut outside: Contents = names.map(|name| (name, (0, 0, 0, Vec::new()))).collect();
         outside.extend(contents(&self.disk.join("outside")));
         outside.extend(contents(&self.disk.join(format!("{}-evil", self.name))));
@@ -233,12 +233,12 @@ impl Arena {
     }
 }
 
-/// A temporary directory, in memory where that can be: thousands are made, and what is written is synced.
+/// A temporary directory, in memory if possible: thousands are created, and writes are synced.
 pub fn quick_directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// All there is at a path; nothing if that is gone.
+/// Everything at a path; empty if that is gone.
 fn contents(top: &Path) -> Contents {
     let mut contents = Contents::new();
     let mut pending = vec![top.to_owned()];

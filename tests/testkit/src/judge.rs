@@ -1,15 +1,15 @@
-//! What an attempt came to, and whether that is as it must be.
+//! The result of an attempt, and whether it is as required.
 
 use super::arena::{Arena, OUTSIDE_MARK, Plant, Snapshot};
 use super::corpus::{Attempt, Case, Expected};
 
 /// How hidden temporary names begin.
 const TEMPORARY: &str = ".sandbridge-";
-/// How much of a wrong answer is shown.
+/// How much of a wrong answer is printed.
 const SHOWN_CHARACTERS: usize = 300;
 /// The set-user-id and set-group-id bits.
 const SET_ID: u32 = 0o6000;
-/// The bits that tell a file's kind, and those of the kinds a harmless archive never makes.
+/// The bits for a file's kind, and those of the kinds that a harmless archive never creates.
 const KIND: u32 = 0o170_000;
 const DEVICES: [u32; 2] = [0o020_000, 0o060_000];
 
@@ -17,14 +17,14 @@ const DEVICES: [u32; 2] = [0o020_000, 0o060_000];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub kind: Expected,
-    /// All that is said of it.
+    /// Its whole text.
     pub message: String,
 }
 
-/// What was seen, or why nothing was.
+/// The data that the attempt saw, or its refusal.
 pub type Answer = Result<String, Refusal>;
 
-/// Whether a guard did what it owes; the error says what it did instead.
+/// Checks that a guard did its duty; the error describes the failure.
 pub fn judge(
     case: &Case,
     arena: &Arena,
@@ -43,7 +43,7 @@ pub fn judge(
     if kind != case.expected {
         return wrong(&format!("{:?} was expected", case.expected));
     }
-    // A second name of a file is that file, as long as hard links may be read.
+    // A second name of a file is the same file, as long as hard links may be read.
     let is_twin = case.plants.iter().any(|plant| matches!(plant, Plant::HardLink(..)));
     let said = answer.as_ref().unwrap_or_else(|refusal| &refusal.message);
     if said.contains(OUTSIDE_MARK) && !is_twin {
@@ -61,7 +61,7 @@ pub fn judge(
     if !arena.root().is_dir() {
         return wrong("the root is gone");
     }
-    // Of an archive what came before the error stays.
+    // For an archive, entries before the error stay.
     let is_partial = matches!(case.attempt, Attempt::Unpack(_) | Attempt::Mirror(_));
     if answer.is_err() && before.inside != after.inside && !is_partial {
         return wrong("it was refused, yet something changed");
@@ -75,7 +75,7 @@ pub fn judge(
     Ok(())
 }
 
-/// Whether the path that was given tells the outside's path itself.
+/// True if the given path itself contains the outside's path.
 fn names_the_outside(case: &Case, arena: &Arena) -> bool {
     let outside = arena.outside_path();
     let names = |text: &[u8]| arena.expand(text).to_string_lossy().contains(&outside);
@@ -83,8 +83,8 @@ fn names_the_outside(case: &Case, arena: &Arena) -> bool {
     names(case.path) || in_archive
 }
 
-/// Whether an attempt without a guard did harm: it saw or changed the outside, made what is privileged, did away with
-/// the root, read a device, or (without an answer) did not return.
+/// True if an attempt without a guard did harm: it saw or changed the outside, created something privileged, removed the
+/// root, read a device, or (without an answer) did not return.
 pub fn is_harm(
     case: &Case,
     arena: &Arena,
@@ -110,7 +110,7 @@ pub fn is_harm(
         || reads_device && seen.contains("\0\0\0\0")
 }
 
-/// Whether a device, or a changed file that runs as its owner or group, is there that was not.
+/// True if there is a new device, or a new or changed file that runs as its owner or group.
 fn makes_privileged(before: &Snapshot, after: &Snapshot) -> bool {
     let mut changed = after.inside.iter().filter(|(path, facts)| before.inside.get(*path) != Some(facts));
     changed.any(|(_, (mode, ..))| mode & SET_ID != 0 || DEVICES.contains(&(mode & KIND)))

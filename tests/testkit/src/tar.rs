@@ -1,6 +1,6 @@
-//! Archives as nobody's tar program would write them.
+//! Archives that no real tar program would write.
 
-/// An archive being made, entry by entry, without any care for what is sound.
+/// An archive under construction, entry by entry, without any checks.
 #[derive(Default)]
 pub struct Tar(Vec<u8>);
 
@@ -46,12 +46,12 @@ impl Tar {
         self
     }
 
-    /// How many bytes there are so far: where the next entry's header starts.
+    /// The number of bytes so far: the offset of the next entry's header.
     pub fn length(&self) -> usize {
         self.0.len()
     }
 
-    /// Writes into the header that starts at `header`, and mends its checksum.
+    /// Writes into the header that starts at `header`, and corrects its checksum.
     pub fn patched(mut self, header: usize, at: usize, bytes: &[u8]) -> Self {
         let block = &mut self.0[header..header + 512];
         block[at..at + bytes.len()].copy_from_slice(bytes);
@@ -65,14 +65,14 @@ impl Tar {
         self.patched(header, 100, format!("{mode:07o}").as_bytes())
     }
 
-    /// Turns over a byte of the last entry's header, which has no content.
+    /// Inverts a byte of the last entry's header, which has no content.
     pub fn broken(mut self, at: usize) -> Self {
         let header = self.0.len() - 512;
         self.0[header + at] ^= 1;
         self
     }
 
-    /// What there is so far, without an end.
+    /// The bytes so far, without an end.
     pub fn bytes(self) -> Vec<u8> {
         self.0
     }
@@ -83,7 +83,7 @@ impl Tar {
     }
 }
 
-/// A header with the checksum it should have.
+/// A header with its correct checksum.
 fn summed(mut block: [u8; 512]) -> [u8; 512] {
     block[148..156].fill(b' ');
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
@@ -91,7 +91,7 @@ fn summed(mut block: [u8; 512]) -> [u8; 512] {
     block
 }
 
-/// Pax records with the lengths they should have.
+/// Pax records with their correct lengths.
 pub fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (key, value) in records {

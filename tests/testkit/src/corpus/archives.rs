@@ -1,4 +1,4 @@
-//! Archives that were made to be unpacked: what they bring leads out, lies about its size, or is no file.
+//! Malicious archives: their entries lead out, lie about their size, or are not files.
 
 use super::super::arena::Plant::{self, Directory, File, Symlink};
 use super::Attempt::{Mirror, Unpack};
@@ -10,7 +10,7 @@ const NOTHING: &[Plant] = &[];
 /// Out of the directory `to` that archives are unpacked into.
 const PLANTED: &str = "../../outside/planted";
 
-/// What stands where a size belongs.
+/// A text in place of a size.
 const SIGNED: [u8; 12] = *b"-0000000007\0";
 const HEXADECIMAL: [u8; 12] = *b"0x0000000007";
 const TEBIBYTE: [u8; 12] = *b"\x80\0\0\0\0\0\x01\0\0\0\0\0";
@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     manners("a name for another system", NOTHING, unpack![Member::File("..\\..\\outside\\planted")], b"to", Inside),
     manners("a long name of 256 bytes", NOTHING, unpack![Member::LongName(LONG), Member::File("x")], b"to", TooLong),
 
-    // A link, then what goes through it.
+    // A link, then an entry that goes through it.
     attack("a link, then a file through it", NOTHING, unpack![Member::Symlink("l", "../../outside"), Member::File("l/planted")], b"to", Archive),
     attack("an absolute link, then a file through it", NOTHING, unpack![Member::Symlink("l", "{base}/outside"), Member::File("l/planted")], b"to", Archive),
     attack("a link to a file, then the file", NOTHING, unpack![Member::Symlink("l", "../../outside/secret"), Member::File("l")], b"to", Archive),
@@ -83,7 +83,7 @@ pub(super) const CASES: &[Case] = &[
     manners("an entry of an unknown kind", NOTHING, unpack![Member::Kind(b'Z', "z")], b"to", Archive),
     manners("an archive that ends early", NOTHING, unpack![Member::File("x"), Member::End], b"to", Archive),
 
-    // What is there already.
+    // Existing entries.
     manners("a file over a folder", &[Directory("to/d/e")], unpack![Member::File("d")], b"to", IsDirectory),
     manners("a link over a folder", &[Directory("to/d/e")], unpack![Member::Symlink("d", "e")], b"to", IsDirectory),
     manners("a folder over a file", &[Directory("to"), File("to/f")], unpack![Member::Directory("f", 0o755)], b"to", NotDirectory),

@@ -1,4 +1,4 @@
-//! Symbolic and hard links that were planted, and every operation led through them.
+//! Planted symbolic and hard links, with every operation led through them.
 
 use super::super::arena::Plant::{self, Chain, Directory, File, HardLink, Symlink};
 use super::Attempt::{
@@ -96,7 +96,7 @@ pub(super) const CASES: &[Case] = &[
     manners("a file moved over a link", OUT_AND_MINE, RenameTo, b"out", Inside),
     manners("a file moved onto a link with a slash", OUT_AND_MINE, RenameTo, b"out/", NotDirectory),
 
-    // Unpacking onto what is there.
+    // Unpacking over existing entries.
     attack("an archive unpacked through a link", OUT_RELATIVE, Unpack(PAYLOAD), b"out", Escapes),
     attack("an archive unpacked below a link", OUT_RELATIVE, Unpack(PAYLOAD), b"out/made", Escapes),
     attack("an archive mirrored through a link", OUT_RELATIVE, Mirror(PAYLOAD), b"out/folder", Escapes),

@@ -1,9 +1,9 @@
-//! What an archive is made of, and how it is put together.
+//! The parts of an archive, and how it is put together.
 
 use super::super::arena::Arena;
 use super::super::tar::{Tar, pax};
 
-/// What the files of archives hold.
+/// The content of files in archives.
 const PAYLOAD: &[u8] = b"payload";
 
 /// One piece of an archive; the arena's placeholders are replaced in names and targets.
@@ -13,23 +13,23 @@ pub enum Member {
     /// A file with this mode.
     Mode(&'static str, u32),
     Directory(&'static str, u32),
-    /// Where, and the target's text.
+    /// The path, and the target's text.
     Symlink(&'static str, &'static str),
-    /// Where, and the other name of the file.
+    /// The path, and the other name of the file.
     HardLink(&'static str, &'static str),
     /// An endless device.
     Device(&'static str),
     Fifo(&'static str),
-    /// A file whose name stands in two fields.
+    /// A file whose name is split over two fields.
     Prefixed(&'static str, &'static str),
     /// Records for the next entry.
     Records(&'static [(&'static str, &'static str)]),
     /// Records for all entries.
     GlobalRecords(&'static [(&'static str, &'static str)]),
-    /// The next entry's name, and its link's target, as GNU tells them.
+    /// The next entry's name, and its link's target, in GNU's form.
     LongName(&'static str),
     LongLink(&'static str),
-    /// A file whose size is told by a record and 0 by its header; its content looks like an entry of this name.
+    /// A file whose size is in a record, while its header says 0; its content looks like an entry of this name.
     SizeInRecord(&'static str),
     /// The same the other way round.
     SizeInHeader(&'static str),

@@ -1,16 +1,16 @@
 //! The attack corpus: ways out of a root that worked somewhere, as data.
 //!
-//! Whoever has a file API over a root plants what a case plants (as a confined command could), makes its one
-//! attempt, and has the answer judged. The data depends on nothing but [`Plant`] and [`Member`].
+//! A test of a file API over a root plants a case's files (as a confined command could), makes its one attempt, and has the
+//! answer judged. The data depends on nothing but [`Plant`] and [`Member`].
 //!
 //! | module | cases |
 //! |---|---|
 //! | `paths` | the path itself leads out |
-//! | `links` | symbolic and hard links that were planted |
-//! | `nodes` | what is no file, and names that are hardly names |
-//! | `archives` | archives that were made to be unpacked |
+//! | `links` | planted symbolic and hard links |
+//! | `nodes` | entries that are not files, and odd names |
+//! | `archives` | malicious archives |
 //! | `oracles` | asking whether something exists outside |
-//! | `members` | what an archive is made of |
+//! | `members` | the parts of an archive |
 
 mod archives;
 mod links;
@@ -27,11 +27,11 @@ use super::arena::Plant;
 pub enum Attempt {
     Read,
     Write,
-    /// With missing folders made on the way.
+    /// With missing folders created on the way.
     WriteWithParents,
-    /// On the condition that the file holds what a planted one does.
+    /// On condition that the file has a planted one's content.
     WriteIfMatch,
-    /// By way of a temporary file, as everybody should.
+    /// Through a temporary file, as is proper.
     Replace,
     Stat,
     List,
@@ -43,20 +43,20 @@ pub enum Attempt {
     RenameFrom,
     /// From `mine` in the root.
     RenameTo,
-    /// All names beneath.
+    /// All names below.
     Find,
-    /// All lines beneath.
+    /// All lines below.
     Search,
-    /// An archive of what is beneath.
+    /// An archive of everything below.
     Pack,
     Unpack(&'static [Member]),
-    /// The same, and what the archive has not is removed.
+    /// The same, and entries missing in the archive are removed.
     Mirror(&'static [Member]),
-    /// From where there is nothing: refused before that shows.
+    /// From an address where nothing listens: refused before that shows.
     Download,
 }
 
-/// The answer a guard owes.
+/// The answer required of a guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     Escapes,
@@ -85,12 +85,12 @@ pub struct Case {
     /// Bytes, relative to the root; the arena replaces placeholders.
     pub path: &'static [u8],
     pub expected: Expected,
-    /// Whether it does harm where paths are joined to the root and used, which a test shows.
+    /// True if it does harm where paths are simply joined to the root and used, which a test shows.
     pub is_attack: bool,
 }
 
 impl Case {
-    /// Whether only the superuser can set the trap.
+    /// True if only the superuser can set the trap.
     pub fn takes_root(&self) -> bool {
         let makes_device = match self.attempt {
             Attempt::Unpack(members) | Attempt::Mirror(members) => {
@@ -118,7 +118,7 @@ const fn attack(
     Case { name, plants, attempt, path, expected, is_attack: true }
 }
 
-/// A case that has to be answered well though nothing bad comes of it.
+/// A case that needs a proper answer though it does no harm.
 const fn manners(
     name: &'static str,
     plants: &'static [Plant],

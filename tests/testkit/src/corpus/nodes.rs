@@ -1,4 +1,4 @@
-//! Things that are not files, files that are too much, and names that are hardly names.
+//! Things that are not files, oversized files, and odd names.
 
 use super::super::arena::Plant::{
     self, Deep, Device, Directory, Disk, Fifo, File, Many, SetId, Socket, Sparse, Symlink,
@@ -18,7 +18,7 @@ const TEBIBYTE: u64 = 1 << 40;
 
 #[rustfmt::skip]
 pub(super) const CASES: &[Case] = &[
-    // A FIFO holds up whoever opens it until somebody comes to its other end.
+    // A FIFO blocks whoever opens it until its other end is opened.
     attack("a FIFO read", FIFO, Read, b"fifo", Special),
     attack("a FIFO read through a link", &[Fifo("fifo"), Symlink("link", "fifo")], Read, b"link", Special),
     attack("a FIFO written", FIFO, Write, b"fifo", Special),
@@ -64,7 +64,7 @@ pub(super) const CASES: &[Case] = &[
     manners("200 folders in one another packed", &[Deep("deep", 200)], Pack, b".", Inside),
     manners("200 folders in one another searched", &[Deep("deep", 200)], Find, b".", Inside),
 
-    // One thing in the place of another.
+    // One kind of entry in place of another.
     manners("a folder read as a file", &[Directory("d")], Read, b"d", IsDirectory),
     manners("a folder written as a file", &[Directory("d")], Write, b"d", IsDirectory),
     manners("a file listed as a folder", &[File("f")], List, b"f", NotDirectory),

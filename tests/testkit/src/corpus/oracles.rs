@@ -4,7 +4,7 @@ use super::super::arena::Plant::{self, Chain, Directory, File, Symlink};
 use super::Attempt;
 use super::members::Member;
 
-/// Two paths of which one leads to what exists outside and the other to what does not.
+/// Two paths, one of which leads to something that exists outside and the other to something that does not.
 #[derive(Debug)]
 pub struct Oracle {
     pub name: &'static str,
@@ -13,7 +13,7 @@ pub struct Oracle {
     pub gone: &'static [u8],
 }
 
-/// Every way to lead there.
+/// Every way to get there.
 #[rustfmt::skip]
 pub const ORACLES: &[Oracle] = &[
     Oracle { name: "dots", plants: &[File("mine")], there: b"../outside/secret", gone: b"../outside/nobody" },
@@ -30,7 +30,7 @@ pub const ORACLES: &[Oracle] = &[
     Oracle { name: "a chain of links", plants: &[File("mine"), Chain(5, "../outside")], there: b"chain-1/secret", gone: b"chain-1/nobody" },
 ];
 
-/// What is asked for with each.
+/// The attempts made with each.
 pub const ASKED: &[Attempt] = &[
     Attempt::Read,
     Attempt::Write,

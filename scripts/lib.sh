@@ -8,7 +8,7 @@ IMAGE=sandbridge-test:busybox
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 
-# step NAME COMMAND…: runs it, says how long it took.
+# step NAME COMMAND…: runs it, and prints how long it took.
 step() {
     local name=$1 start=$SECONDS
     shift
@@ -26,7 +26,7 @@ beside() {
     BESIDE[$name]=$!
 }
 
-# joined NAME: waits for it, prints what it wrote, and fails if it failed.
+# joined NAME: waits for it, prints its output, and fails if it failed.
 joined() {
     local name=$1 code=0
     wait "${BESIDE[$name]}" || code=$?
@@ -35,7 +35,7 @@ joined() {
     return $code
 }
 
-# Ends what still runs in the background, when the script ends early.
+# Ends running background commands, when the script ends early.
 stop_beside() {
     [ ${#BESIDE[@]} = 0 ] || kill "${BESIDE[@]}" 2>/dev/null || true
 }
@@ -64,7 +64,7 @@ need_toolchain() {
     fi
 }
 
-# The web page, built only when its sources are newer than what is there.
+# The web page, built only if its sources are newer than the existing build.
 build_ui() {
     local ui=server-bridge/ui
     if [ -f $ui/dist/index.html ] && [ -z "$(find $ui/src $ui/index.html $ui/package-lock.json -newer $ui/dist/index.html)" ]; then
@@ -74,7 +74,7 @@ build_ui() {
     (cd $ui && npm run --silent build)
 }
 
-# npm_ci DIR: installs exactly what the lock file says, once.
+# npm_ci DIR: installs exactly the versions in the lock file, once.
 npm_ci() {
     if [ ! -f "$1/node_modules/.package-lock.json" ] || [ "$1/package-lock.json" -nt "$1/node_modules/.package-lock.json" ]; then
         (cd "$1" && npm ci --silent --no-audit --no-fund)
@@ -131,12 +131,12 @@ build_static() {
     fi
 }
 
-# The engine, started when none answers and we may; DOCKERD is set to its pid then.
+# The engine, started if none answers and that is permitted; DOCKERD is set to its pid then.
 start_docker() {
     DOCKERD=
     docker info >/dev/null 2>&1 && return 0
     [ "$(id -u)" = 0 ] || { echo "no Docker engine answers. Start it: sudo systemctl start docker" >&2; return 1; }
-    # An engine that was killed leaves its pid file, and the number may be somebody else's by now.
+    # A killed engine leaves its pid file, and by now the number may belong to another process.
     grep -qs '(dockerd) [^ZX]' "/proc/$(cat /var/run/docker.pid 2>/dev/null || echo none)/stat" || rm -f /var/run/docker.pid
     say "starting dockerd"
     dockerd >"$TARGET_DIR/dockerd.log" 2>&1 &

@@ -33,6 +33,22 @@ async fn calls_that_only_read_run_side_by_side_and_so_many_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_ends_makes_room_for_the_next_while_an_earlier_one_still_runs() {
+    let mut many = vec![("Slow", r#"{"x":"a"}"#)];
+    many.extend(vec![("Fast", r#"{"x":"b"}"#); TOOLS_AT_ONCE]);
+    let world = world_with(&many, |log| Fake::reads(log, "Slow", Does::Echo(60_000)));
+    let log = world.log.clone();
+    let world = world.with(Fake::reads(&log, "Fast", Does::Echo(1)));
+    world.run("look").await;
+    let lines = world.log.lines();
+    let slow_ended = lines.iter().position(|line| line.starts_with("Slow ends")).unwrap();
+    let last_began = lines.iter().rposition(|line| line.starts_with("Fast begins")).unwrap();
+    assert!(last_began < slow_ended, "{lines:?}");
+    assert_eq!(world.log.count("Fast begins"), TOOLS_AT_ONCE);
+    world.log.came(&["result of Slow", "result of Fast"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_that_change_something_run_one_after_the_other() {
     let world = world_with(&[("Write", r#"{"x":"a"}"#), ("Write", r#"{"x":"b"}"#)], |log| {
         Fake::new(log, "Write", Rules::of(Access::Edit), Does::Echo(1_000))

@@ -92,13 +92,17 @@ impl Turn<'_> {
                 let understood = understood.next().expect("there is one for each call");
                 begun.push(self.begin_tool(call, understood).await?);
             }
-            let running =
-                begun.into_iter().map(|(begun, message, question)| self.run_tool(begun, message, question));
+            let running = begun.into_iter().enumerate().map(|(at, (begun, message, question))| async move {
+                (at, self.run_tool(begun, message, question).await)
+            });
             // Run to completion before anything else is awaited: a future that is not polled may hold the store's only
             // writer.
-            let results: Vec<_> = stream::iter(running).buffered(at_once).collect().await;
+            let mut results: Vec<_> = stream::iter(running).buffer_unordered(at_once).collect().await;
+            // The results keep the order of the calls, but a call that ends makes room for the next one at once, even if an earlier
+            // one is still running.
+            results.sort_unstable_by_key(|(at, _)| *at);
             let mut failure = None;
-            for ran in results {
+            for (_, ran) in results {
                 let Ran { begun, outcome, stops } = ran?;
                 self.append(conversation, Entry::Result(&begun.call, outcome, begun.place.as_deref()))
                     .await?;

@@ -131,6 +131,38 @@ build_static() {
     fi
 }
 
+# dependencies restore|save: the compiled crates of others, for the next clean checkout on this machine. They are a third of a clean
+# build, and change only with what names their folder: the lock file, the profiles, the compiler and its flags. Cargo checks the
+# fingerprint of each, as ever. No crate of the workspace is kept. SANDBRIDGE_DEPENDENCY_CACHE=off goes without.
+dependencies() {
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests key kept from to ours entry name
+    [ "${SANDBRIDGE_DEPENDENCY_CACHE:-}" != off ] || return 0
+    key=$({ rustc -vV; cat Cargo.lock Cargo.toml; env | grep -E '^(RUSTFLAGS|CARGO_INCREMENTAL|CARGO_PROFILE_.*|CC|CFLAGS)=' | sort; } | sha256sum | cut -c1-16)
+    kept=$cache/dependencies-$key
+    if [ "$1" = restore ]; then
+        if [ ! -d "$kept" ] || [ -d "$TARGET_DIR/debug/deps" ]; then return 0; fi
+        mkdir -p "$TARGET_DIR"
+        cp -a "$kept" "$TARGET_DIR/debug"
+        return
+    fi
+    [ ! -d "$kept" ] || return 0
+    mkdir -p "$cache"
+    rm -rf "$cache"/dependencies-*
+    from=$TARGET_DIR/debug
+    to=$(mktemp -d -p "$cache")
+    mkdir "$to/.fingerprint" "$to/deps" "$to/build"
+    ours=" $(cargo metadata --locked --format-version 1 --no-deps |
+        node -pe 'JSON.parse(require("fs").readFileSync(0, "utf8")).packages.map(({ name }) => name).join(" ")') "
+    for entry in "$from"/.fingerprint/*; do
+        name=${entry##*/}
+        [[ $ours != *" ${name%-*} "* ]] || continue
+        cp -a "$entry" "$to/.fingerprint/"
+        if [ -d "$from/build/$name" ]; then cp -a "$from/build/$name" "$to/build/"; fi
+        find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a -t "$to/deps" {} +
+    done
+    mv "$to" "$kept"
+}
+
 # The engine, started if none answers and that is permitted; DOCKERD is set to its pid then.
 start_docker() {
     DOCKERD=

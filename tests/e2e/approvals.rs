@@ -276,7 +276,7 @@ fn a_command_that_was_allowed_for_good_is_asked_for_again_after_a_file_was_chang
         }
         let card = world.asks(*last);
         assert_eq!(fs::read_to_string(world.at("log")).unwrap(), "good\ngood\n", "{mode}");
-        assert!(card["agent"]["approval"]["always"].as_str().unwrap().contains("unasked"), "{card}");
+        assert!(card["agent"]["approval"]["always"].as_str().unwrap().contains("without asking"), "{card}");
         world.allows(&card, false);
         world.results();
     }

@@ -85,7 +85,10 @@ fn what_was_written_before_an_error_is_told() {
             let error = write_tree(&mut world.peer, tree_to("to"), archive).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::InvalidBody);
             assert!(error.description.contains(told), "{error}");
-            assert!(error.description.contains("1 files, 1 directories and 0 links were written"), "{error}");
+            assert!(
+                error.description.contains("1 files, 1 directories and 0 links had been written"),
+                "{error}"
+            );
         }
         let error = read_tree(&mut world.peer, "to/file".into()).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::NotADirectory);

@@ -91,7 +91,7 @@ test("what was always allowed is listed in the settings, and asked for again aft
   const rules = page.getByRole("region", { name: "Always allowed" });
   const rule = rules.getByRole("listitem");
   await expect(rule).toContainText(command);
-  await expect(rule).toContainText("this very command in");
+  await expect(rule).toContainText("this exact command in");
   await expectAccessible(page);
   await picture(page, "approval-rules");
   await rule.getByRole("button", { name: "Revoke the approval of Shell" }).click();

@@ -11,11 +11,11 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Show and change the settings of the server, as its administrator
+/// Change the settings of the server, as its administrator
 #[derive(Parser)]
 #[command(name = "server")]
 pub(crate) enum ServerCommand {
-    /// Show the settings of the server, after changing those that are given; they apply to the next answers
+    /// Change the given settings, and show all of them; changes apply to the next answers
     Settings(SettingsOptions),
 }
 

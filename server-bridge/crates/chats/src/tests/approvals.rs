@@ -75,7 +75,7 @@ async fn a_model_asks_before_it_changes_or_runs_something() {
     assert_eq!(rules.len(), 1, "{rules:?}");
     assert_eq!((rules[0].tool.as_str(), &rules[0].chat_id), ("Shell", &talk.id));
     assert!(
-        rules[0].subject.contains("append:log:ran") && rules[0].scope.contains("this very command"),
+        rules[0].subject.contains("append:log:ran") && rules[0].scope.contains("this exact command"),
         "{rules:?}"
     );
     assert!(service.approval_rules(eve.id).await.unwrap().is_empty());

@@ -199,7 +199,7 @@ async fn tools_only_get_fewer_from_sub_agent_to_sub_agent() {
     );
     let results = world.chat.results();
     assert!(results[0].contains("cannot have the tool \"Find\" here; it can have"), "{results:?}");
-    assert!(results[1].contains("no tool \"Keep\""), "{results:?}");
+    assert!(results[1].contains("cannot have the tool \"Keep\""), "{results:?}");
     assert_eq!(world.log.count(">sub-agent with"), 1, "one was made where the tools fit");
 }
 

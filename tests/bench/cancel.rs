@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PROCESSES: usize = 2;
 
 pub(crate) fn rows() -> Vec<Row> {
-    let kinds = [("a command of several processes", ""), ("one that ignores TERM", "trap '' TERM; ")];
+    let kinds = [("a command with several processes", ""), ("a command that ignores TERM", "trap '' TERM; ")];
     kinds.iter().map(|(what, begin)| row(what, begin)).collect()
 }
 
@@ -38,7 +38,7 @@ fn row(what: &str, begin: &'static str) -> Row {
     let mode = json!({"mode": "full"}).to_string();
     assert_eq!(client.send("PUT", &format!("/chats/{chat}/approval"), mode.as_bytes()).status, 200);
     let times = (0..CANCELS).map(|_| cancel(&client, &chat, &marker)).collect();
-    Samples::new(times).row_within(&format!("a cancel of {what}, to the end of all of it"), PROMISE)
+    Samples::new(times).row_within(&format!("cancel of {what}, until all have ended"), PROMISE)
 }
 
 fn cancel(client: &Client, chat: &str, marker: &str) -> Duration {

@@ -42,14 +42,14 @@ pub(crate) fn rows() -> Vec<Row> {
     let megabytes = *body_bytes as f64 / 1e6;
     let within = Row {
         against: format!(
-            "a bare loop, of {megabytes:.1} MB requests, and {target_ms} ms: adds {}",
+            "at most {target_ms} ms more than a bare loop of {megabytes:.1} MB requests: adds {}",
             runs.shown(|added| shown(Duration::from_secs_f64(added)))
         ),
         ratio: format!("{:.2} ×", added.as_secs_f64() / TARGET.as_secs_f64()),
         target: "≤ 1.0 ×".to_owned(),
         ..engine.row("engine, an iteration at 1,000 messages")
     };
-    let first = firsts.row("engine, from a message to the model's request, then");
+    let first = firsts.row("engine, from a message to the model's request, in the same chat");
     vec![within, bare.row("a bare loop of such requests"), first]
 }
 

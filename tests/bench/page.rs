@@ -43,22 +43,22 @@ pub(crate) fn rows() -> Vec<Row> {
     let heap = |name: &str| (milliseconds[name][0] * 1e6 / 1024.0) as u64;
     vec![
         beside(
-            "page, a model's word on the screen",
+            "page, from a model's word to the screen",
             WORD,
             "word_screen",
             "word_socket",
-            "a bare socket hears it",
+            "a bare socket",
         ),
+        beside("page, from an empty cache to a usable chat", VIEW, "view_ready", "view_bare", "a bare page"),
         beside(
-            "page, an empty cache to a chat one can write in",
-            VIEW,
-            "view_ready",
-            "view_bare",
-            "a bare page",
+            "page, from a key press to the screen during 50,000 lines",
+            KEY,
+            "key_busy",
+            "key_idle",
+            "idle",
         ),
-        beside("page, a key during 50,000 lines", KEY, "key_busy", "key_idle", "idle"),
         memory::row(
-            "page, heap behind 50,000 lines",
+            "page, heap after 50,000 lines",
             heap("heap_after"),
             &format!("{:.1} MiB before", heap("heap_before") as f64 / 1024.0),
         ),

@@ -269,6 +269,10 @@ impl World {
                     environment.insert(variable.to_owned(), there);
                 }
                 environment.insert("SANDBRIDGE_CARGO_PROFILE".to_owned(), "dev".to_owned());
+                // The settings that this run's programs were built with: with others, Cargo would build all of them again.
+                let built_with = std::env::var("SANDBRIDGE_BUILT_WITH").unwrap_or_default();
+                let settings = built_with.lines().filter_map(|setting| setting.split_once('='));
+                environment.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
                 (0, self.path("here"), root())
             }
             "on the server" => (0, self.path("server"), self.path("server")),

@@ -108,7 +108,7 @@ test("a subscription is added, tried and made the default; its key is never told
   await card.getByRole("button", { name: "Test" }).click();
   await expect(card.getByRole("status")).toContainText("pong");
   await page.getByLabel("Default model").selectOption("mine/balance");
-  await expect(card.getByText("default")).toBeVisible();
+  await expect(card.getByText("default", { exact: true })).toBeVisible();
   await card.getByRole("button", { name: "Edit" }).click();
   await expect(page.getByLabel("API key")).toHaveValue("");
   await page.getByRole("button", { name: "Cancel" }).click();

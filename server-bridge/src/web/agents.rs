@@ -1,7 +1,7 @@
 //! Sub-agents of a chat, and their user's settings and memories for every agent.
 
 use agent::approval::Mode;
-use agent::tool::visible;
+use agent::tool::words_of;
 use api::chat::SubAgentView;
 use api::settings::{ApprovalRuleView, MemoryView, PreferencesView};
 use api::words::Approval;
@@ -135,15 +135,12 @@ fn memory_view(memory: Memory) -> MemoryView {
 }
 
 fn approval_rule_view(rule: ApprovalRule) -> ApprovalRuleView {
-    // A subject that a later version writes differently is shown as it is.
-    let subject: Vec<String> =
-        serde_json::from_str(&rule.subject).unwrap_or_else(|_| vec![rule.subject.clone()]);
     ApprovalRuleView {
         id: rule.id,
         chat_id: rule.chat_id.to_string(),
         chat_title: rule.chat_title,
         tool: rule.tool,
-        subject: subject.iter().map(|part| visible::whole(part)).collect(),
+        subject: words_of(&rule.subject),
         scope: rule.scope,
         created_at: rule.created_at_ms,
     }

@@ -249,6 +249,13 @@ fn key(words: &[&str]) -> String {
     serde_json::to_string(words).expect("texts are always JSON")
 }
 
+/// The words that a key combines, as people may see them.
+pub fn words_of(subject: &str) -> Vec<String> {
+    // A key of another version is shown as it is.
+    let words: Vec<String> = serde_json::from_str(subject).unwrap_or_else(|_| vec![subject.to_owned()]);
+    words.iter().map(|word| visible::whole(word)).collect()
+}
+
 fn text(resolved: &Resolved) -> Result<String, Failure> {
     String::from_utf8(resolved.path.as_bytes().to_vec()).map_err(|_| {
         Failure::Told("the path leads to a name that is not UTF-8; use a command in Shell".to_owned())
@@ -258,6 +265,13 @@ fn text(resolved: &Resolved) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_gives_back_its_words_and_hides_none_of_their_characters() {
+        assert_eq!(words_of(&key(&["laptop", "", "echo \"a\""])), ["laptop", "", "echo \"a\""]);
+        assert_eq!(words_of("not a key"), ["not a key"]);
+        assert!(!words_of(&key(&["a\u{202e}b"]))[0].contains('\u{202e}'));
+    }
 
     #[test]
     fn what_is_kept_of_one_call_is_never_that_of_another() {

@@ -40,7 +40,7 @@ use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
 pub use context::{AgentTurn, DelegationRequest, Host, Program, ToolCaller, ToolContext};
 pub use gone::gone;
-pub use look::{Bound, Ground, Looked};
+pub use look::{Bound, Ground, Looked, words_of};
 pub use outcome::{Failure, FileBytes, FileSeen, ForPrograms, Outcome, SubAgentState, TurnCost};
 pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};
 pub use registry::Registry;

@@ -139,18 +139,24 @@ dependencies() {
     [ "${SANDBRIDGE_DEPENDENCY_CACHE:-}" != off ] || return 0
     key=$({ rustc -vV; cat Cargo.lock Cargo.toml; env | grep -E '^(RUSTFLAGS|CARGO_INCREMENTAL|CARGO_PROFILE_.*|CC|CFLAGS)=' | sort; } | sha256sum | cut -c1-16)
     kept=$cache/dependencies-$key
+    mkdir -p "$cache" "$TARGET_DIR"
+    # Of two runs at once, one waits: neither reads what the other removes.
+    local lock
+    exec {lock}>"$cache/dependencies.lock"
+    flock "$lock"
     if [ "$1" = restore ]; then
-        if [ ! -d "$kept" ] || [ -d "$TARGET_DIR/debug/deps" ]; then return 0; fi
-        mkdir -p "$TARGET_DIR"
-        cp -a "$kept" "$TARGET_DIR/debug"
+        if [ -d "$kept" ] && [ ! -d "$TARGET_DIR/debug" ]; then
+            rm -rf "$TARGET_DIR/debug.new"
+            cp -a "$kept" "$TARGET_DIR/debug.new"
+            mv "$TARGET_DIR/debug.new" "$TARGET_DIR/debug"
+        fi
+        exec {lock}>&-
         return
     fi
-    [ ! -d "$kept" ] || return 0
-    mkdir -p "$cache"
-    rm -rf "$cache"/dependencies-*
-    from=$TARGET_DIR/debug
-    to=$(mktemp -d -p "$cache")
-    mkdir "$to/.fingerprint" "$to/deps" "$to/build"
+    if [ -d "$kept" ]; then exec {lock}>&-; return; fi
+    rm -rf "$cache"/dependencies-* "$cache/dependencies.new"
+    from=$TARGET_DIR/debug to=$cache/dependencies.new
+    mkdir -p "$to/.fingerprint" "$to/deps" "$to/build"
     ours=" $(cargo metadata --locked --format-version 1 --no-deps |
         node -pe 'JSON.parse(require("fs").readFileSync(0, "utf8")).packages.map(({ name }) => name).join(" ")') "
     for entry in "$from"/.fingerprint/*; do
@@ -161,6 +167,7 @@ dependencies() {
         find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a -t "$to/deps" {} +
     done
     mv "$to" "$kept"
+    exec {lock}>&-
 }
 
 # The engine, started if none answers and that is permitted; DOCKERD is set to its pid then.

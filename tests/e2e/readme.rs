@@ -257,7 +257,14 @@ impl World {
         if let Some(shell) = self.shells.remove(place) {
             return shell;
         }
-        let environment = std::env::vars().filter(|(name, _)| name == "PATH" || name.starts_with("CARGO_"));
+        // Cargo's settings, without the facts about this test: a build script that sees others runs again.
+        let is_of_this_test = |name: &str| {
+            ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_"]
+                .iter()
+                .any(|of| name.starts_with(of))
+        };
+        let environment = std::env::vars()
+            .filter(|(name, _)| name == "PATH" || name.starts_with("CARGO_") && !is_of_this_test(name));
         let mut environment: BTreeMap<String, String> = environment.collect();
         let with_dist = format!("{}:{}", root().join("dist").display(), environment["PATH"]);
         let (user, home, directory) = match place {

@@ -151,7 +151,7 @@ fn start(left_out: LeftOut, runner_main: &impl Fn(&RunnerContext) -> i32) -> io:
     match start_in(best, left_out, runner_main) {
         Ok(Some(runner)) => Ok(runner),
         Ok(None) | Err(_) => start_in(KillTier::Subreaper, left_out, runner_main)?
-            .ok_or_else(|| io::Error::other("the runner could not be started in any way")),
+            .ok_or_else(|| io::Error::other("the runner could not be started in any kill tier")),
     }
 }
 

@@ -303,7 +303,7 @@ impl Session {
             return Err(WireError::new(
                 ErrorKind::Busy,
                 format!(
-                    "this runner has its {MAX_DATA_STREAMS} data streams or {MAX_REQUESTS} requests in flight; \
+                    "this runner already has {MAX_DATA_STREAMS} data streams or {MAX_REQUESTS} requests in flight; \
                      try again when one has ended"
                 ),
             ));

@@ -270,7 +270,7 @@ impl Relay<'_> {
                 if let Some(own) = own {
                     let kept = self.token.keep(&self.container.state_dir, shown, &own).await;
                     kept.map_err(|error| {
-                        Over::Refused(format!("the token that the server gave cannot be kept: {error}"))
+                        Over::Refused(format!("the token from the server cannot be saved: {error}"))
                     })?;
                 }
                 Ok(Handshake::RegisterOk { body }.to_text())

@@ -67,7 +67,7 @@ pub(super) fn bind(most: u32, outside: Outside) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(LARGEST)?;
     file.write_all(wanted.to_string().as_bytes())?;
     if largest()? != wanted {
-        return Err(io::Error::other("the largest process number stayed as it was"));
+        return Err(io::Error::other("setting the largest process number had no effect"));
     }
     // Set by the one process that is the namespace's init, once.
     let _ = BOUND.set(Bound { file, largest: wanted });

@@ -34,7 +34,7 @@ pub enum RegisterError {
     #[error("the server did not answer within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Silent,
     /// The token that replaces a one-time token cannot be stored. The one-time token still works, for this runner.
-    #[error("the token that the server gave cannot be kept: {0}")]
+    #[error("the token from the server cannot be saved: {0}")]
     Token(Error),
     /// The connection failed.
     #[error(transparent)]

@@ -152,7 +152,7 @@ fn read(path: &Path, home: &Path) -> Result<String, String> {
     let real = path.canonicalize().map_err(|error| error.to_string())?;
     let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
     if path.starts_with(&home) && !real.starts_with(&home) {
-        return Err("it is a link out of the home".to_owned());
+        return Err("it is a link that leads out of the home directory".to_owned());
     }
     let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(&real);
     let file = file.map_err(|error| error.to_string())?;

@@ -44,7 +44,7 @@ impl Birth {
         let signal = if is_late { libc::SIGKILL } else { libc::SIGCONT };
         // It may have begun, or ended, at this moment.
         let _ = sys::signal_process(child.as_raw_fd(), signal, kill::mark_key());
-        tracing::warn!(signal, "a command has not begun to run for {} ms", time.as_millis());
+        tracing::warn!(signal, "a command has not started after {} ms", time.as_millis());
         Some(look)
     }
 

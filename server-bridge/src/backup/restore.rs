@@ -121,6 +121,6 @@ fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<Pat
         Ok(is_there)
     });
     let is_there =
-        moved.with_context(|| format!("cannot keep the database that is there as {}", kept.display()))?;
+        moved.with_context(|| format!("cannot keep the existing database as {}", kept.display()))?;
     Ok(is_there.then_some(kept))
 }

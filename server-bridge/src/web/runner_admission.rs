@@ -60,7 +60,7 @@ async fn decide(
 ) -> Result<(String, Accepted), Refusal> {
     let facts = &registration.facts;
     let facts_json = serde_json::to_string(facts).map_err(|error| {
-        tracing::error!(%error, "a registration could not be decided");
+        tracing::error!(%error, "a registration could not be checked");
         unavailable()
     })?;
     let claims = [path_user.unwrap_or_default(), registration.claimed_user.as_str()];
@@ -88,7 +88,7 @@ fn refusal(refused: TokenRefused) -> Refusal {
         TokenRefused::Revoked | TokenRefused::RevokedMeanwhile => RefusalReason::TokenRevoked,
         TokenRefused::Malformed(_) => RefusalReason::Malformed,
         TokenRefused::Unavailable(error) => {
-            tracing::error!(%error, "a registration could not be decided");
+            tracing::error!(%error, "a registration could not be checked");
             return unavailable();
         }
     };

@@ -141,7 +141,7 @@ impl Ledger {
         match ended {
             Some(Ok(outcome)) => Ending::of(&outcome),
             Some(Err(error)) => Ending::failed(&error),
-            None => Ending::refused("lost", "its runner did not come back"),
+            None => Ending::refused("lost", "its runner did not reconnect"),
         }
     }
 }

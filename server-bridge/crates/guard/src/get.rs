@@ -55,7 +55,7 @@ pub enum Error {
     #[error("the server answered {0}")]
     Status(StatusCode),
     /// It came compressed, though that was not requested.
-    #[error("it came compressed as {0:?}, which was not asked for")]
+    #[error("it is compressed as {0:?}, which was not requested")]
     Packed(String),
     /// It did not come in time.
     #[error("it did not arrive within {} s", PATIENCE.as_secs())]

@@ -127,7 +127,7 @@ impl Model {
         while let Some(bytes) = alive(ends, body.next()).await? {
             listing.extend_from_slice(&bytes?);
             if listing.len() > LISTING_BYTES {
-                return Err(Error::Nonsense("a list of models of more than 8 MiB"));
+                return Err(Error::Nonsense("a list of models larger than 8 MiB"));
             }
         }
         read_listing(&listing).map(Some)

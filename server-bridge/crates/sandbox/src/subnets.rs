@@ -22,8 +22,8 @@ pub struct SubnetPool(Subnet);
 /// The error for a text that is not such a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "use a private IPv4 network, named by its first address, of /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, such as \
-     10.213.0.0/16"
+    "use the first address of a private IPv4 network and a prefix from /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, \
+     such as 10.213.0.0/16"
 )]
 pub struct SubnetPoolError;
 

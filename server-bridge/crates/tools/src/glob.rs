@@ -58,7 +58,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let mut paths = Vec::new();
     while let Some(batch) = reader.next_batch().await {
         if paths.len() > most as usize {
-            return Err(Failure::Told("the runner found more than was asked for".to_owned()));
+            return Err(Failure::Told("the runner returned more paths than requested".to_owned()));
         }
         paths.extend(batch?.entries.iter().map(|entry| work.shown(&entry.path)));
     }

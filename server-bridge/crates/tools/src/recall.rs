@@ -55,7 +55,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let Some(Offload { text, is_stale }) =
         work.services.store.offload(work.user.id, work.agent()?.root, id).await.ported()?
     else {
-        return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
+        return Err(Failure::Told(format!("no result was put aside under the id {id:?}")));
     };
     let page = page(&text, *offset, characters(*limit));
     Ok(Outcome::part(if is_stale { format!("{STALE}\n{page}") } else { page }))

@@ -116,7 +116,7 @@ impl Work<'_> {
             Err(error) => return Err(error.into()),
         };
         if is_there == (file.present == Present::Nothing) {
-            let what = if is_there { "was made" } else { "went away" };
+            let what = if is_there { "was created" } else { "was removed" };
             let path = visible::line(&file.path);
             return Err(Failure::Told(format!(
                 "{path} {what} since this was allowed; nothing was written: look again"

@@ -26,8 +26,8 @@ async fn text(context: &PromptContext<'_>) -> Made {
         Ok(sandbox) => sandbox,
         Err(why) => {
             return Ok(Some(format!(
-                "No machine can be reached at the moment ({why}), so no tool runs that works on one: no file, no command. Answer \
-                 what you can without them, and where the work needs a machine, say so, and say why there is none."
+                "No machine can be reached at the moment ({why}), so the tools that use files or run commands do not work. Answer \
+                 what you can without them; where the work needs a machine, say so, and say why there is none."
             )));
         }
     };

@@ -125,7 +125,7 @@ async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &
         }
         Ok(None) => Some("The conversation was not compressed: nothing was said yet.".to_owned()),
         Err(error) => {
-            tracing::error!(%error, "a conversation is not compressed: the store fails, or the chat is gone");
+            tracing::error!(%error, "a conversation was not compressed: the store failed, or the chat is gone");
             return;
         }
     };

@@ -48,7 +48,7 @@ pub(super) async fn check(session: &Session, checks: &mut Vec<Check>) -> Option<
             None
         }
         Err(failure) if failure.kind == "unauthorized" => {
-            checks.push(Check::broken("login", "your login has expired, or was ended", login));
+            checks.push(Check::broken("login", "your login is no longer valid", login));
             None
         }
         Err(failure) => {

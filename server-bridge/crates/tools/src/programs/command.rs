@@ -171,7 +171,7 @@ impl Asked<'_> {
     ///
     /// Fails for an invalid request.
     fn request(&self) -> Result<(ExecRequest, String), Failure> {
-        let neither = || Failure::Told("give either `command` or `argv`, with a program".to_owned());
+        let neither = || Failure::Told("give either `argv`, with a program, or `command`".to_owned());
         let (argv, line) = (self.argv.map(<[String]>::to_vec), self.line.map(str::to_owned));
         let (command, shown) = execs::command_of(argv, line).ok_or_else(neither)?;
         let mut request = ExecRequest::new(command);

@@ -35,7 +35,7 @@ impl Turn<'_> {
             Err(End::Failed(why) | End::TooLong(why)) => why,
             Err(End::NotAnswered(error)) => error.to_string(),
             Err(End::Port(error)) => {
-                tracing::error!(%error, "a conversation is not compressed: the store fails, or the chat is gone");
+                tracing::error!(%error, "a conversation was not compressed: the store failed, or the chat is gone");
                 return None;
             }
         };

@@ -289,7 +289,7 @@ fn tell_why_anew(spec: &ContainerSpec, labels: &HashMap<String, String>) {
     match labels.get(RUNNER_LABEL) {
         Some(old) if old != runner => tracing::warn!(
             container, old, new = runner, file = %spec.runner.path.display(),
-            "the runner's file is not the one that this container was made with; replacing the container"
+            "this container was made with a different runner file; replacing the container"
         ),
         _ => tracing::info!(container, "settings changed; replacing the container"),
     }

@@ -156,7 +156,7 @@ impl ChatService {
         }
         if self.0.store.sub_agent(user.id, chat).await?.is_some() {
             return Err(Error::Invalid {
-                rule: "is for a sub-agent, which only its own agent talks to; send it in that agent's chat",
+                rule: "is for a sub-agent, and only the agent that called it can write to it; send it in that agent's chat",
             });
         }
         Ok(tracked)

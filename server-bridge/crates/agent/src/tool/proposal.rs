@@ -88,7 +88,7 @@ impl Proposal {
         }
         lines.extend(self.note.iter().map(|note| format!("note: {note}")));
         lines.extend(self.always.iter().map(|always| format!("always: {always}")));
-        lines.extend(self.only_once.iter().map(|why| format!("this once only: {why}")));
+        lines.extend(self.only_once.iter().map(|why| format!("only this once: {why}")));
         lines.join("\n")
     }
 }
@@ -112,7 +112,7 @@ mod tests {
             ..Proposal::default()
         };
         let expected = "runs a command\nmachine: laptop\ndirectory: /work\ncommand:\n  | ls\n  | reason: it is harmless\n  | \n  \
-                        |   | reason:\n  | always: nothing\nthis once only: it is asked each time";
+                        |   | reason:\n  | always: nothing\nonly this once: it is asked each time";
         assert_eq!(document.to_text(), expected);
     }
 }

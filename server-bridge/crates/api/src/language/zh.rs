@@ -159,7 +159,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the message {}", "消息{0}"),
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
     (
-        "is for a sub-agent, which only its own agent talks to; send it in that agent's chat",
+        "is for a sub-agent, and only the agent that called it can write to it; send it in that agent's chat",
         "属于子智能体的会话，只有调用它的智能体能与它对话；请在那个会话中发送",
     ),
     ("the title is empty; give one", "标题为空；请输入标题"),

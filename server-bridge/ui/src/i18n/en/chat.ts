@@ -12,7 +12,7 @@ export const chat = {
   jumpNew: "Jump to newest, {{count}} new",
   bound: "This chat is bound to {{place}}, whichever runner is active.",
   untitled: "Untitled chat",
-  subAgentChat: "A sub-agent works here; only its own agent talks to it.",
+  subAgentChat: "A sub-agent works here; only the agent that called it can write to it.",
   back: "Back to {{title}}",
   backToChat: "the chat that called it",
   addModel: "Add a model",
@@ -44,7 +44,7 @@ export const chat = {
   },
   takeBack: {
     title: "Take back from here?",
-    about: "This message and everything that followed from it are removed from the conversation. Changes that commands made themselves stay.",
+    about: "This message and everything that followed from it are removed from the conversation. Changes made by commands stay.",
     files: "Also restore the files that were changed",
     confirm: "Take back",
     force: "Restore anyway",
@@ -147,7 +147,7 @@ export const chat = {
     directory: "Directory",
     note: "Note",
     holds: "“Always” means: {{what}}.",
-    onlyOnce: "This once only: {{why}}.",
+    onlyOnce: "Only this once: {{why}}.",
   },
   question: {
     label: "Answer the question",

@@ -138,7 +138,7 @@ export const panels = {
     noDifference: "There is no difference: the file holds exactly what you wrote.",
     overwrite: "Overwrite with mine",
     theirs: "Use the new text",
-    reallyTheirs: "Discard mine and use it",
+    reallyTheirs: "Discard mine and use the new text",
     goOn: "Keep editing",
   },
   task: {

@@ -48,7 +48,7 @@ async fn the_commands_and_their_answers_are_in_the_language_of_the_one_who_write
     let messages = format!("/chats/{}/messages", chat["id"].as_str().unwrap());
     let said =
         json(zh(Method::POST, &messages).json(&json!({"text": "/cancel"})).send().await.unwrap()).await;
-    assert_eq!(said["messages"][1]["text"], "此会话中没有正在运行的内容。");
+    assert_eq!(said["messages"][1]["text"], "此会话中没有正在运行的命令或回答。");
     let settings = json(zh(Method::GET, "/settings").send().await.unwrap()).await;
     let notes: Vec<&str> =
         settings["choices"].as_array().unwrap().iter().filter_map(|choice| choice["note"].as_str()).collect();

@@ -12,7 +12,7 @@ pub(super) const TABLE: &[Row] = &[
         "你尚未登录，或登录已过期；请重新登录",
     ),
     ("too many {}; try again in {} s", "{0}过多；请在 {1} 秒后重试"),
-    ("failed attempts", "失败的尝试"),
+    ("failed attempts", "失败次数"),
     ("the name or the password is wrong", "用户名或密码错误"),
     (
         "only an administrator of the server may do that; ask one",
@@ -30,7 +30,7 @@ pub(super) const TABLE: &[Row] = &[
         "give your password once more (POST /api/v1/confirm), then try again",
         "请再次输入密码（POST /api/v1/confirm），然后重试",
     ),
-    ("too many codes were requested but not used", "请求的登录码过多且未使用"),
+    ("too many codes were requested but not used", "请求了过多登录码却均未使用"),
     (
         "this address was used already or is too old; ask for another one where this one was printed",
         "此地址已被使用或已过期；请在显示它的地方重新获取",
@@ -58,7 +58,7 @@ pub(super) const TABLE: &[Row] = &[
     ("user", "用户"),
     ("message", "消息"),
     ("model", "模型"),
-    ("the name {} is reserved; choose another", "名称 {0} 已保留；请换一个"),
+    ("the name {} is reserved; choose another", "{0} 是保留名称；请换一个"),
     (
         "{} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter or a digit",
         "{0} 不是有效的名称：请使用 1 至 63 个字符（a-z、0-9、“_”、“.”、“-”），并以字母或数字开头",
@@ -112,7 +112,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server's own runner cannot be used: {}", "服务器自带的运行器无法使用：{0}"),
     (
         "this server does not allow them; choose a runner with `sandbridge use NAME`",
-        "本服务器不允许；请用 `sandbridge use 名称` 选择运行器",
+        "本服务器未开放此功能；请用 `sandbridge use 名称` 选择运行器",
     ),
     (
         "no command has the id {}; `sandbridge ps` lists yours",
@@ -121,7 +121,7 @@ pub(super) const TABLE: &[Row] = &[
     ("no background task has the id {}", "没有 ID 为 {0} 的后台任务"),
     (
         "exec {} was already started with a different request; use a new id",
-        "命令 {0} 已用另一请求启动；请使用新的 ID",
+        "命令 {0} 已由另一个请求启动；请使用新的 ID",
     ),
     (
         "your container is being committed or imported already; try again when that has ended",
@@ -160,7 +160,7 @@ pub(super) const TABLE: &[Row] = &[
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
     (
         "is for a sub-agent, and only the agent that called it can write to it; send it in that agent's chat",
-        "属于子智能体的会话，只有调用它的智能体能与它对话；请在那个会话中发送",
+        "属于子智能体的会话，只有调用它的智能体能与它对话；请在那个智能体的会话中发送",
     ),
     ("the title is empty; give one", "标题为空；请输入标题"),
     (
@@ -209,12 +209,12 @@ pub(super) const TABLE: &[Row] = &[
         "tokens and cost of this chat, of today and of the last 30 days",
         "此会话、今天及最近 30 天的词元用量和费用",
     ),
-    ("show what is remembered about you", "显示记住的关于你的内容"),
+    ("show what is remembered about you", "显示关于你的记忆"),
     (
         "forget one of them; open chats that know it already keep it",
         "忘记其中一项；已获知该内容的会话仍会保留它",
     ),
-    ("stop what runs in this chat", "停止此会话中正在运行的内容"),
+    ("stop what runs in this chat", "停止此会话中正在运行的命令和回答"),
     ("list this chat's background commands", "列出此会话的后台命令"),
     ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),
     (
@@ -272,7 +272,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} commands run in this chat already. Wait for one to end, or stop them with /cancel.",
         "此会话已有 {0} 条命令在运行。请等待其中一条结束，或用 /cancel 停止。",
     ),
-    ("Nothing runs in this chat.", "此会话中没有正在运行的内容。"),
+    ("Nothing runs in this chat.", "此会话中没有正在运行的命令或回答。"),
     ("The running command or answer is being stopped.", "正在停止运行中的命令或回答。"),
     ("The {} running commands and answers are being stopped.", "正在停止 {0} 个运行中的命令和回答。"),
     ("The message that waits is answered next.", "接下来将回答等待中的消息。"),

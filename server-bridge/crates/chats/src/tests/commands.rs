@@ -108,7 +108,7 @@ async fn a_user_reads_the_servers_notices_in_the_language_of_their_client() {
     bench.service.speaks(bench.user.id, api::language::Language::Chinese);
     let help = bench.ask("/help").await.text;
     assert!(help.contains("新建会话") && help.contains("/runner NAME") && help.contains("限时"), "{help}");
-    assert_eq!(bench.ask("/cancel").await.text, "此会话中没有正在运行的内容。");
+    assert_eq!(bench.ask("/cancel").await.text, "此会话中没有正在运行的命令或回答。");
     let unknown = bench.ask("/runner nowhere").await.text;
     assert!(unknown.starts_with("你没有运行器 \"nowhere\"。"), "{unknown}");
     bench.service.speaks(bench.user.id, api::language::Language::English);

@@ -36,7 +36,7 @@ export const panels: Room<"panels"> = {
     bySignal: "Shell 被信号 {{signal}} 终止。",
     wasEnded: "Shell 已被终止。",
     restart: "打开新的 Shell",
-    lookAgain: "重新查看",
+    lookAgain: "重新检查",
     gap: "有 {{size}} 的输出已不再保留",
     earlier: "更早的 {{size}} 输出未显示",
     followLink: "按住 Ctrl 点击可打开 {{address}}",

@@ -186,15 +186,7 @@ impl Shell {
         self.0.types("!git status");
         self.0.press(&["Enter"]);
         self.0.sees("No commits yet");
-        self.0.press(&["C-c"]);
-        self.0.sees("Quit?");
-        self.waits("the chat is left", PATIENCE, |screen| {
-            let is_asked = screen.contains("Quit?");
-            if is_asked {
-                self.0.press(&["y"]);
-            }
-            (!is_asked).then_some(())
-        });
+        self.0.leaves_chat();
         let (code, screen) = self.ends();
         assert_eq!(code, 0, "{screen}");
     }

@@ -99,6 +99,21 @@ impl Tmux {
         screen
     }
 
+    /// Leaves the chat that is on the screen: Ctrl+C cancels what runs, so that is waited for first, and `y` counts only once the
+    /// question has been visible for a moment.
+    pub fn leaves_chat(&self) {
+        self.loses("Esc cancels");
+        self.press(&["C-c"]);
+        self.sees("Quit?");
+        eventually("the chat is left", PATIENCE, || {
+            let is_asked = self.screen().contains("Quit?");
+            if is_asked {
+                self.press(&["y"]);
+            }
+            (!is_asked).then_some(())
+        });
+    }
+
     /// A fact about the terminal, by its name in tmux, such as `alternate_on`.
     pub fn fact(&self, name: &str) -> String {
         self.call(&["display-message", "-p", &format!("#{{{name}}}")]).trim().to_owned()

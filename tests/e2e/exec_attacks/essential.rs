@@ -75,7 +75,8 @@ fn nothing_essential_gets_out_of_a_containers_runner() {
     let root = server.person("root");
     let cleanup = Cleanup::of(&server);
     root.run(&["use", "__docker__"]);
-    assert_eq!(root.run(&["exec", "--", "true"]).code, 0);
+    let first = root.run(&["exec", "--", "true"]);
+    assert_eq!(first.code, 0, "{}", first.stderr);
     let container = cleanup.containers().remove(0);
     let init = docker::docker(&["inspect", "-f", "{{.State.Pid}}", &container]).unwrap();
     // A process with all capabilities and no filter, beside the runner.

@@ -195,6 +195,7 @@ impl Server {
             local: config.local != LocalPolicy::Off,
             sealed: true,
             listen: address,
+            on_postgres: matches!(config.database, Location::Postgres(_)),
             one_person: config.one_person,
         };
         let hub = Arc::new(Hub::default());
@@ -282,7 +283,7 @@ impl Server {
         &self.state
     }
 
-    /// The database: for a server that belongs to one person's program, and for tests. Its requests do not see it.
+    /// The database: for a server that belongs to one person's program, and for tests. Requests have no direct access to it.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -212,8 +212,10 @@ fn a_store_is_copied_into_postgres_and_back_while_no_server_has_it() {
     let again = copy(file.to_str().unwrap(), &url);
     assert!(again.code == 1 && again.stderr.contains("is not empty"), "{again:?}");
     server.restart(&["--docker", "off", "--database", &url]);
-    let chats = Client::login(&server, "alice").call("GET", "/chats").json();
+    let client = Client::login(&server, "alice");
+    let chats = client.call("GET", "/chats").json();
     assert_eq!(chats[0]["title"], "/help", "{chats}");
+    assert_eq!(client.call("GET", "/about").json()["storage"], "postgres");
     assert_eq!(alice.run(&["runner", "list"]).code, 0, "the session is there");
     let other = TempDir::new().unwrap();
     let back = other.path().join("sandbridge.db");

@@ -9,7 +9,7 @@ use std::time::Instant;
 use accounts::limits::PASSWORD_MIN_CHARS;
 use api::server::{AboutView, FirstAccount, LimitsView, StatusView};
 use api::session::LoggedIn;
-use api::words::Reach;
+use api::words::{Reach, Storage};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
@@ -49,6 +49,8 @@ pub struct Facts {
     pub sealed: bool,
     /// The address that is listened on.
     pub listen: SocketAddr,
+    /// True if the data are stored in PostgreSQL instead of a file.
+    pub on_postgres: bool,
     /// True if its one user has no password, so that none can be asked for again.
     pub one_person: bool,
 }
@@ -68,14 +70,14 @@ pub async fn about(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Json<AboutView>, ApiError> {
-    let Facts { started_at_ms, docker, local, sealed, listen, one_person: _ } = state.facts;
+    let Facts { started_at_ms, docker, local, sealed, listen, on_postgres, one_person: _ } = state.facts;
     let base = state.public_base(host(&uri, &headers).unwrap_or("localhost"));
     let users = if caller.user.admin { Some(state.accounts.users(&caller.user).await?.len()) } else { None };
     Ok(Json(AboutView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: started_at_ms,
         uptime_s: (state.accounts.now_ms() - started_at_ms) / 1000,
-        storage: "sqlite".to_owned(),
+        storage: if on_postgres { Storage::Postgres } else { Storage::Sqlite },
         model_configured: state.chats.has_model(&caller.user).await?,
         docker,
         local,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::words::Reach;
+use crate::words::{Reach, Storage};
 
 /// What is known without a login.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -29,10 +29,10 @@ pub struct AboutView {
     #[serde(default)]
     #[schema(required)]
     pub uptime_s: i64,
-    /// What keeps its data: `sqlite`.
+    /// The database that stores its data.
     #[serde(default)]
     #[schema(required)]
-    pub storage: String,
+    pub storage: Storage,
     /// Whether a model answers the caller.
     #[serde(default)]
     #[schema(required)]

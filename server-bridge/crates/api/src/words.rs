@@ -230,7 +230,7 @@ words! {
         Ask = "ask",
         /// It changes files of its workspace, and asks for all else.
         AutoEdit = "auto-edit",
-        /// It asks for nothing.
+        /// It asks only before it changes its user's settings or runs a command as the privileged user.
         Full = "full",
     }
 }
@@ -350,6 +350,16 @@ words! {
         LoopbackAddress = "loopback_address",
         /// From this machine alone: the server listens on loopback only.
         LoopbackOnly = "loopback_only",
+    }
+}
+
+words! {
+    /// The database that stores the server's data.
+    Storage {
+        /// A file in the server's home directory.
+        Sqlite = "sqlite",
+        /// A PostgreSQL server.
+        Postgres = "postgres",
     }
 }
 

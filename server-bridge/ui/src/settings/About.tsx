@@ -9,11 +9,14 @@ import styles from "./settings.module.css";
 const LICENCES: { licence: string; parts: string }[] = [
   {
     licence: "MIT",
-    parts: "React, Radix UI, cmdk, react-markdown, remark-gfm, rehype-highlight, react-virtuoso, xterm.js, openapi-fetch, i18next",
+    parts: "React, Radix UI, cmdk, react-markdown, remark-gfm, remark-math, rehype-highlight, react-virtuoso, KaTeX, Mermaid, xterm.js, openapi-fetch, TanStack Query, i18next",
   },
   { licence: "BSD-3-Clause", parts: "highlight.js, jsdiff" },
   { licence: "ISC", parts: "Lucide" },
 ];
+
+/** The databases' own names. */
+const STORAGE: Record<string, string> = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
 export default function About() {
   const { t } = useTranslation("settings");
@@ -29,7 +32,7 @@ export default function About() {
             {[
               [t("server.version"), `Sandbridge ${about.version}`],
               [t("server.started"), absolute(about.started_at)],
-              [t("server.storage"), about.storage],
+              [t("server.storage"), STORAGE[about.storage] ?? about.storage],
               [t("server.users"), about.users === null ? null : String(about.users)],
               [t("server.model"), word(about.model_configured)],
               [t("server.docker"), word(about.docker)],

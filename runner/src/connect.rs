@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use proto::handshake::Accepted;
+use proto::handshake::{Accepted, RefusalReason};
 use proto::session::{Close, CloseCode};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -38,8 +38,8 @@ pub(crate) use pauses::Pauses;
 const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, put it into the token file, and the runner \
     connects within a minute (or start it again)";
 /// Advice for a person who pasted a line.
-const NEW_LINE: &str =
-    "Paste a new install line: `sandbridge runner add NAME` and the page's settings show one";
+const NEW_LINE: &str = "Paste a new install line: `sandbridge runner add NAME` (or `rotate NAME`, if the runner already exists) \
+    shows one, and so do the page's settings";
 
 /// The limits of retrying.
 #[derive(Clone, Copy, Debug)]
@@ -85,14 +85,16 @@ impl Failure {
             Self::Link(error) | Self::Register(RegisterError::Link(error)) => {
                 (format!("{url} cannot be reached: {error}; trying again"), false)
             }
-            Self::Register(RegisterError::Refused(refusal)) if refusal.reason.needs_a_person() => (
-                format!(
-                    "the server refused this runner: {}. {}",
-                    refusal.message,
-                    if is_last { NEW_LINE } else { NEW_TOKEN }
-                ),
-                true,
-            ),
+            Self::Register(RegisterError::Refused(refusal)) if refusal.reason.needs_a_person() => {
+                let refused = format!("the server refused this runner: {}", refusal.message);
+                let advice = match refusal.reason {
+                    // No token helps; the message tells which side to update.
+                    RefusalReason::ProtocolVersion => return (refused, true),
+                    _ if is_last => NEW_LINE,
+                    _ => NEW_TOKEN,
+                };
+                (format!("{refused}. {advice}"), true)
+            }
             Self::Register(error @ (RegisterError::NoExtension | RegisterError::Token(_))) => {
                 (error.to_string(), true)
             }
@@ -351,7 +353,7 @@ mod tests {
     use super::*;
     use crate::clock::tests::pretend_sleep;
     use crate::limits::BRIEF_LINKS;
-    use proto::handshake::{Refusal, RefusalReason};
+    use proto::handshake::Refusal;
 
     /// Stays connected over attempts with these outcomes; returns the start of each, in milliseconds, and the pauses between
     /// them.
@@ -454,6 +456,8 @@ mod tests {
             "{advice}"
         );
         assert!(!refusal(RefusalReason::RateLimited).1);
+        let (advice, needs_a_person) = refusal(RefusalReason::ProtocolVersion);
+        assert!(needs_a_person && !advice.contains("runner add"), "no token helps: {advice}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -31,10 +31,16 @@ function oneFontFormat(): Plugin {
   };
 }
 
-/** Libraries and rooms of the first view that lazy ones share, which would otherwise each become a chunk. */
+/** Modules of the first view that lazy ones share: each would otherwise become a chunk, and each chunk costs the first view a request. */
 const FIRST_VIEW = [
-  { name: "vendor", test: /node_modules[\\/](react|react-dom|scheduler|i18next|react-i18next|@?radix-ui|@floating-ui|lucide-react|openapi-fetch)[\\/]/ },
-  { name: "base", test: /src[\\/](kit|lib|state|api|where|i18n[\\/]en)[\\/]/ },
+  {
+    name: "vendor",
+    test: /node_modules[\\/](react|react-dom|scheduler|i18next|react-i18next|@?radix-ui|@floating-ui|lucide-react|openapi-fetch|@tanstack|react-virtuoso|devlop|unist-util-[a-z-]+|micromark-(factory-space|util-character)|longest-streak)[\\/]/,
+  },
+  {
+    name: "base",
+    test: /src[\\/](kit|lib|state|api|where|i18n[\\/](en|index)|panels[\\/](index|open)|settings[\\/](parts|settings\.module|PasswordField)|frame[\\/](Logo|frame\.module)|chat[\\/]cards[\\/](cards\.module|toolLook)|types)|preload-helper|rolldown[\\/]runtime/,
+  },
 ];
 
 export default defineConfig({
@@ -49,7 +55,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // A polyfill for browsers that lack much else this page needs.
     modulePreload: { polyfill: false },
-    // The first view's modules, in two files: two dozen small ones would cost it a quarter of a second.
+    // The first view's modules, in three files: two dozen small ones would cost it a quarter of a second.
     rolldownOptions: { input: ["index.html", "diagram.html"], output: { advancedChunks: { groups: FIRST_VIEW } } },
   },
   server: {

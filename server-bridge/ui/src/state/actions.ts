@@ -13,7 +13,7 @@ import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 
 export interface Actions extends ConversationActions {
-  /** For the requests that only one room makes. */
+  /** For the requests that only one module makes. */
   client: Api["client"];
   /** Checks whether the session is still valid. */
   resume(): Promise<void>;
@@ -36,8 +36,7 @@ export interface Actions extends ConversationActions {
   /** By title and by text. */
   findChats(query: string): Promise<Chat[]>;
   loadMoreChats(): Promise<void>;
-  /** Binds a chat's commands to one place, whatever runner is active; null undoes that. */
-  /** Returns why nothing would run there now, if so. */
+  /** Binds a chat's commands to one place, whatever runner is active; null undoes that. Returns why nothing would run there now, if so. */
   bindChat(id: string, place: string | null): Promise<string | null>;
   loadOlder(): Promise<void>;
   /** Sends a message: it is kept until the server has it, also over a reload. */
@@ -203,6 +202,12 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       try {
         const wanted = chatIdInAddress();
         const isFirst = state().settings === null;
+        // The chat in the address is loaded beside the list, not after it. If it is not there, the list decides.
+        let isLoaded = Promise.resolve(false);
+        if (isFirst && wanted !== null && !isBeginning()) {
+          dispatch({ type: "chat_opened", id: wanted, along: true });
+          isLoaded = loadNewest(wanted).then(() => true, () => false);
+        }
         const chats = await loadOverview(api, dispatch);
         // A user who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
         if (chatIdInAddress() !== wanted) return;
@@ -214,7 +219,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
         if (id !== wanted) showChatId(id, true);
         // The user may have begun to write before the chat to open was known.
         dispatch({ type: "chat_opened", id, along: true });
-        if (id !== null) await loadNewest(id);
+        if (id !== null && !(id === wanted && (await isLoaded))) await loadNewest(id);
         // Without an answer nothing is shown: the next event of such a chat brings it.
         lookAround(api, dispatch, chats, id).catch(() => undefined);
       } catch (error) {

@@ -296,7 +296,7 @@ pub enum Truncation {
 /// One path that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GlobEntry {
-    /// The request's path and the path below it, in the form of other requests.
+    /// The request's path joined with the path below it, as other requests accept it.
     pub path: Vec<u8>,
     /// Its kind, symlinks not followed.
     pub kind: FileKind,
@@ -340,7 +340,7 @@ pub struct GrepLine {
 /// Lines of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepFile {
-    /// The request's path and the path below it, in the form of other requests.
+    /// The request's path joined with the path below it, as other requests accept it.
     pub path: Vec<u8>,
     /// Some of its lines, from the top; more may follow in the next batch.
     pub lines: Vec<GrepLine>,

@@ -1,7 +1,7 @@
 //! The fuzz targets on stable Rust: the corpus is replayed, then mutated for `SANDBRIDGE_FUZZ_SECONDS` each.
 //!
-//! `SANDBRIDGE_BLESS=1` writes the seeds from the golden frames. A finding is printed in hex: save it as a file in
-//! `fuzz/corpus/TARGET` to replay it from then on.
+//! `SANDBRIDGE_BLESS=1` writes the seeds from the golden frames. A finding is printed in hex: save its bytes (`xxd -r -p`) as a
+//! file in `fuzz/corpus/TARGET` to replay it from then on.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 #[path = "../fuzz/src/lib.rs"]

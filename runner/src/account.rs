@@ -145,13 +145,13 @@ impl RunAs {
     }
 }
 
-/// As whom commands are to run.
+/// The users that commands are to run as.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RunAsOptions {
     /// Run commands and work on files as this user of the machine (for a runner that root starts)
     #[arg(long, value_name = "USER", env = "SANDBRIDGE_RUN_AS_DEFAULT")]
     pub run_as_default: Option<String>,
-    /// Let requests that were approved on the server run commands as this user, such as root
+    /// Run commands as this user, such as root, for requests that were approved on the server
     #[arg(long, value_name = "USER", env = "SANDBRIDGE_RUN_AS_PRIVILEGED")]
     pub run_as_privileged: Option<String>,
 }

@@ -119,7 +119,8 @@ enum Written {
 pub struct InvalidBound(String);
 
 impl Bounds {
-    /// True if the runner downloads from this host at any address: given by name, or by address with or without brackets.
+    /// True if the runner may download from this host even if its address is not public. The host is a name, or an address with
+    /// or without brackets.
     pub(crate) fn downloads_within(&self, host: &str) -> bool {
         let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
         self.download_allow.iter().any(|allowed| bare(allowed) == bare(host))
@@ -167,7 +168,7 @@ impl Bounds {
     }
 }
 
-/// True if a text is a host in the form of a URL's host, without a port.
+/// True if a text is a host without a port: a name, or an address with or without brackets.
 fn is_host(text: &str) -> bool {
     let bare = text.trim_matches(['[', ']']);
     let is_address = bare.parse::<std::net::IpAddr>().is_ok();

@@ -101,7 +101,7 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
     });
     // Another program makes its own group.
     drop(group);
-    match (code.context("the guardian could not be started")?, &source) {
+    match (code.context("the runner's guardian failed")?, &source) {
         (EXIT_UPDATE, Source::Server { token, .. }) => Ok(update::replace(&updates.handover, token.given())?),
         (code, _) => {
             updates.handover.discard();
@@ -118,7 +118,7 @@ fn in_container(source: &Source, container: &Container, name: Option<&str>) -> a
             1
         })
     });
-    code.context("the guardian could not be started")
+    code.context("the runner's guardian failed")
 }
 
 /// Works out a policy, applies it in the guarded process, and prints the result.
@@ -143,7 +143,7 @@ fn look(
             1
         })
     });
-    code.context("the guardian could not be started")
+    code.context("the runner's guardian failed")
 }
 
 fn diagnose(options: &SandboxOptions, json: bool) -> anyhow::Result<i32> {

@@ -44,7 +44,7 @@ enum UserCommand {
     },
     /// List the users
     List,
-    /// Give a user another password and end their sessions
+    /// Give a user another password, end their sessions and remove their API keys
     Passwd {
         /// The user's name
         name: String,

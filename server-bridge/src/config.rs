@@ -88,7 +88,8 @@ pub struct ServeArgs {
     /// Another host name under which the server may be addressed; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Whether users may run in containers: on, off, or auto (on where Docker's socket is) [default: auto]
+    /// Whether users may run commands in containers: on, off, or auto (on if Docker's socket exists or DOCKER_HOST is set)
+    /// [default: auto]
     #[arg(long, value_name = "on|off|auto")]
     pub docker: Option<String>,
     /// What containers are like.
@@ -97,7 +98,8 @@ pub struct ServeArgs {
     /// Who may run commands on this server itself: off, admins, or names separated by commas [default: off]
     #[arg(long, value_name = "off|admins|NAMES")]
     pub local: Option<String>,
-    /// Layers of confinement that a runner must hold, separated by commas, or confined; other runners are refused [default: none]
+    /// Layers of confinement that a runner must enforce, separated by commas, or `confined` for the minimum; other runners are refused
+    /// [default: none]
     #[arg(long, value_name = "LAYERS")]
     pub require: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]

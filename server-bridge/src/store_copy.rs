@@ -21,7 +21,7 @@ pub(crate) struct StoreOptions {
 #[derive(Debug, clap::Subcommand)]
 enum StoreCommand {
     /// Copy everything into an empty database, while no server runs: the file sandbridge.db of a home directory into PostgreSQL, or
-    /// back. The source is not used afterwards; give passwords in ~/.pgpass or PGPASSWORD, because other users can see arguments
+    /// back. Servers refuse the source afterwards; give passwords in ~/.pgpass or PGPASSWORD, because other users can see arguments
     Copy {
         /// The database to copy: a file, or postgres://USER@HOST/DATABASE
         #[arg(long, value_name = "FILE|URL")]

@@ -15,7 +15,7 @@ use crate::remote::{Remote, accept};
 /// A frame as in the protocol: 64 KiB of data and a header.
 const FRAME_BYTES: usize = 64 * 1024 + 16;
 
-/// The socket buffers of a runner.
+/// The socket buffers of the sending process.
 const RUNNER_BUFFER_BYTES: usize = 16 * 1024;
 
 /// A process that sends frames on request.
@@ -57,7 +57,7 @@ impl Drop for RawStream {
     }
 }
 
-/// The sending process: as many frames as each message asks for. Its runtime and its buffers are a runner's.
+/// The sending process: sends as many frames as each message asks for, in the same kind of runtime as a runner.
 pub(crate) fn send_frames(url: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -28,7 +28,7 @@ fn succeeds(person: &Person, script: &str) -> String {
     output.stdout
 }
 
-/// True if a tool is installed here; prints a message where it is not.
+/// True if a tool is installed here; prints a message if it is not.
 fn has(tool: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).stdout(Stdio::null()).status();
     let found = found.unwrap().success();

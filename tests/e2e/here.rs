@@ -167,7 +167,7 @@ fn the_second_one_in_a_directory_joins_however_close_they_come() {
     let first = talks.swap_remove(first);
     for talk in talks {
         let (code, said) = talk.ends();
-        let who = format!("process {} serves them, since", serving["pid"]);
+        let who = format!("process {}, started ", serving["pid"]);
         assert!(code == 0 && said.contains(&who), "{said}");
     }
     let (code, said) = first.ends();

@@ -313,7 +313,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         self.shells.clear();
-        // The end of the first process ends all in its namespace.
+        // The end of the first process ends every process in its namespace.
         process::signal(self.init, rustix::process::Signal::KILL);
         let _ = self.unshare.wait();
     }

@@ -61,7 +61,7 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
 
     // The palette switches the runner; the next command runs there.
     tmux.press(&["C-u", "C-k"]);
-    tmux.sees("Enter runs it");
+    tmux.sees("Enter chooses");
     tmux.types("switch runner");
     tmux.press(&["Enter"]);
     tmux.sees("Where commands run");

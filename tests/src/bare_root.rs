@@ -203,7 +203,7 @@ impl Default for BareRoot {
 
 impl Drop for BareRoot {
     fn drop(&mut self) {
-        // The end of the first process ends all in its namespace, and its mounts.
+        // The end of the first process ends every process in its namespace, and its mounts.
         process::signal(self.init, rustix::process::Signal::KILL);
         let _ = self.unshare.wait();
     }

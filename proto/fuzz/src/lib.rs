@@ -38,7 +38,8 @@ pub fn handshake(data: &[u8]) {
     assert_eq!(again.ok().as_ref(), Some(&understood));
 }
 
-/// Frames of any content: each is a little-endian u16 length and as many bytes; the first byte selects the open requests.
+/// Frames of any content: each is a little-endian u16 length followed by that many bytes. The input's first byte selects the
+/// open requests.
 pub fn frame(data: &[u8]) {
     let now = Instant::now();
     let Some((&opened, mut rest)) = data.split_first() else { return };

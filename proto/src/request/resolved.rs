@@ -25,7 +25,7 @@ pub enum Present {
 
 /// Does what [`WriteFile`] does, where [`Resolved::path`](crate::message::Resolved::path) leads.
 ///
-/// Fails with `precondition_failed` if a symbolic link or another folder is in the way meanwhile, or the file there has
+/// Fails with `precondition_failed` if a symbolic link or another folder is in the way by now, or the file there has
 /// changed.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct WriteResolved {

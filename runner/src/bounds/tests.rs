@@ -1,4 +1,4 @@
-//! Bounds in text form, in words and in files.
+//! Bounds as text and in policy files, and which ones are refused.
 
 use super::*;
 

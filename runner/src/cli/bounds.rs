@@ -15,8 +15,8 @@ pub struct BoundsOptions {
     /// The only TCP ports commands may connect to, such as 53,80,443; no UDP unless 53 is listed [default: all]
     #[arg(long, value_name = "PORT,...", env = "SANDBRIDGE_ALLOW_NET", value_delimiter = ',')]
     pub allow_net: Vec<u16>,
-    /// Hosts that the server may download from even if they are this machine or in its network, such as files.internal or 10.0.0.5
-    /// [default: none]
+    /// Hosts that the server may have this runner download from even if they are this machine or in its network, such as
+    /// files.internal or 10.0.0.5 [default: none]
     #[arg(long, value_name = "HOST,...", env = "SANDBRIDGE_DOWNLOAD_ALLOW", value_delimiter = ',')]
     pub download_allow: Vec<String>,
     /// Memory of all commands together, such as 4G, or none for no limit; their temporary files count [default: 3/4 of the machine's]

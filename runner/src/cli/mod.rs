@@ -123,7 +123,7 @@ pub struct Options {
     /// The token itself; taken out of the command line before anything runs
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
-    /// This runner's name in its messages; the server knows it by its token
+    /// The name that this runner reports; the server identifies the runner by its token, not by this name
     #[arg(long, env = "SANDBRIDGE_RUNNER_NAME")]
     pub name: Option<String>,
     /// Where to work, and how tightly commands are confined.

@@ -33,14 +33,14 @@ pub struct SandboxOptions {
     #[arg(long, env = "SANDBRIDGE_ALLOW_GIT_CONFIG", value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub allow_git_config: Option<bool>,
-    /// Read the policy from this file [default: sandbridge/runner.toml in the user's configuration, if it is there]
+    /// Read the policy from this file [default: ~/.config/sandbridge/runner.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_POLICY")]
     pub policy: Option<PathBuf>,
     /// Networks and resources of commands.
     #[command(flatten, next_help_heading = "Network and resource limits")]
     pub bounds: BoundsOptions,
-    /// As whom commands run.
-    #[command(flatten)]
+    /// The users that commands run as.
+    #[command(flatten, next_help_heading = None::<&'static str>)]
     pub run_as: RunAsOptions,
     /// Leave out layers of confinement, only to find the one that denies something
     #[arg(long, value_name = "LAYER", value_delimiter = ',', hide = true)]

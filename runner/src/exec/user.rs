@@ -1,4 +1,4 @@
-//! As whom a command runs: the default user, or the privileged one where the request names it.
+//! The user that a command runs as: the default one, or the privileged one if the request names it.
 //!
 //! Approval is the server's business: a runner that takes a server's requests trusts it with its
 //! privileged user, which is why that has to be named at the runner's start.
@@ -20,7 +20,7 @@ pub(super) fn choose(host: &Host, asked: Option<&str>) -> Result<CommandUser, Wi
         Some(_) if !host.knows_users() => Err(WireError::new(
             ErrorKind::Unsupported,
             format!(
-                "this runner runs commands as {} only; to have others, start it as root with --run-as-default USER and \
+                "this runner runs commands only as {}; to allow other users, start it as root with --run-as-default USER and \
                  --run-as-privileged USER",
                 names.default
             ),

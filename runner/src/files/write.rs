@@ -142,7 +142,7 @@ struct Growing {
     pending: PendingFile,
     /// Its size.
     bytes: u64,
-    /// The part that the disk was asked to begin with.
+    /// How much of it the disk has already been asked to write.
     begun: u64,
 }
 

@@ -211,7 +211,7 @@ impl Place {
 
 fn none_here(controller: Controller) -> GroupError {
     GroupError::Unavailable(format!(
-        "this machine has no control group for {controller} that this user can use (cgroup v1 or v2, mounted and writable), so \
+        "this machine has no control group (cgroup v1 or v2, mounted and writable) in which this user can limit {controller}, so \
          {controller} cannot be limited for all commands together. Leave the limit out, run the runner as root, or limit the \
          machine or container \
          it runs in"

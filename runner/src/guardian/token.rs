@@ -118,7 +118,7 @@ fn execute_again(token: &OsStr, mut arguments: Vec<OsString>) -> io::Error {
     if token.len() > TOKEN_BYTES || token.to_str().is_none() {
         return io::Error::new(
             io::ErrorKind::InvalidInput,
-            "the token is not in the format of a server's token",
+            "it is too long for a token, or not UTF-8 text; copy it again",
         );
     }
     let mut replace = || -> io::Result<io::Error> {

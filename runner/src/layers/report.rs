@@ -1,4 +1,4 @@
-//! The layers that hold, as a machine reports them.
+//! The layers and whether they hold, as a machine reports them.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Layer {
     pub detail: String,
 }
 
-/// The layers that hold, in the order they were set up.
+/// Each layer and whether it holds, in the order they were set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerReport {
     /// Each layer once.

@@ -33,9 +33,9 @@ pub struct LlmOptions {
 /// The API that an endpoint speaks, which decides how the key is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Provider {
-    /// `Authorization: Bearer`, as OpenAI and most others.
+    /// `Authorization: Bearer`, as OpenAI and most others expect it.
     Openai,
-    /// `x-api-key`.
+    /// `x-api-key`, as Anthropic expects it.
     Anthropic,
 }
 

@@ -52,8 +52,8 @@ pub fn run(state_dir: &Path) -> Result<i32, Error> {
 fn none_runs(state_dir: &Path) -> i32 {
     eprintln!(
         "sandbridge-runner: no runner with the state directory {} runs here, so there is nothing to update. Start it first, or \
-         name another --state-dir; to install the newest one, paste the install line again: `sandbridge runner add NAME` and the \
-         page's settings show one",
+         name another --state-dir; to install the newest one, paste the install line again: `sandbridge runner rotate NAME` and \
+         the page's settings show one",
         state_dir.display()
     );
     1

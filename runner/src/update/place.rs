@@ -21,7 +21,7 @@ const GONE: &[u8] = b" (deleted)";
 
 /// Advice if a runner cannot replace its program.
 const INSTEAD: &str =
-    "paste the install line again: `sandbridge runner add NAME` and the page's settings show one";
+    "paste the install line again: `sandbridge runner rotate NAME` and the page's settings show one";
 
 /// The path of the program that this process runs; by now there may be another file, or none.
 ///

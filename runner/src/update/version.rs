@@ -36,7 +36,7 @@ pub(crate) fn of(program: &Path) -> Result<String, String> {
     }
 }
 
-/// Starts it like a command: with its own mark, so that it does not end with a command.
+/// Starts it with a mark of its own, like a command, so that it is not killed together with a command.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let deadline = Instant::now() + Duration::from_millis(UPDATE_BUSY_MS);
     loop {

@@ -37,11 +37,11 @@ pub struct DockerArgs {
     /// Private addresses for users' own networks, 16 addresses for each network [default: 10.213.0.0/16]
     #[arg(long, value_name = "ADDRESS/BITS")]
     pub docker_subnets: Option<String>,
-    /// Whether only /tmp, /run and the workspace can be written to in a container; /tmp and /run count as its memory and are
-    /// empty at each start [default: off]
+    /// Whether only /tmp, /run and the workspace can be written to in a container; /tmp and /run count towards its memory and
+    /// are empty at each start [default: off]
     #[arg(long, value_name = "on|off")]
     pub docker_read_only: Option<String>,
-    /// What commands may change in a container: workspace (that, HOME and /tmp), or full-control (everything, as package
+    /// What commands may change in a container: workspace (the workspace, HOME and /tmp), or full-control (everything, as package
     /// managers need) [default: workspace]
     #[arg(long, value_name = "workspace|full-control")]
     pub docker_profile: Option<String>,
@@ -51,7 +51,7 @@ pub struct DockerArgs {
     /// Keep each user's workspace in its own directory under this one [default: in a volume of the engine's]
     #[arg(long, value_name = "DIR")]
     pub docker_workspace_dir: Option<PathBuf>,
-    /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 never does [default: 30m]
+    /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 for never [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
     /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of

@@ -22,7 +22,7 @@ pub struct ModelArgs {
     /// The API that the model's provider speaks: openai (chat completions) or anthropic (messages)
     #[arg(long, value_name = "openai|anthropic")]
     pub llm_provider: Option<String>,
-    /// The provider's address [default: the provider's own]
+    /// The address of the provider's API [default: the provider's usual one]
     #[arg(long, value_name = "URL")]
     pub llm_base_url: Option<String>,
     /// File that holds the provider's key; or set SANDBRIDGE_LLM_API_KEY
@@ -31,7 +31,7 @@ pub struct ModelArgs {
     /// The name of the model that answers unless a chat chooses another; without one, users need models of their own
     #[arg(long, value_name = "NAME")]
     pub llm_model: Option<String>,
-    /// The ablest model, for `/model vanguard`
+    /// The most capable model, for `/model vanguard`
     #[arg(long, value_name = "NAME")]
     pub llm_model_vanguard: Option<String>,
     /// A fast and cheap model, for `/model swift`
@@ -40,11 +40,11 @@ pub struct ModelArgs {
     /// The fallback if the model is unavailable: vanguard, balance, swift, or a name
     #[arg(long, value_name = "TIER|NAME")]
     pub llm_fallback: Option<String>,
-    /// What a model's tokens cost, in dollars per million read and written and, optionally, read from and put into its cache;
+    /// What a model's tokens cost, in dollars per million: input, output and, optionally, reads from and writes to its cache;
     /// may be repeated
     #[arg(long, value_name = "NAME=IN/OUT[/CACHED[/CACHING]]")]
     pub llm_price: Vec<String>,
-    /// How many tokens the model may answer with at once [default: 16384]
+    /// How many tokens one answer of the model may have [default: 16384]
     #[arg(long, value_name = "TOKENS")]
     pub llm_max_tokens: Option<u32>,
     /// How many tokens the model's window holds, conversation and answer together [default: 200000]
@@ -56,7 +56,7 @@ pub struct ModelArgs {
     /// Whether users may add models at addresses in this server's own network, on or off; admins always may [default: off]
     #[arg(long, value_name = "on|off")]
     pub llm_private: Option<String>,
-    /// How often a model is asked in total before it counts as unavailable [default: 5]
+    /// How many times a model is asked in total before it counts as unavailable [default: 5]
     #[arg(long, value_name = "N")]
     pub llm_retry_attempts: Option<u32>,
     /// The pause before it is asked again, in milliseconds; it doubles each time [default: 1000]
@@ -72,7 +72,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N")]
     pub turns_at_once: Option<u32>,
     /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
-    /// [default: a key of the server's own, in sandbridge.key beside the database]
+    /// [default: a key of the server's own, in sandbridge.key in the home directory]
     #[arg(long, value_name = "FILE")]
     pub encryption_key_file: Option<PathBuf>,
     /// Remove keys of users' models that can no longer be decrypted because their encryption key is lost

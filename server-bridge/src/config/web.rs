@@ -12,7 +12,7 @@ use super::{ConfigError, Settings, split_list};
 /// The flags of fetching and searching. The key itself has none: a command line is no secret.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct WebArgs {
-    /// Whether models may have this server fetch pages of the internet: on or off [default: on]
+    /// Whether models may have this server fetch pages from the internet: on or off [default: on]
     #[arg(long, value_name = "on|off")]
     pub fetch: Option<String>,
     /// A host in the server's own network that pages may be fetched from; may be repeated
@@ -21,7 +21,7 @@ pub struct WebArgs {
     /// The search provider for models: tavily, brave or searxng; without one they cannot search the internet
     #[arg(long, value_name = "tavily|brave|searxng")]
     pub search_provider: Option<String>,
-    /// The search provider's address [default: the provider's own; searxng has none]
+    /// The address of the search provider's API [default: the provider's usual one; searxng has none]
     #[arg(long, value_name = "URL")]
     pub search_base_url: Option<String>,
     /// File that holds the search provider's key; or set SANDBRIDGE_SEARCH_API_KEY

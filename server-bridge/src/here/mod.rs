@@ -44,14 +44,14 @@ use place::Place;
 use server::{Begun, OwnServer};
 use standing::Standing;
 
-/// Chat in this directory, with a server, a runner and an account of its own that end with the chat
+/// Chat in this directory with a private server and runner, which end with the chat
 #[derive(Parser)]
 #[command(name = "here")]
 pub(crate) struct HereOptions {
     /// The directory that commands work in [default: the current one]
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Chat in the browser: prints an address that opens the page, signed in, once
+    /// Chat in the browser: prints a one-time address that opens the page, signed in
     #[arg(long, conflicts_with_all = ["new", "resume", "approval", "lines"])]
     web: bool,
     /// The runner [default: sandbridge-runner beside this program]
@@ -170,7 +170,7 @@ async fn print_address(globals: &Globals, session: &Session) -> Result<(), Failu
 
 fn tell_who_is_there(place: &Place, standing: &Standing) {
     output::warn(&format!(
-        "joining the chats of {}: process {} serves them, since {}; this ends with it",
+        "joining the chats of {}: process {}, started {}, serves them; when it ends, this ends too",
         place.directory.display(),
         standing.pid,
         output::ago(standing.since_ms)

@@ -47,7 +47,7 @@ pub async fn rewind(
     let turns = match (turns, message_id) {
         (Some(count), None) if count > 0 => Turns::Last(count),
         (None, Some(message)) => Turns::From(MessageId(message)),
-        _ => return Err(ApiError::invalid("give either turns, 1 or more, or message_id, not both")),
+        _ => return Err(ApiError::invalid("give either turns (at least 1) or message_id, not both")),
     };
     take_back(&state, &caller, &id, TakeBack { turns, files, force }).await
 }

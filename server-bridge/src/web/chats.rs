@@ -170,7 +170,7 @@ pub async fn post(
     Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat, error, input })))
 }
 
-/// Cancel what runs in a conversation.
+/// Cancel what is running in a conversation.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/cancel", tag = "chats",
     params(("id" = String, Path)), responses((status = 200, body = Cancelled), (status = 404)))]
 pub async fn cancel(

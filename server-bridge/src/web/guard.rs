@@ -145,7 +145,7 @@ fn check_message(request: &Request) -> Result<(), ApiError> {
 fn named_host(request: &Request) -> Result<&str, ApiError> {
     let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
     let named = named.filter(|name| !name.is_empty());
-    let named = named.ok_or_else(|| ApiError::invalid("the Host header is missing or empty"))?;
+    let named = named.ok_or_else(|| ApiError::invalid("the Host header is missing, empty or not ASCII"))?;
     match request.uri().authority() {
         Some(authority) if !authority.as_str().eq_ignore_ascii_case(named) => {
             Err(ApiError::invalid(format!(

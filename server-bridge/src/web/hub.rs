@@ -84,7 +84,7 @@ impl Hub {
         }
         match serde_json::to_string(event) {
             Ok(text) => self.lock().publish(user, &text, Instant::now()),
-            Err(error) => tracing::error!(%error, "an event is not JSON"),
+            Err(error) => tracing::error!(%error, "an event cannot be written as JSON"),
         }
     }
 

@@ -59,7 +59,7 @@ impl HandOut {
         self.offered().ok()
     }
 
-    /// The same, with an error that tells what to do.
+    /// The same, with an error that says what to do.
     ///
     /// # Errors
     /// `not_found`.

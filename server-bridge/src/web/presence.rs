@@ -26,7 +26,7 @@ pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
             Err(RecvError::Lagged(missed)) => {
                 tracing::warn!(
                     missed,
-                    "runners come and go faster than it can be reported; open pages may be out of date"
+                    "runners come and go faster than the server can report; open pages may be out of date"
                 );
             }
             Err(RecvError::Closed) => return,

@@ -27,7 +27,7 @@ export function exportUrl(chatId: string, format: "markdown" | "json"): string {
 }
 
 export interface Api {
-  /** For the requests that only one room makes. */
+  /** For the requests that only one module makes. */
   readonly client: ApiClient;
   login(user: string, password: string): Promise<void>;
   /** Signs in with the code from the page's address. */

@@ -135,7 +135,7 @@ export const COMPLETIONS_COUNT = 20;
 /** How often the elapsed time of an answer is updated. */
 export const ELAPSED_TICK_MS = 1_000;
 
-/** The output of a finished tool folds below its heading; a compact one with more lines than this shows only its first ones. */
+/** The output of a finished tool folds below its heading; that of a compact tool shows only this many lines at first. */
 export const COMPACT_LINES_COUNT = 12;
 
 /** Pixels below the visible messages that are kept drawn. */

@@ -1,5 +1,5 @@
 /**
- * Starts the Sandbridge web app. Rooms: `frame` (the page around everything, login), `chats` (the list), `chat` (the open
+ * Starts the Sandbridge web app. Modules: `frame` (the page around everything, login), `chats` (the list), `chat` (the open
  * one), `where` (the active runner), `panels` (terminal, files, tasks), `settings`, `setup` (the first run); below them `kit`
  * (plain components), `state` (the page's state, pure), `i18n` (words) and `api`, `events` (the server).
  */

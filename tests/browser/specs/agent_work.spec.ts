@@ -61,7 +61,7 @@ test("a change is shown as one before and after it is allowed, and is taken back
   await said.hover();
   await said.getByRole("button", { name: "Message actions" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByRole("menuitem", { name: "Take back from here…" }).click();
+  await page.getByRole("menuitem", { name: "Take back this message…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click();
   await expect(messages(page, "notice").last()).toBeVisible();
   expect(readFileSync(file, "utf8")).toBe("one\ntwo\nthree\n");

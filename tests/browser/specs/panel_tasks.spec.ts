@@ -19,7 +19,7 @@ test("a command in the background is seen, looked into and ended", async ({ page
 
   await task.getByRole("button", { name: /^End / }).click();
   await task.getByRole("button", { name: "End it" }).click();
-  await expect(ended.getByTestId("task").filter({ hasText: "first words" }).getByTestId("task-status")).toHaveText("ended by you");
+  await expect(ended.getByTestId("task").filter({ hasText: "first words" }).getByTestId("task-status")).toHaveText("cancelled");
   expect(await alice.json(["ps"])).toEqual([]);
 });
 

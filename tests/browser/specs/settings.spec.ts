@@ -174,7 +174,7 @@ test("a container of one's own is stopped, kept, replaced and reset, with or wit
   await card.getByRole("button", { name: "Reset" }).click();
   await expect(card.getByText("Reset the container and its workspace? Everything in them is lost.")).toBeVisible();
   await card.getByRole("button", { name: "Reset" }).click();
-  await expect(card.getByRole("status")).toHaveText("The next use creates a new one.");
+  await expect(card.getByRole("status")).toHaveText("The container is reset; the next use creates a new one.");
   expect(asked).toEqual(["POST /stop", "POST /commit", "PUT /import?workspace=true", "DELETE ?workspace=true"]);
 });
 

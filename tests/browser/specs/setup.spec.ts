@@ -64,7 +64,7 @@ test("the first run leads from the secret that was printed to a first command on
   await picture(page, "setup-model-key");
   await page.getByLabel("API key").fill("sk-right");
   await page.getByLabel("Model", { exact: true }).focus();
-  await expect(page.getByText("The provider has 2 models")).toBeVisible();
+  await expect(page.getByText("Choose one of the provider's models (2)")).toBeVisible();
   await expect(page.locator("datalist option[value=scripted-swift]")).toHaveCount(1);
   await page.getByRole("button", { name: "Try it and save" }).click();
   await expect(page.getByText("scripted answered: pong")).toBeVisible();

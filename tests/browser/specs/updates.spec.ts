@@ -66,7 +66,7 @@ test("an older runner is updated with a button that tells how it goes, and a com
     await expectAccessible(page);
     await picture(page, "runner-older");
     await card.getByRole("button", { name: `Update tower to ${NEW}` }).click();
-    await expect(card.getByText("It waits for 1 running command")).toBeVisible();
+    await expect(card.getByText("The runner waits for 1 running command to end")).toBeVisible();
     await expectAccessible(page);
     tower.finishes();
     const sent = alice.run(["exec", "--on", "tower", "--", "echo", "fine"]);
@@ -86,7 +86,7 @@ test("a runner that cannot replace itself is shown the line to paste", async ({ 
     const card = await openRunners(page, "open");
     await expect(card.getByText("It cannot replace its own program.")).toBeVisible();
     await expect(card.getByRole("button", { name: "Update", exact: true })).toHaveCount(0);
-    await card.getByRole("button", { name: "Show the line" }).click();
+    await card.getByRole("button", { name: "Show the command" }).click();
     await expect(card.getByTestId("runner-command")).toContainText("/install");
     await expectAccessible(page);
   } finally {

@@ -61,7 +61,7 @@ exec 9<$OUT/secret
 [ $ID = 0 ] || exec setpriv --reuid $ID --regid $ID --clear-groups \"$@\"
 exec \"$@\"";
 
-/// The machine, its server, and whose runners are attacked.
+/// The machine, its server, and whether root or an ordinary user runs its runners.
 pub(super) struct World {
     pub(super) person: Person,
     pub(super) server: Server,

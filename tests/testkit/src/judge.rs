@@ -75,7 +75,7 @@ pub fn judge(
     Ok(())
 }
 
-/// True if the given path itself contains the outside's path.
+/// True if an error may name the outside: the given path contains its path, or an archive is read.
 fn names_the_outside(case: &Case, arena: &Arena) -> bool {
     let outside = arena.outside_path();
     let names = |text: &[u8]| arena.expand(text).to_string_lossy().contains(&outside);

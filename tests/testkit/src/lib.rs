@@ -12,7 +12,8 @@
 //! | `proxied` | answers to a WebSocket's request with the header lines that a proxy adds |
 //! | `tar` | archives that no sound tar program would write |
 //!
-//! Used by the tests of `pathguard`, `runner`, `store` and `server-bridge` and by the end-to-end tests; no program depends on it.
+//! Used by the tests of `pathguard`, `runner`, `store` and `server-bridge` and by the end-to-end tests; no released program
+//! depends on it.
 #![expect(
     clippy::unwrap_used,
     missing_docs,

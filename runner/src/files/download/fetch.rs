@@ -235,7 +235,10 @@ fn resolve(uri: &Uri, location: &str) -> String {
 /// Names only the server: the rest of a URL may be a secret.
 fn failed(uri: &Uri, reason: &dyn std::fmt::Display) -> WireError {
     let host = uri.authority().map_or("", |authority| authority.as_str());
-    WireError::new(ErrorKind::Io, format!("nothing was written, the download from {host} failed: {reason}"))
+    WireError::new(
+        ErrorKind::Io,
+        format!("the download from {host} failed, so nothing was written: {reason}"),
+    )
 }
 
 #[cfg(test)]

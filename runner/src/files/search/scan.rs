@@ -34,7 +34,7 @@ pub(super) struct Scan {
 /// One step of a scan.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// An entry that is not excluded, and its path in the form of other requests.
+    /// An entry that is not excluded, and its path as other requests accept it.
     Found(Visit, Vec<u8>),
     /// An excluded entry.
     Passed,

@@ -18,7 +18,7 @@ pub enum Error {
         what: &'static str,
     },
     /// Administrators cannot set their own password as they do for others.
-    #[error("change your own password with your current one: POST /api/v1/password")]
+    #[error("to change your own password, give your current one too: POST /api/v1/password")]
     OwnPassword,
     /// No administrator would be left.
     #[error("nobody would be left to administer the server; make another administrator first")]
@@ -30,7 +30,7 @@ pub enum Error {
     #[error("{0}")]
     WrongPassword(&'static str),
     /// A code that signs a page in is unknown, used, too old, or its session has ended.
-    #[error("this address was used already or is too old; ask for another one where this one was printed")]
+    #[error("this address was used already or is too old; get a new one where you got this one")]
     WrongCode,
     /// Too many codes were requested and not used.
     #[error("too many codes were requested but not used")]

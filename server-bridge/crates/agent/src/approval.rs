@@ -14,7 +14,7 @@ pub enum Mode {
     Ask,
     /// It asks before it runs a command.
     AutoEdit,
-    /// It does not ask.
+    /// It asks only before it changes its user's settings or runs a command as the privileged user.
     Full,
 }
 

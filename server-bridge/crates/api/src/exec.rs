@@ -167,7 +167,7 @@ pub enum ServerFrame {
     Watching,
     /// Output that is not there any more.
     Gap {
-        /// So much of it.
+        /// How much of it.
         bytes: u64,
     },
     /// The runner is away.
@@ -176,7 +176,7 @@ pub enum ServerFrame {
     Resumed,
     /// The last one: how the command ended.
     Exit(ExecExit),
-    /// The last one: why its end is not told.
+    /// The last one: the command did not start, or how it ended is unknown.
     Error {
         /// For programs.
         kind: String,

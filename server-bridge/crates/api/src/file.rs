@@ -76,7 +76,7 @@ pub struct EntryView {
 pub struct TreeView {
     /// Regular files.
     pub files: u64,
-    /// Directories, those among them that were there already.
+    /// Directories, including those that already existed.
     #[serde(default)]
     #[schema(required)]
     pub directories: u64,
@@ -88,7 +88,7 @@ pub struct TreeView {
     #[serde(default)]
     #[schema(required)]
     pub size: u64,
-    /// What a mirror removed; a directory with all that was in it is one.
+    /// How many entries a mirror removed; a directory with all its content counts as one.
     #[serde(default)]
     #[schema(required)]
     pub removed: u64,

@@ -184,9 +184,9 @@ mod tests {
     fn a_text_is_translated_with_what_it_names_and_the_error_within_it() {
         assert_eq!(zh("runner laptop is offline"), "运行器 laptop 已离线");
         let within = zh("This chat's commands go to laptop now. But: runner laptop is offline");
-        assert_eq!(within, "此会话的命令现在发往 laptop。但是：运行器 laptop 已离线");
+        assert_eq!(within, "此会话的命令现在改在 laptop 上运行。但请注意：运行器 laptop 已离线");
         assert_eq!(
-            zh("The running command or answer is being stopped. The message that waits is answered next."),
+            zh("The running command or answer is being stopped. The waiting message is answered next."),
             "正在停止运行中的命令或回答。接下来将回答等待中的消息。"
         );
     }

@@ -10,7 +10,7 @@ use crate::words::{Provider, Tier};
 /// The models that the caller can ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelList {
-    /// What was chosen, `NAME`, `NAME/TIER` or `NAME/MODEL`; null where the first subscription answers.
+    /// The caller's choice: `NAME`, `NAME/TIER` or `NAME/MODEL`; null if the first subscription answers.
     #[schema(required)]
     pub chosen: Option<String>,
     /// The server's own first, where there is one; then the caller's, the oldest first.
@@ -19,7 +19,7 @@ pub struct ModelList {
     pub models: Vec<SubscriptionView>,
 }
 
-/// A subscription: a provider and its models. Its key is never told.
+/// A subscription: a provider and its models. Its key is never returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubscriptionView {
     /// Its name.
@@ -62,7 +62,7 @@ pub struct ModelDocument {
     pub name: String,
     /// How many tokens its window holds; 200,000 if left out.
     pub window_tokens: Option<u32>,
-    /// How many tokens it may answer with at once; 16,384 if left out.
+    /// How many tokens one answer of it may have; 16,384 if left out.
     pub reply_tokens: Option<u32>,
     /// How much it may think, in tokens; as its provider does if left out.
     pub thinking_tokens: Option<u32>,

@@ -71,7 +71,7 @@ pub struct RunnerView {
     #[serde(default)]
     #[schema(required)]
     pub refused: Vec<String>,
-    /// As whom commands run there, where that is not the runner's own user alone.
+    /// The users that commands run as there, if that is not only the runner's own user.
     #[schema(required)]
     pub run_as: Option<RunAsView>,
 }
@@ -79,9 +79,9 @@ pub struct RunnerView {
 /// The users of a machine that commands run as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunAsView {
-    /// As whom, where a request names nobody.
+    /// The user that commands run as if a request names none.
     pub default: String,
-    /// Whom a request may name besides, with its owner's approval.
+    /// Another user that a request may name, with its owner's approval.
     #[schema(required)]
     pub privileged: Option<String>,
 }
@@ -91,7 +91,7 @@ pub struct RunAsView {
 pub struct LayerView {
     /// Its name.
     pub name: String,
-    /// Whether it holds; if not, a weaker machine than it could be.
+    /// Whether it holds; if not, the machine is confined less than it could be.
     pub holds: bool,
     /// How, or why not.
     #[serde(default)]
@@ -104,7 +104,7 @@ pub struct LayerView {
 pub struct UpdateView {
     /// Its version.
     pub version: String,
-    /// Whether the machine's runner can replace its own program by it. Where it cannot, `rotate` answers with a line to paste
+    /// Whether the machine's runner can replace its own program with it. If it cannot, `rotate` answers with a line to paste
     /// on the machine that does.
     pub can: bool,
 }
@@ -114,10 +114,10 @@ pub struct UpdateView {
 pub struct NewRunner {
     /// Its name.
     pub name: String,
-    /// Whether its token is for one use: the first machine that shows it is given one of its own.
+    /// Whether its token works only once: the first machine that shows it gets a permanent token in exchange.
     #[serde(default)]
     pub enrol: bool,
-    /// The directory of the machine that commands work in, for the line to paste; the one in which that is pasted if left out.
+    /// The directory on the machine that commands work in, for the line to paste; if left out, the one that the line is pasted in.
     /// `~/` in front is the home directory there.
     pub workspace: Option<String>,
     /// How long a token for one use works, in seconds: 60 to 604,800; 3,600 if left out.
@@ -133,8 +133,8 @@ pub struct TokenView {
     #[serde(default)]
     #[schema(required)]
     pub token: String,
-    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it where this server has no
-    /// runner to hand out, and after a rotation unless the machine's is older and cannot replace itself.
+    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it if this server has no
+    /// runner to hand out, or after a rotation (unless the machine's runner is older and cannot replace itself).
     #[serde(default)]
     #[schema(required)]
     pub command: String,

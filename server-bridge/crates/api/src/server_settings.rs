@@ -12,7 +12,7 @@ pub struct ServerSettings {
     #[serde(default)]
     #[schema(required)]
     pub turns_at_once: u64,
-    /// The same as the server was started with.
+    /// The number that the server was started with.
     #[serde(default)]
     #[schema(required)]
     pub turns_at_once_default: u64,
@@ -24,7 +24,7 @@ pub struct ServerSettings {
     #[serde(default)]
     #[schema(required)]
     pub base_prompt: Option<String>,
-    /// Why that file cannot be used now, so that the built-in base prompt is; and what to do.
+    /// Why that file cannot be used now and the built-in base prompt is used instead, and what to do.
     #[serde(default)]
     #[schema(required)]
     pub base_prompt_problem: Option<String>,

@@ -13,10 +13,10 @@ pub struct ApprovalAnswer {
     pub message_id: i64,
     /// Whether it may go on.
     pub allow: bool,
-    /// Whether it may from now on in this chat: what `always` of the question says.
+    /// Whether the calls that `always` of the question describes are allowed in this chat from now on, without asking.
     #[serde(default)]
     pub always: bool,
-    /// Nobody is there who could be asked, as where a program talks to the model: it may not, and the model is told why.
+    /// Whether nobody is there to ask, as when a program talks to the model: the tool may not go on, and the model is told why.
     #[serde(default)]
     pub nobody: bool,
 }

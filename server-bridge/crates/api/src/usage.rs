@@ -46,10 +46,10 @@ pub struct ModelUsageView {
     pub sum: Sum,
 }
 
-/// Answers, their tokens and their cost.
+/// Requests to a model, their tokens and their cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sum {
-    /// Answers.
+    /// Requests to a model.
     pub calls: i64,
     /// Tokens read, from a cache or not.
     #[serde(default)]

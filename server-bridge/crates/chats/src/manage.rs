@@ -1,4 +1,4 @@
-//! Managing a user's chats: creating, finding, naming, reading and deleting them.
+//! Managing a user's chats: creating, finding, naming and reading them.
 
 use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, SubAgent, User, UserId};
 

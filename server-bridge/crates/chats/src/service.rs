@@ -144,8 +144,8 @@ impl ChatService {
         Ok(posted.into())
     }
 
-    /// True if a message may be posted at all. A shutdown waits for what comes of it: no command may begin after the
-    /// shutdown did.
+    /// Checks that a message may be posted at all. A shutdown waits until the returned token is dropped, so that no command
+    /// begins after the shutdown.
     async fn check_saying(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<TaskTrackerToken> {
         let tracked = self.0.tasks.token();
         if self.0.stop.is_cancelled() {
@@ -258,7 +258,7 @@ impl House {
     fn check_room(&self, user: UserId, chat: &ChatId, input: &Input<'_>) -> Result<()> {
         if matches!(input, Input::Plain(_)) && self.is_queue_full(user, chat) {
             let text = format!(
-                "{TURNS_QUEUED} messages wait for an answer in this chat already; send it again when one is answered"
+                "{TURNS_QUEUED} messages are already waiting for an answer in this chat; send this one again when one is answered"
             );
             return Err(Error::Refused { kind: "busy", text });
         }

@@ -14,7 +14,7 @@ const QUOTE: &str = "  | ";
 /// The smallest width for text, in cells.
 const ROOM: usize = 8;
 
-/// The gutters of a line of an approval, first and for its other pieces, and the line itself.
+/// The gutters of a line of an approval, for its first piece and for the others, and the line without its mark.
 pub(crate) fn gutters(line: &str) -> (&'static str, &'static str, &str) {
     match line.strip_prefix(QUOTE) {
         Some(quoted) => (QUOTED, QUOTED, quoted),

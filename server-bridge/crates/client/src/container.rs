@@ -27,26 +27,26 @@ const ARCHIVE_MODE: u32 = 0o600;
 #[derive(Parser)]
 #[command(name = "container")]
 pub(crate) enum ContainerCommand {
-    /// Show its state and its limits
+    /// Show the state and the limits of your container
     Status,
-    /// Stop it, with everything that runs in it; the next command starts it again
+    /// Stop the container, with everything that runs in it; the next command starts it again
     Stop,
-    /// Save the container's files as your own image, from which it is made next time; the workspace stays in any case
+    /// Save the container's files as your own image, from which it is made next time; the workspace is kept separately
     Commit,
-    /// Write all files in it, those of its workspace included, to a tar archive
+    /// Write all files in the container, including its workspace, to a tar archive
     Export {
         /// The archive
         file: PathBuf,
     },
-    /// Replace it with a container made from the files in a tar archive, such as an exported one
+    /// Replace the container with one made from the files in a tar archive, such as an exported one
     Import {
-        /// The archive; only its files are used, not its other image settings
+        /// The archive; only its files are used, not any image settings
         file: PathBuf,
         /// Also replace the workspace with what the archive has in workspace/
         #[arg(long)]
         workspace: bool,
     },
-    /// Remove it and what was committed or imported; the next command makes it from the server's image
+    /// Remove the container and what was committed or imported; the next command makes a new one from the server's image
     Reset {
         /// Also remove the workspace with all its files
         #[arg(long)]

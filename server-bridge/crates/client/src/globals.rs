@@ -43,7 +43,8 @@ impl Globals {
     /// The server to talk to, and the login there.
     ///
     /// # Errors
-    /// `invalid` for a home directory, a setting or a `client.json` that cannot be used.
+    /// `invalid` for a home directory, a setting or a `client.json` that cannot be used; `io` for a `client.json` that cannot be
+    /// read.
     pub fn session(&self) -> Result<Session, Failure> {
         let home = self.home()?;
         let settings = self.settings(&home)?;

@@ -57,8 +57,9 @@ impl Client {
         document: &impl Serialize,
         patience: Duration,
     ) -> Result<Vec<u8>, Failure> {
-        let body = serde_json::to_vec(document)
-            .map_err(|error| Failure::other("internal", format!("a document is not JSON: {error}")))?;
+        let body = serde_json::to_vec(document).map_err(|error| {
+            Failure::other("internal", format!("a document cannot be written as JSON: {error}"))
+        })?;
         self.small(method, path, Some(body), patience).await
     }
 

@@ -48,7 +48,7 @@ impl Command for KeyCommand {
 /// What a key may do.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Scope {
-    /// Everything that you may do, except making keys and changing passwords
+    /// Everything that you may do, except what needs a login: changing keys, users, passwords, runner tokens or server settings
     Full,
     /// Commands, files and tasks on your runners
     Exec,
@@ -85,7 +85,7 @@ async fn run(globals: &Globals, command: KeyCommand) -> Result<ExitCode, Failure
 fn made_words(made: &MadeKey, server: &str) -> String {
     format!(
         "key {} was made, for {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; this \
-         command line takes it from SANDBRIDGE_API_KEY, and an MCP client from {server}/mcp or `sandbridge mcp`.",
+         command line takes it from SANDBRIDGE_API_KEY. MCP clients use it with {server}/mcp or `sandbridge mcp`.",
         made.view.name, made.view.scope, made.key,
     )
 }

@@ -17,7 +17,7 @@ pub(super) const UPDATE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// never asked for.
 pub(super) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// How much of a file is read at once, or of a connection gathered, in bytes.
+/// How much of a file, or of a directory's archive, is read at once, in bytes.
 pub(super) const FILE_CHUNK_BYTES: usize = 256 * 1024;
 /// How long a copy runs before its progress is shown.
 pub(super) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Messages of a chat that are read at once after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 
-/// The shortest prefix of a chat's id that identifies it, in characters.
+/// The shortest text that is taken for the beginning of a chat's id, in characters.
 pub(super) const CHAT_ID_MIN_CHARS: usize = 4;
 
 /// How much of a tool's subject is shown, in characters.

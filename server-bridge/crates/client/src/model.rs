@@ -43,7 +43,7 @@ pub(crate) enum ModelCommand {
         #[arg(add = names::models())]
         model: Option<String>,
     },
-    /// Show the tokens and the cost of the last days
+    /// Show the tokens and the cost of recent days
     Usage {
         /// How many days, today included
         #[arg(long, value_name = "N", default_value_t = 30)]
@@ -65,7 +65,7 @@ pub(super) struct AddOptions {
     /// The API that its provider speaks
     #[arg(long, value_name = "openai|anthropic", value_parser = ["openai", "anthropic"])]
     provider: String,
-    /// The provider's address [default: the provider's own]
+    /// The address of the provider's API [default: the provider's usual one]
     #[arg(long, value_name = "URL", conflicts_with = "runner")]
     base_url: Option<String>,
     /// A runner of yours that relays to an endpoint whose key only it holds
@@ -74,10 +74,10 @@ pub(super) struct AddOptions {
     /// The model's name at its provider; without it, the provider's models are listed
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// The ablest model
+    /// The most capable model, for `/model vanguard`
     #[arg(long, value_name = "MODEL")]
     vanguard: Option<String>,
-    /// A fast and cheap model
+    /// A fast and cheap model, for `/model swift`
     #[arg(long, value_name = "MODEL")]
     swift: Option<String>,
     /// The tier that answers unless another one is chosen
@@ -95,7 +95,8 @@ pub(super) struct AddOptions {
     /// How much it may think, in tokens [default: the provider's own]
     #[arg(long, value_name = "TOKENS")]
     thinking_tokens: Option<u32>,
-    /// What a model costs, in dollars per million tokens read and written, and read from and put into a cache; may be repeated
+    /// What a model's tokens cost, in dollars per million: input, output and, optionally, reads from and writes to its cache;
+    /// may be repeated
     #[arg(long, value_name = "MODEL=IN/OUT[/CACHED[/CACHING]]", value_parser = PriceDocument::of_model)]
     price: Vec<(String, PriceDocument)>,
     /// Read the provider's key from standard input
@@ -177,7 +178,7 @@ async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>
     };
     let offered = match client.offered_models(&place).await {
         Ok(offered) => offered_words(&offered.models.unwrap_or_default()),
-        Err(failure) => format!("its models cannot be listed: {}", failure.message),
+        Err(failure) => format!("this provider's models cannot be listed: {}", failure.message),
     };
     Failure::usage(format!("name the model with --model; {offered}"))
 }
@@ -296,7 +297,7 @@ fn list_words(ModelList { chosen, models }: &ModelList) -> String {
 }
 
 fn usage_words(usage: &UsageView) -> String {
-    let heading = ["", "ANSWERS", "READ", "CACHED", "WRITTEN", "COST"].map(str::to_owned).to_vec();
+    let heading = ["", "REQUESTS", "READ", "CACHED", "WRITTEN", "COST"].map(str::to_owned).to_vec();
     let row = |what: String, sum: &Sum| {
         let dollars = sum.cost_micros as f64 / 1_000_000.0;
         let cost = if dollars > 0.0 { format!("${dollars:.4}") } else { "-".to_owned() };

@@ -39,7 +39,7 @@ async fn list(globals: &Globals, options: PsOptions) -> Result<ExitCode, Failure
 
 fn words(execs: &[ExecView]) -> String {
     if execs.is_empty() {
-        return "nothing runs; `sandbridge ps --all` shows what has ended".to_owned();
+        return "nothing is running; `sandbridge ps --all` shows what has ended".to_owned();
     }
     let heading = ["ID", "STARTED", "STATE", "RUNNER", "COMMAND"].map(str::to_owned).to_vec();
     let rows = execs.iter().map(|exec| {

@@ -10,7 +10,7 @@ use super::http::Client;
 use super::interrupts;
 use super::session::Session;
 
-/// As whom.
+/// The user to run it as.
 #[derive(Args, Default)]
 pub(super) struct RunAsOptions {
     /// Run it as this user of the machine, if the runner's options allow that user
@@ -22,7 +22,7 @@ pub(super) struct RunAsOptions {
 }
 
 impl RunAsOptions {
-    /// Sets the user in `request`, after asking the person if approval is needed.
+    /// Sets the user in `request`. If approval is needed and `--yes` was not given, asks the person for it.
     ///
     /// `reads_stdin` means that standard input is the command's, so that no answer can be read from it.
     ///
@@ -41,7 +41,7 @@ impl RunAsOptions {
     }
 }
 
-/// True if the person agreed; `false` if no person can be asked.
+/// True if the person agreed; `false` if no approval is needed. Fails without approval.
 async fn is_approved(
     session: &Session,
     on: Option<&str>,

@@ -17,15 +17,16 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "runner")]
 pub(crate) enum RunnerCommand {
-    /// Add a runner: prints the line to paste on its machine, with a one-use token: the first machine that uses it gets a token
-    /// of its own
+    /// Add a runner: prints the line to paste on its machine, with a one-use token; the first machine that uses it gets a
+    /// permanent one
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
-        /// Make a one-use token, as without any option
+        /// Make a one-use token, which is the default
         #[arg(long, conflicts_with = "permanent")]
         enrol: bool,
-        /// Make a token that works until the runner is revoked, for a runner that cannot exchange one, such as xbot's
+        /// Make a token that works until the runner is revoked, for a runner that cannot exchange a one-use token, such as an xbot
+        /// runner
         #[arg(long)]
         permanent: bool,
         /// How long a one-use token works, such as 90s, 30m, 1h or 7d [default: 1h]

@@ -15,20 +15,20 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "server")]
 pub(crate) enum ServerCommand {
-    /// Change the given settings, and show all of them; changes apply to the next answers
+    /// Change the given settings, if any, and show all settings; changes apply to the next answers
     Settings(SettingsOptions),
 }
 
 /// The settings to change.
 #[derive(Args)]
 pub(crate) struct SettingsOptions {
-    /// How many answers may be in progress at once; others wait (`default`: as the server was started)
+    /// How many answers may be in progress at once; others wait (`default`: the number the server was started with)
     #[arg(long, value_name = "N|default", value_parser = number_or_default)]
     turns_at_once: Option<Wanted<u64>>,
     /// How conversations are kept within the model's window: full, no-compression, none
     #[arg(long, value_name = "MODE|default", value_parser = word_or_default)]
     context_mode: Option<Wanted<String>>,
-    /// A .md file in the server's home directory in place of the built-in base prompt, or `none`
+    /// A .md file in the server's home directory to replace the built-in base prompt, or `none` to use the built-in one
     #[arg(long, value_name = "FILE|none", value_parser = file_or_none)]
     base_prompt: Option<Wanted<String>>,
 }

@@ -57,7 +57,7 @@ impl Outbox {
     pub(super) fn push_json(&mut self, document: &impl Serialize) {
         match serde_json::to_string(document) {
             Ok(text) => self.push(Message::text(text)),
-            Err(error) => tracing::error!(%error, "a frame is not JSON"),
+            Err(error) => tracing::error!(%error, "a frame cannot be written as JSON"),
         }
     }
 

@@ -16,7 +16,8 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "use")]
 pub(crate) struct UseOptions {
-    /// A runner's name, `__docker__`, `none` (the server itself), or `auto` (your only runner)
+    /// A runner's name, `__docker__` (your container), `none` (the server itself), or `auto` (your only runner; without a runner,
+    /// your container)
     #[arg(value_name = "NAME|__docker__|none|auto", add = names::places())]
     place: String,
 }

@@ -39,7 +39,7 @@ impl Followed<'_> {
     /// Waits until the machine that it was sent to can be reached: any obstacle may pass, unless the place itself is gone.
     ///
     /// # Errors
-    /// [`SandboxError::Lost`] if it cannot be reached until then, or its place is gone for good.
+    /// [`SandboxError::Lost`] if it cannot be reached by then, or its place is gone for good.
     pub async fn available(&self, until: Instant) -> Result<Sandbox, SandboxError> {
         let mut events = self.router.subscribe();
         loop {
@@ -51,7 +51,7 @@ impl Followed<'_> {
                         Err(_) => {}
                     }
                 }
-                Err(error) => tracing::warn!(%error, "cannot look for where an exec runs; it is tried again"),
+                Err(error) => tracing::warn!(%error, "cannot find out where an exec runs; trying again"),
             }
             // Any event may mean that it is back; it is also checked now and then without one.
             let news = async {

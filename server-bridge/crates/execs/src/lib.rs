@@ -22,7 +22,7 @@
 //! | `place` | the sandbox's view of a user, and the place for their work |
 //! | `error` | [`Error`]: the errors for clients of execs |
 //! | `faults` | named points of a life where a test kills the process; absent from release builds |
-//! | `shell_word` | commands in the form for people |
+//! | `shell_word` | commands as people read them |
 //! | `part` | reading a part of an exec's output |
 //! | `count` | counting ends, for the metrics |
 //! | `request_hash` | distinguishing a repetition from another request |

@@ -12,5 +12,5 @@ pub const TASK_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 pub const TERMINAL_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// The most execs in a listing.
 pub const LIST_MAX_ROWS: u32 = 1000;
-/// The interval of checks for an unreachable place without an event about it.
+/// How often an unreachable place is checked while no event about it comes.
 pub const PLACE_LOOK: Duration = Duration::from_secs(1);

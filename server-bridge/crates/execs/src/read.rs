@@ -131,7 +131,7 @@ impl Ledger {
             Err(store::Error::NotFound { .. }) => None,
             Err(error) => {
                 let id = &exec.exec_id;
-                tracing::error!(%error, %id, "cannot record how an exec ended; the server does so at its next start");
+                tracing::error!(%error, %id, "cannot record how an exec ended; the server will do so at its next start");
                 None
             }
         }

@@ -1,8 +1,8 @@
-//! Words in the syntax of a shell, and commands in the form for people.
+//! Words in the syntax of a shell, and commands as people read them.
 
 use sandbox::Command;
 
-/// A client's command, either a program with its arguments or a line for the shell, with its form for people. `None` if the
+/// A client's command, either a program with its arguments or a line for the shell, with the form that people read. `None` if the
 /// client gives neither or both.
 pub fn command_of(argv: Option<Vec<String>>, line: Option<String>) -> Option<(Command, String)> {
     match (argv, line) {

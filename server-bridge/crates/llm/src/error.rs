@@ -9,7 +9,7 @@ pub enum Error {
     #[error("the model's provider refused the key ({0}); check the key")]
     Key(String),
     /// The provider has no such model, or not for this key.
-    #[error("the provider has no such model ({0}); choose another one with /model")]
+    #[error("the provider has no such model ({0}); check its name, or choose another model")]
     UnknownModel(String),
     /// The conversation does not fit into the model's window.
     #[error("the conversation is too long for the model ({0})")]
@@ -23,7 +23,7 @@ pub enum Error {
         retry_after: Option<Duration>,
     },
     /// The account has no credit left.
-    #[error("the provider reports that the account is used up ({0})")]
+    #[error("the provider reports that the account has no credit left ({0})")]
     Quota(String),
     /// The provider has a problem of its own.
     #[error("the provider failed ({0})")]

@@ -37,6 +37,6 @@ impl std::fmt::Debug for Answer {
 pub trait Transport: Send + Sync {
     /// Sends a call and waits for its answer to begin.
     ///
-    /// Fails with [`Error::Network`] or [`Error::Relay`]; a provider's refusal is an answer.
+    /// Fails if no answer begins, for example with [`Error::Network`] or [`Error::Relay`]; a provider's refusal is an answer.
     fn send(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>>;
 }

@@ -58,7 +58,7 @@ pub(crate) const CONTAINER_REATTACH_ATTEMPTS: u32 = 5;
 /// The pause after the first of these attempts; each further one is twice as long, up to [`CONTAINER_REATTACH_PAUSE_MAX`].
 pub(crate) const CONTAINER_REATTACH_PAUSE: Duration = Duration::from_millis(200);
 
-/// The longest pause between checks for an unreachable engine or a paused container.
+/// The longest pause between these attempts, also while the engine is unreachable or the container is paused.
 pub(crate) const CONTAINER_REATTACH_PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// How long a new request waits for one of the server's own places whose link is being restored.
@@ -118,7 +118,7 @@ pub(crate) const USER_SUBNET_PREFIX: u8 = 28;
 /// The largest range that users' networks are cut from, as a prefix.
 pub(crate) const SUBNET_POOL_PREFIX_MIN: u8 = 8;
 
-/// How many free subnets are tried for a user's network: the engine may use others of them already.
+/// How many free subnets are tried for a user's network: some may be in use already without the engine listing them.
 pub(crate) const SUBNET_ATTEMPTS: usize = 32;
 
 /// Time for one answer of the Docker engine, in seconds.

@@ -130,8 +130,9 @@ impl SandboxRouter {
     /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` to check its token, and drives the
     /// link until it is over. Returns an error if the link ended abnormally.
     ///
-    /// Two connections of one runner: the one with the higher epoch stays. Requests in progress continue over it if it is
-    /// the same process, for up to 10 min without any connection; with another process they are lost.
+    /// Two connections of one runner: the one with the higher epoch stays. If it is from the same process, requests in progress
+    /// that can be resumed continue over it: a started exec if the runner was disconnected for at most 10 min, others for at most
+    /// 30 s. If it is from another process, they fail, unless the runner had announced its return.
     pub async fn serve_remote<L, F, Fut>(&self, link: L, admit: F) -> Result<(), LinkError>
     where
         L: Link,

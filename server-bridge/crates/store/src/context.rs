@@ -174,7 +174,7 @@ impl Store {
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(query_as(
-            // A deleted one does not count; of its edits, the latest whose turn was not taken back applies.
+            // The latest edit whose turn was not taken back applies; an item that it removed has an empty text here.
             "SELECT m.is_forgotten, COALESCE(
                  (SELECT COALESCE(e.item_json, '') FROM context_edits e JOIN turns t ON t.id = e.turn_id
                   WHERE e.item_id = i.id AND t.undone_at_ms IS NULL ORDER BY e.turn_id DESC LIMIT 1),

@@ -89,7 +89,10 @@ impl Store {
         for table in &tables {
             let sql = format!("SELECT EXISTS (SELECT 1 FROM {})", table.name);
             if query_scalar(AssertSqlSafe(sql)).fetch_one(&mut copy).await? {
-                return refuse(format!("{to} is not empty: its table {} has rows", table.name));
+                return refuse(format!(
+                    "{to} is not empty: its table {} has rows; name an empty database",
+                    table.name
+                ));
             }
         }
         defer_references(&mut copy).await?;

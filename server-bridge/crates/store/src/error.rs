@@ -80,7 +80,7 @@ pub enum Error {
     /// The keys in the database are sealed with another encryption key than the given one.
     #[error(
         "the keys of {keys} models are sealed with another encryption key than the server was given; start it with the right one \
-         (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key beside the database), or with \
+         (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key in the home directory), or with \
          --forget-sealed-keys to remove them, so that their owners can give them again"
     )]
     EncryptionKey {
@@ -124,9 +124,8 @@ pub enum Error {
     },
     /// The database was copied to another one, which took its place.
     #[error(
-        "the database was copied to {to}, which has been used in its place since then; name that one (--database), or copy it \
-         back with \
-         `sandbridge store copy`"
+        "the database was copied to {to}, which has replaced it; use that one (give --database for PostgreSQL, leave it out for \
+         a file), or copy that one back into an empty database with `sandbridge store copy`"
     )]
     Moved {
         /// The other database.

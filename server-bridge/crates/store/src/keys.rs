@@ -16,7 +16,7 @@ use crate::{KeyId, Name, Store, UserId};
 /// The permissions of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyScope {
-    /// Everything that its owner may do, except making keys and changing passwords.
+    /// Everything that its owner may do, except what needs a login: changing keys, users, passwords, runner tokens or server settings.
     Full,
     /// Commands, files and tasks on its owner's runners.
     Exec,
@@ -93,8 +93,8 @@ impl TryFrom<String> for KeyScope {
 }
 
 impl Store {
-    /// Makes a key for a user's programs, which ends after `ttl_ms` milliseconds, or not at all. Returns it with its
-    /// secret: the only time that can be seen.
+    /// Makes a key for a user's programs that expires after `ttl_ms` milliseconds, or never. Returns it with its secret, which
+    /// cannot be seen again.
     ///
     /// # Errors
     /// [`Error::Taken`] if the user has a key of this name; [`Error::Invalid`] for a lifetime under 1 minute or over 10

@@ -38,7 +38,7 @@ pub async fn until_done<T, F: Future<Output = Result<T>>>(mut work: impl FnMut()
         .await
 }
 
-/// True if this task waits for the database while that cannot be reached.
+/// True if the statements and changes that this task begins wait for an unreachable database instead of failing at once.
 pub(crate) fn is_patient() -> bool {
     PATIENT.try_with(|()| ()).is_ok()
 }

@@ -7,7 +7,7 @@ use crate::{Store, UserId};
 
 /// The key of the active runner: a runner's name, `__docker__` or `none`; without a value the router chooses.
 pub const ACTIVE_RUNNER: &str = "active_runner";
-/// The key of the language that a user wants answers in; without a value that of their messages.
+/// The key of the language that a user wants answers in; without a value it is the language of their messages.
 pub const LANGUAGE: &str = "agent_language";
 /// The key of the approval mode of a user's new conversations; without a value it is `ask`.
 pub const APPROVAL: &str = "approval";

@@ -1,4 +1,4 @@
-//! A file's change in the form for people: the old content and the new.
+//! A file's change as people see it: the old content and the new.
 
 use super::visible;
 use crate::limits::{EDIT_CONTEXT_LINES, EDIT_SHOWN_BYTES};
@@ -9,7 +9,8 @@ pub(super) fn whole(old: Option<&str>, new: &str) -> CardData {
     data(old, new, 1)
 }
 
-/// The model's own text of a change, if the whole change is too long to show; it begins with a line of the file.
+/// The model's own text of a change, if the whole change is too long to show; the old text begins at line `first_line` of the
+/// file.
 pub(super) fn part(old: &str, new: &str, first_line: usize) -> CardData {
     data(Some(old), new, first_line)
 }

@@ -62,7 +62,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         shown(arguments, &path, content)
     };
     let outcome = match read.await {
-        // A reminder is also due if it is gone, or not readable any more.
+        // Finding the file gone or unreadable also counts as reading it: the reminder that it changed then ends.
         Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Outcome::failed(&why),
         read => read?,
     };

@@ -146,7 +146,7 @@ async fn request(arguments: &Arguments, work: &Work<'_>, sandbox: &Sandbox) -> R
     })
 }
 
-/// A command that may become a task: it is read later, and by others.
+/// A command that may become a task: its output is read later, and by others.
 fn long_lived(command: &str) -> ExecRequest {
     let mut request = ExecRequest::shell(command);
     request.merge_stderr = true;

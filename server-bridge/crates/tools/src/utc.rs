@@ -1,4 +1,4 @@
-//! Times in the form for people and models, always UTC.
+//! Times as people and models read them, always UTC.
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const MINUTE_MS: i64 = 60 * 1000;

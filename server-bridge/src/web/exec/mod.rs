@@ -286,7 +286,7 @@ impl<'a> Running<'a> {
             return;
         }
         if let Err(error) = ledger.follow_id(&self.caller.user, id).await {
-            tracing::error!(%error, "cannot follow an exec; the server does so at its next start");
+            tracing::error!(%error, "cannot follow an exec; the server will do so at its next start");
         }
     }
 
@@ -365,7 +365,7 @@ impl<'a> Running<'a> {
             // It is gone with its user.
             Ok(None) => return None,
             Err(error) => {
-                tracing::error!(%error, %id, "cannot record how an exec ended; the server does so at its next start");
+                tracing::error!(%error, %id, "cannot record how an exec ended; the server will do so at its next start");
                 return None;
             }
         };

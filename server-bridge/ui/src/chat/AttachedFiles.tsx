@@ -6,6 +6,7 @@ import { DownloadLink } from "../kit/DownloadLink";
 import { withTicket } from "../lib/download";
 import { useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
+import { placeName } from "../state/where";
 import styles from "./messages.module.css";
 
 /** A path, and the machine that it is on where the message says so. */
@@ -39,7 +40,7 @@ export function AttachedFiles({ files }: { files: AttachedFile[] }) {
       {files.map(({ path, place }) => (
         <li key={path}>
           <Attached path={path} place={place ?? bound} />
-          <small className="hint">{place === null ? path : t("attach.where", { path, place })}</small>
+          <small className="hint">{place === null ? path : t("attach.where", { path, place: placeName(place) })}</small>
         </li>
       ))}
     </ul>
@@ -66,7 +67,7 @@ function Attached({ path, place }: { path: string; place: string | null }) {
   return (
     <DownloadLink address={address} name={name}>
       {isShown ? (
-        // Its machine may be away, or it may be gone.
+        // The file's machine may be offline, or the file may be gone.
         <img src={source} alt={t("attach.image", { name })} onError={() => setShown(false)} />
       ) : (
         <>

@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
-import { absoluteTime } from "../lib/format";
+import { useTimeWords } from "../lib/useTimeWords";
 import type { LiveOutput } from "../state/output";
 import type { Message } from "../types";
 import { AttachedFiles, splitAttached } from "./AttachedFiles";
@@ -20,13 +20,14 @@ const SPEAKER = { user: "you", exec: "command", notice: "notice", assistant: "as
 
 export const MessageItem = memo(function MessageItem({ message, live }: Props) {
   const { t } = useTranslation("chat");
+  const { absolute } = useTimeWords();
   const speaker = t(SPEAKER[message.role]);
   const hasMenu = message.role === "user" || message.agent?.kind === "reply";
   return (
     <article
       className={classes(styles.message, styles[message.role], message.undone === true && styles.undone)}
       aria-label={message.undone === true ? t("takenBack", { speaker }) : speaker}
-      title={absoluteTime(message.created_at)}
+      title={absolute(message.created_at)}
       data-testid="message"
       data-role={message.role}
       data-status={message.exec?.status ?? message.agent?.status}

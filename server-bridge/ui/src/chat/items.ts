@@ -63,7 +63,7 @@ export interface UnderWay {
   since: number;
   /** The message that waits for an answer. */
   asking: Message | null;
-  /** The machine that it waits for, since that is offline. */
+  /** The offline machine that it waits for. */
   away: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The functions of the surrounding page that any room may call. */
+/** The functions of the surrounding page that any module may call. */
 import { createContext, useContext } from "react";
 import type { Panel } from "../panels";
 

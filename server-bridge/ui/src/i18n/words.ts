@@ -5,5 +5,5 @@ type Texts<T> = { [Key in keyof T]: T[Key] extends string ? string : Texts<T[Key
 
 export type Words = Texts<typeof en>;
 
-/** The words of one room in another language. */
+/** The words of one module in another language. */
 export type Room<Name extends keyof Words> = Words[Name];

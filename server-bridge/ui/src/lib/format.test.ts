@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { duration, relativeTime } from "./format";
+import { duration } from "./format";
 
 test("durations read like a person says them", () => {
   expect([0, 420, 1_234, 59_949, 59_980, 185_000, 7_440_000].map(duration)).toEqual([
@@ -10,17 +10,5 @@ test("durations read like a person says them", () => {
     "1 min 0 s",
     "3 min 5 s",
     "2 h 4 min",
-  ]);
-});
-
-test("ages are rounded down, and a clock ahead is now", () => {
-  const minute = 60_000;
-  expect([-5, 30_000, 5 * minute, 180 * minute, 1_500 * minute, 4_500 * minute].map((age) => relativeTime(0, age))).toEqual([
-    "just now",
-    "just now",
-    "5 min ago",
-    "3 h ago",
-    "yesterday",
-    "3 days ago",
   ]);
 });

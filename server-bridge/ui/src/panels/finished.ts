@@ -2,7 +2,7 @@
 import { useSelected } from "../state/context";
 import type { Message } from "../types";
 
-/** A value that changes with every command and tool of the open chat that ends. */
+/** A value that changes whenever a command or a tool of the open chat ends. */
 export function finishedKey(messages: Message[]): string {
   let count = 0;
   for (const message of messages) if (hasEnded(message)) count += 1;

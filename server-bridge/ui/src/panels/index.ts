@@ -6,7 +6,7 @@ import { FolderTree, ListChecks, type LucideIcon, SquareTerminal } from "lucide-
 import { type ComponentType, type LazyExoticComponent, lazy } from "react";
 
 export interface Panel {
-  /** Also its key in the words of the room `panels`. */
+  /** Also its key in the words of the module `panels`. */
   id: "terminal" | "files" | "tasks";
   icon: LucideIcon;
   View: LazyExoticComponent<ComponentType>;

@@ -1,4 +1,4 @@
-/** The types that only the settings need, under the names that they use; see `../types`. */
+/** The types that only the settings and the first run need, under the names that they use; see `../types`. */
 import type { Schemas } from "../api/client";
 
 export type Preferences = Schemas["PreferencesView"];

@@ -62,7 +62,7 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     beginChat: (before) =>
       begin((id) => {
         before(id);
-        // The field's text moves along by itself, unless the user has left it meanwhile.
+        // The field takes its text along to the new chat by itself, unless the user has opened another chat meanwhile.
         if (state().open_chat_id !== null) moveDraft(id);
         openBegun(id);
       }),

@@ -1,4 +1,4 @@
-/** Where the next command runs: the routing rules of the server. Pure; the words are those of the room `where`. */
+/** Where the next command runs: the routing rules of the server. Pure; the words are those of the module `where`. */
 import i18next from "i18next";
 import { where as words } from "../i18n/en/where";
 import type { Choice, Runner, Settings } from "../types";

@@ -19,7 +19,7 @@ pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     let width = kinds.iter().map(|(_, tokens)| shown(*tokens).len()).max().unwrap_or(0);
     lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", shown(*tokens))));
     lines.push(if mode.compresses() {
-        format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed automatically; /compress does it now.")
+        format!("\nAt {COMPRESS_AT_PERCENT} % the conversation is compressed automatically; /compress does it now.")
     } else {
         format!("\nThis server's context mode is {mode}: {}.", mode.in_words())
     });

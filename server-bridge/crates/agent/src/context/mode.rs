@@ -53,7 +53,7 @@ impl ContextMode {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Full => {
-                "long results are put aside, old ones become a line, and a full conversation is compressed automatically"
+                "long results are put aside, old ones become a line, and a conversation that fills the model's window is compressed automatically"
             }
             Self::NoCompression => {
                 "long results are put aside and old ones become a line; nothing is compressed unless you say /compress"

@@ -174,7 +174,7 @@ impl Turn<'_> {
             Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
             Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
             Err(End::Port(error)) => {
-                tracing::error!(%error, turn = %self.turn, "a turn ends: the store fails, or its chat is gone");
+                tracing::error!(%error, turn = %self.turn, "a turn ended: the store failed, or the turn's chat is gone");
                 let told = "the server could not store the conversation; its log says why";
                 (TurnStatus::Failed, Some(told.to_owned()))
             }

@@ -126,7 +126,7 @@ impl Ground {
 
     /// Looks at the file that the model's path leads to.
     ///
-    /// Fails with the error in the path.
+    /// Fails if the path is wrong, leads to something other than a regular file, or cannot be looked at.
     pub async fn target(&self, given: &str) -> Result<Target, Failure> {
         path::readable(given)?;
         let lexical = path::join(&self.cwd, given);

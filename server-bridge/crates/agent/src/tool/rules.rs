@@ -59,7 +59,7 @@ pub enum Offered {
 }
 
 impl Rules {
-    /// The rules of a tool with this access that works on a machine: a tool that only reads runs beside others that do.
+    /// The rules of a tool with this access that works on a machine: read-only tools run at the same time as each other.
     pub const fn of(access: Access) -> Self {
         Self {
             access,

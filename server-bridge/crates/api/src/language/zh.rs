@@ -1,4 +1,4 @@
-//! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 词元 token of a model, 令牌 token of a runner,
+//! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner (a model's stays token),
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 use super::Row;
@@ -13,6 +13,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("too many {}; try again in {} s", "{0}过多；请在 {1} 秒后重试"),
     ("failed attempts", "失败次数"),
+    ("attempts", "尝试次数"),
+    ("failed logins", "登录失败次数"),
+    ("refused keys", "使用无效密钥的次数"),
+    ("searches at once", "同时进行的搜索"),
+    ("downloads that were announced and not begun", "已准备但未开始的下载"),
+    ("codes that were requested but not used", "已获取但未使用的登录码"),
     ("the name or the password is wrong", "用户名或密码错误"),
     (
         "only an administrator of the server may do that; ask one",
@@ -22,6 +28,8 @@ pub(super) const TABLE: &[Row] = &[
         "you cannot {} yourself; another administrator can",
         "你不能对自己执行此操作（{0}）；请由其他管理员执行",
     ),
+    ("take the administrator role from", "取消管理员身份"),
+    ("remove", "移除"),
     (
         "nobody would be left to administer the server; make another administrator first",
         "这样服务器将没有管理员；请先指定另一位管理员",
@@ -30,9 +38,8 @@ pub(super) const TABLE: &[Row] = &[
         "give your password once more (POST /api/v1/confirm), then try again",
         "请再次输入密码（POST /api/v1/confirm），然后重试",
     ),
-    ("too many codes were requested but not used", "请求了过多登录码却均未使用"),
     (
-        "this address was used already or is too old; ask for another one where this one was printed",
+        "this address was used already or is too old; get a new one where you got this one",
         "此地址已被使用或已过期；请在显示它的地方重新获取",
     ),
     (
@@ -51,13 +58,15 @@ pub(super) const TABLE: &[Row] = &[
     ("the server is stopping; send the message again in a moment", "服务器正在停止；请稍后重新发送消息"),
     ("the server is stopping; run the command again in a moment", "服务器正在停止；请稍后重新运行命令"),
     ("there is no such chat", "没有这个会话"),
-    (r#"there is no {} "{}""#, "没有名为“{1}”的{0}"),
+    (r#"there is no {} "{}""#, "找不到{0}“{1}”"),
     ("there is already a {} {}; choose another name", "已有名为 {1} 的{0}；请换一个名称"),
     ("chat", "会话"),
     ("runner", "运行器"),
     ("user", "用户"),
     ("message", "消息"),
     ("model", "模型"),
+    ("key", "密钥"),
+    ("subscription", "订阅"),
     ("the name {} is reserved; choose another", "{0} 是保留名称；请换一个"),
     (
         "{} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter or a digit",
@@ -67,7 +76,7 @@ pub(super) const TABLE: &[Row] = &[
     ("runner {} is offline", "运行器 {0} 已离线"),
     (
         "runner {} is offline; start it, or choose another one with `sandbridge use`",
-        "运行器 {0} 已离线；请启动它，或用 `sandbridge use` 选择其他位置",
+        "运行器 {0} 已离线；请启动它，或用 `sandbridge use` 选择其他运行器",
     ),
     (
         "the connection to runner {} was lost; what the request did there is unknown",
@@ -75,7 +84,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the connection to runner {} was lost before the file was complete; nothing was written: send it again",
-        "文件传完之前与运行器 {0} 的连接已断开；未写入任何内容，请重新发送",
+        "文件传完之前，与运行器 {0} 的连接已断开；未写入任何内容，请重新发送",
     ),
     (
         "the connection to runner {} was lost, and the file changed meanwhile; read it again",
@@ -100,13 +109,20 @@ pub(super) const TABLE: &[Row] = &[
     ("Docker cannot be used: {}", "Docker 无法使用：{0}"),
     (
         "runner {} lacks {}; this server requires it: {} (`sandbridge-runner doctor` says more)",
-        "运行器 {0} 缺少 {1}，而本服务器要求具备：{2}（详见 `sandbridge-runner doctor`）",
+        "运行器 {0} 缺少本服务器要求的 {1}；解决办法：{2}（详见 `sandbridge-runner doctor`）",
     ),
-    ("image {} is being pulled ({}); commands wait for it", "正在拉取镜像 {0}（{1}）；命令会等待"),
-    ("image {} is not on this machine yet; the first command pulls it", "本机尚无镜像 {0}；首条命令会拉取它"),
+    (
+        "image {} is being pulled ({}); commands wait for it",
+        "正在拉取镜像 {0}（{1}）；命令会在拉取完成后运行",
+    ),
+    ("it has begun", "刚开始"),
+    (
+        "image {} is not on this machine yet; the first command pulls it",
+        "服务器上尚无镜像 {0}；运行首条命令时会拉取",
+    ),
     (
         "image {} is not on this machine and cannot be pulled ({}); see `docker pull {}`, or choose another one with --docker-image",
-        "本机没有镜像 {0}，且无法拉取（{1}）；请查看 `docker pull {2}`，或用 --docker-image 选择其他镜像",
+        "服务器上没有镜像 {0}，且无法拉取（{1}）；请运行 `docker pull {2}` 查看原因，或用 --docker-image 选择其他镜像",
     ),
     ("commands on the server itself are refused: {}", "不允许在服务器本机上运行命令：{0}"),
     ("the server's own runner cannot be used: {}", "服务器自带的运行器无法使用：{0}"),
@@ -121,7 +137,7 @@ pub(super) const TABLE: &[Row] = &[
     ("no background task has the id {}", "没有 ID 为 {0} 的后台任务"),
     (
         "exec {} was already started with a different request; use a new id",
-        "命令 {0} 已由另一个请求启动；请使用新的 ID",
+        "命令 ID {0} 已用于另一个内容不同的请求；请使用新的 ID",
     ),
     (
         "your container is being committed or imported already; try again when that has ended",
@@ -138,12 +154,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the model's provider refused the key ({}); check the key", "模型提供商拒绝了密钥（{0}）；请检查密钥"),
     (
-        "the provider has no such model ({}); choose another one with /model",
-        "提供商没有这个模型（{0}）；请用 /model 选择其他模型",
+        "the provider has no such model ({}); check its name, or choose another model",
+        "提供商没有这个模型（{0}）；请检查模型名称，或选择其他模型",
     ),
     ("the conversation is too long for the model ({})", "对话超出了模型的长度限制（{0}）"),
     ("the provider's rate limit is reached ({})", "已达到提供商的速率限制（{0}）"),
-    ("the provider reports that the account is used up ({})", "提供商报告账户额度已用完（{0}）"),
+    ("the provider reports that the account has no credit left ({})", "提供商报告账户额度已用完（{0}）"),
     ("the provider failed ({})", "提供商出错（{0}）"),
     ("the provider cannot be reached ({})", "无法连接提供商（{0}）"),
     ("the provider took too long ({})", "提供商响应超时（{0}）"),
@@ -164,11 +180,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the title is empty; give one", "标题为空；请输入标题"),
     (
-        "{} messages wait for an answer in this chat already; send it again when one is answered",
+        "{} messages are already waiting for an answer in this chat; send this one again when one is answered",
         "此会话已有 {0} 条消息在等待回答；请在其中一条得到回答后重新发送",
     ),
     (
-        "{} messages wait for an answer in this chat already. This one is not answered: send it again when one is.",
+        "{} messages are already waiting for an answer in this chat. This one is not answered: send it again later.",
         "此会话已有 {0} 条消息在等待回答。这一条不会得到回答：请在其中一条得到回答后重新发送。",
     ),
     ("a message has at most {} attachments", "一条消息最多 {0} 个附件"),
@@ -190,14 +206,14 @@ pub(super) const TABLE: &[Row] = &[
     ("this list", "显示此列表"),
     ("A command may run for {} seconds.", "每条命令限时 {0} 秒。"),
     ("There is no command /{}. The commands are:", "没有命令 /{0}。可用的命令："),
-    ("list your runners and where this chat's commands go", "列出你的运行器以及此会话的命令发往何处"),
+    ("list your runners and where this chat's commands go", "列出你的运行器，并显示此会话的命令在何处运行"),
     (
         "send this chat's commands to NAME; `auto` follows your active runner again",
-        "将此会话的命令发往 NAME；`auto` 重新跟随当前运行器",
+        "让此会话的命令在 NAME 上运行；`auto` 恢复跟随当前运行器",
     ),
     (
         "set what the model may do without asking: plan, ask, auto-edit or full",
-        "设置模型无需审批即可执行哪些操作：plan、ask、auto-edit 或 full",
+        "设置哪些操作无需审批：plan、ask、auto-edit 或 full",
     ),
     ("show which model answers in this chat", "显示此会话由哪个模型回答"),
     (
@@ -207,21 +223,21 @@ pub(super) const TABLE: &[Row] = &[
     ("list the models you can choose", "列出可用的模型"),
     (
         "tokens and cost of this chat, of today and of the last 30 days",
-        "此会话、今天及最近 30 天的词元用量和费用",
+        "此会话、今天及最近 30 天的 token 用量和费用",
     ),
     ("show what is remembered about you", "显示关于你的记忆"),
     (
-        "forget one of them; open chats that know it already keep it",
+        "forget the memory NAME; chats that already know it keep it",
         "忘记其中一项；已获知该内容的会话仍会保留它",
     ),
-    ("stop what runs in this chat", "停止此会话中正在运行的命令和回答"),
+    ("stop what is running in this chat", "停止此会话中正在运行的命令和回答"),
     ("list this chat's background commands", "列出此会话的后台命令"),
     ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),
     (
-        "take back your last message: the conversation, and the files it changed",
-        "撤回你的上一条消息：包括对话和它更改的文件",
+        "take back your last message and its answer, and restore the files it changed",
+        "撤回你的上一条消息及其后的对话，并恢复被更改的文件",
     ),
-    ("the same, overwriting changes that others have made since", "同上，并覆盖其他人之后所做的更改"),
+    ("the same, overwriting changes made to those files since", "同上，并覆盖此后对这些文件所做的更改"),
     ("list your messages that can be taken back", "列出可以撤回的消息"),
     (
         "take back the last N messages; files stay, unless --files restores them",
@@ -240,19 +256,19 @@ pub(super) const TABLE: &[Row] = &[
     ("show how full the model's window is, and what fills it", "显示模型上下文窗口的占用情况"),
     ("begin a new chat", "新建会话"),
     // Answers of slash commands.
-    ("This chat's commands go to {} (bound).", "此会话的命令发往 {0}（已固定）。"),
-    ("This chat's commands go to {}, your active runner.", "此会话的命令发往 {0}，即你的当前运行器。"),
+    ("This chat's commands go to {} (bound).", "此会话的命令固定在 {0} 上运行。"),
+    ("This chat's commands go to {}, your active runner.", "此会话的命令在你的当前运行器 {0} 上运行。"),
     (
-        "Neither this chat nor your settings name a runner: the only registered one is used.",
-        "此会话和你的设置都没有指定运行器：将使用唯一注册的运行器。",
+        "Neither this chat nor your settings name a runner: if you have only one, it is used.",
+        "此会话和你的设置都没有指定运行器：如果你只有一个运行器，则使用它。",
     ),
     (
         "/runner NAME binds this chat; /runner auto follows your active runner.",
-        "/runner 名称 固定此会话；/runner auto 跟随当前运行器。",
+        "/runner 名称 让此会话固定使用该运行器；/runner auto 跟随当前运行器。",
     ),
-    ("You have no runner {}. Choose one of: {}.", "你没有运行器 {0}。请从中选择：{1}。"),
-    ("This chat's commands go to {} now.", "此会话的命令现在发往 {0}。"),
-    ("{} But: {}", "{0}但是：{1}"),
+    ("You have no runner {}. Choose one of: {}.", "你没有运行器 {0}。可选：{1}。"),
+    ("This chat's commands go to {} now.", "此会话的命令现在改在 {0} 上运行。"),
+    ("{} But: {}", "{0}但请注意：{1}"),
     ("This chat follows your active runner now.", "此会话现在跟随你的当前运行器。"),
     ("This chat is in {} mode.", "此会话的审批模式为 {0}。"),
     ("This chat is in {} mode now.", "此会话的审批模式现为 {0}。"),
@@ -263,21 +279,24 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("/approval auto-edit  ask before a command runs", "/approval auto-edit  运行命令前询问"),
     (
-        "/approval full       ask only for the privileged user and settings",
+        "/approval full       ask only before settings change or a command runs as the privileged user",
         "/approval full       仅在使用特权用户或更改设置时询问",
     ),
     ("Choose one of: plan, ask, auto-edit, full.", "请选择：plan、ask、auto-edit、full。"),
     ("Write the command after the exclamation mark, like !ls -l", "请在感叹号后写命令，例如 !ls -l"),
     (
-        "{} commands run in this chat already. Wait for one to end, or stop them with /cancel.",
+        "{} commands are already running in this chat. Wait for one to end, or stop them with /cancel.",
         "此会话已有 {0} 条命令在运行。请等待其中一条结束，或用 /cancel 停止。",
     ),
-    ("Nothing runs in this chat.", "此会话中没有正在运行的命令或回答。"),
+    ("Nothing is running in this chat.", "此会话中没有正在运行的命令或回答。"),
     ("The running command or answer is being stopped.", "正在停止运行中的命令或回答。"),
     ("The {} running commands and answers are being stopped.", "正在停止 {0} 个运行中的命令和回答。"),
-    ("The message that waits is answered next.", "接下来将回答等待中的消息。"),
-    ("The messages that wait are answered next.", "接下来将回答等待中的消息。"),
-    ("No model that could write a summary is set up on this server.", "本服务器没有可以撰写摘要的模型。"),
+    ("The waiting message is answered next.", "接下来将回答等待中的消息。"),
+    ("The waiting messages are answered next.", "接下来将回答等待中的消息。"),
+    (
+        "No model is set up that could write a summary; add one with `sandbridge model add`.",
+        "没有可以撰写摘要的模型；请用 `sandbridge model add` 添加。",
+    ),
     ("The conversation is compressed before the model is asked again.", "下次请求模型前会压缩对话。"),
     ("Nothing has been sent to the model in this chat yet.", "此会话中尚未向模型发送任何内容。"),
     ("This conversation goes on in a new chat too.", "此对话现在也可在新会话中继续。"),
@@ -287,8 +306,8 @@ pub(super) const TABLE: &[Row] = &[
     ("Write /memory, or /memory forget NAME.", "请输入 /memory，或 /memory forget 名称。"),
     ("A new chat was started.", "已新建会话。"),
     ("{} answers in this chat, {}.", "此会话由 {0} 回答（{1}）。"),
-    ("set in your settings", "在你的设置中指定"),
-    ("set in this chat ({})", "在此会话中指定：{0}"),
+    ("which follows your default", "沿用你的默认模型"),
+    ("as chosen here ({})", "在此会话中指定：{0}"),
     ("When it is unavailable, {} answers.", "不可用时改由 {0} 回答。"),
     (
         "/models lists what you can choose; /model NAME or /model TIER changes it here.",
@@ -304,9 +323,9 @@ pub(super) const TABLE: &[Row] = &[
     ("Task {} has ended.", "任务 {0} 已结束。"),
     ("Task {} was not ended: {}", "任务 {0} 未能结束：{1}"),
     ("There is nothing to take back in this chat.", "此会话中没有可以撤回的内容。"),
-    ("There are only {} messages to take back in this chat.", "此会话中只有 {0} 条消息可以撤回。"),
+    ("Only {} of the messages in this chat can be taken back.", "此会话中只有 {0} 条消息可以撤回。"),
     (
-        "An answer is under way in this chat. Wait for its end, or stop it with /cancel, before anything is taken back.",
+        "An answer is under way in this chat. Wait until it ends, or stop it with /cancel, before you take anything back.",
         "此会话中有回答正在进行。请等待其结束，或用 /cancel 停止，然后再撤回。",
     ),
     ("Your last messages, the last one first:", "你最近的消息，最新的在前："),
@@ -314,11 +333,35 @@ pub(super) const TABLE: &[Row] = &[
         "/rewind N takes back the last N of them, /rewind N --files their files too.",
         "/rewind N 撤回最近 N 条，/rewind N --files 同时恢复文件。",
     ),
+    ("Taken back: “{}”", "已撤回：“{0}”"),
+    ("Taken back: {} messages, from “{}” on", "已撤回：从“{1}”开始的 {0} 条消息"),
+    ("Restored: {}", "已恢复：{0}"),
+    ("Removed: {}", "已删除：{0}"),
+    ("Not restored: {} on {}: {}", "未恢复 {1} 上的 {0}：{2}"),
+    ("Not restored: {} more", "另有 {0} 个文件未恢复"),
+    ("it was too large to be kept", "文件太大，没有保留更改前的内容"),
+    ("it could not be read before it was changed", "更改前无法读取该文件"),
+    ("its earlier content is no longer kept", "更改前的内容已不再保留"),
+    (
+        "Nothing was taken back. Changed since by somebody else, or by a command: {}",
+        "未撤回任何内容。以下文件之后又被他人或某条命令更改：{0}",
+    ),
+    (
+        "{} restores them anyway; /rewind {} takes back the conversation alone.",
+        "{0} 仍会恢复这些文件；/rewind {1} 仅撤回对话。",
+    ),
+    (
+        "The conversation stays as it is. Try again, or take it back alone with /rewind {}.",
+        "对话保持不变。请重试，或用 /rewind {0} 仅撤回对话。",
+    ),
     ("Files stay as they are.", "文件保持不变。"),
-    ("A command ran in it; what it changed stays as it is.", "其中运行过一条命令；它所做的更改保持不变。"),
+    (
+        "A command ran in it; what it changed stays as it is.",
+        "撤回的部分中运行过一条命令；它所做的更改会保留。",
+    ),
     (
         "{} commands ran in it; what they changed stays as it is.",
-        "其中运行过 {0} 条命令；它们所做的更改保持不变。",
+        "撤回的部分中运行过 {0} 条命令；它们所做的更改会保留。",
     ),
     // Notices of answers.
     (
@@ -330,14 +373,14 @@ pub(super) const TABLE: &[Row] = &[
     ("The conversation was not compressed: nothing was said yet.", "对话未压缩：还没有任何内容。"),
     (
         "🗜️ The conversation was compressed: about {} → {} of {} tokens. You still see all of it; the model goes on from a summary.",
-        "🗜️ 对话已压缩：约 {0} → {1} 个词元（窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
+        "🗜️ 对话已压缩：约 {0} → {1} 个 token（窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
     ),
     (
         "⚠️ The conversation was not compressed: {}. Nothing was changed; it is not retried automatically for {} answers.",
-        "⚠️ 对话未压缩：{0}。未做任何更改；接下来的 {1} 次回答不会自动重试。",
+        "⚠️ 对话未压缩：{0}。未做任何更改；接下来 {1} 次回答期间不会自动重试压缩。",
     ),
     ("there is nothing in it to leave out", "其中没有可以省略的内容"),
-    ("that would save less than {} %", "节省的空间不足 {0} %"),
+    ("that would save less than {} %", "节省的空间不足 {0}%"),
     ("the model wrote no summary", "模型没有写出摘要"),
     ("it was cancelled", "已取消"),
 ];

@@ -25,7 +25,7 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
              /approval plan       look, change nothing\n\
              /approval ask        ask before a file is changed or a command runs\n\
              /approval auto-edit  ask before a command runs\n\
-             /approval full       ask only for the privileged user and settings"
+             /approval full       ask only before settings change or a command runs as the privileged user"
         ))
         .await
 }

@@ -19,7 +19,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     let (service, user) = (context.service, context.user);
     let Some(slot) = service.running.reserve(user.id, &context.chat.id) else {
         let text = format!(
-            "{RUNNING_PER_CHAT} commands run in this chat already. Wait for one to end, or stop them with /cancel."
+            "{RUNNING_PER_CHAT} commands are already running in this chat. Wait for one to end, or stop them with /cancel."
         );
         return context.refusal("busy", &text).await;
     };

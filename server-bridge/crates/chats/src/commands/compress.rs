@@ -12,7 +12,10 @@ pub(super) const COMMAND: Command = Command {
 async fn run(context: &Context<'_>) -> Result<Posted> {
     if !context.service.models.has_any(context.service, context.user).await? {
         return context
-            .refusal("invalid", "No model that could write a summary is set up on this server.")
+            .refusal(
+                "invalid",
+                "No model is set up that could write a summary; add one with `sandbridge model add`.",
+            )
             .await;
     }
     let answer = context.notice("The conversation is compressed before the model is asked again.").await?;

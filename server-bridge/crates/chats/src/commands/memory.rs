@@ -7,7 +7,7 @@ pub(super) const COMMAND: Command = Command {
     word: "memory",
     usage: &[
         ("/memory", "show what is remembered about you"),
-        ("/memory forget NAME", "forget one of them; open chats that know it already keep it"),
+        ("/memory forget NAME", "forget the memory NAME; chats that already know it keep it"),
     ],
     run: |context, what| Box::pin(run(context, what)),
 };

@@ -36,8 +36,8 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
     let Context { service, user, chat, .. } = context;
     let own = service.store.chat_model(user.id, &chat.id).await?;
     let whence = match &own {
-        Some(own) => format!("set in this chat ({own})"),
-        None => "set in your settings".to_owned(),
+        Some(own) => format!("as chosen here ({own})"),
+        None => "which follows your default".to_owned(),
     };
     match service.models.of_chat(service, user, &chat.id, None).await {
         Ok(chain) => {

@@ -6,14 +6,14 @@ use crate::{Posted, Result, turns};
 
 const NO_MODEL: &str = "\
 No model is set up, so nothing can answer this yet. Add one of your own: in the page under Settings, Models, or with \
-`sandbridge model add`. Or the server's administrator sets one up for everybody with
+`sandbridge model add`. Or the server's administrator can set one up for everybody with
 
 SANDBRIDGE_LLM_PROVIDER   openai or anthropic
 SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface
 SANDBRIDGE_LLM_API_KEY    the key (or SANDBRIDGE_LLM_API_KEY_FILE, a file that holds it)
 SANDBRIDGE_LLM_MODEL      the name of the model
 
-and starts it again. Commands work without one: try !pwd, or /help.";
+and restart the server. Commands work without a model: try !pwd, or /help.";
 
 pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
     let Context { service, user, chat, said } = context;
@@ -25,7 +25,7 @@ pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
         // Most of a flood is refused before it is stored; only messages that arrived at the same moment get here.
         None => {
             let full = format!(
-                "{TURNS_QUEUED} messages wait for an answer in this chat already. This one is not answered: send it again when one is."
+                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one is not answered: send it again later."
             );
             context.notice(&full).await
         }

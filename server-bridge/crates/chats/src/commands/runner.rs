@@ -34,7 +34,7 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
         (Some(bound), _) => format!("This chat's commands go to {bound} (bound)."),
         (None, Some(active)) => format!("This chat's commands go to {active}, your active runner."),
         (None, None) => {
-            "Neither this chat nor your settings name a runner: the only registered one is used.".to_owned()
+            "Neither this chat nor your settings name a runner: if you have only one, it is used.".to_owned()
         }
     };
     text.push_str("\n\n");

@@ -8,8 +8,8 @@ use crate::{Error, Posted, Result};
 pub(super) const UNDO: Command = Command {
     word: "undo",
     usage: &[
-        ("/undo", "take back your last message: the conversation, and the files it changed"),
-        ("/undo force", "the same, overwriting changes that others have made since"),
+        ("/undo", "take back your last message and its answer, and restore the files it changed"),
+        ("/undo force", "the same, overwriting changes made to those files since"),
     ],
     run: |context, argument| Box::pin(undo(context, argument)),
 };

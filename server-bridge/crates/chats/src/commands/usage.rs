@@ -23,7 +23,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
 }
 
 fn text(here: &[UsageRow], month: &[UsageRow], today: i64) -> String {
-    let mut lines = vec![["", "answers", "read", "of which cached", "written", "cost"].map(str::to_owned)];
+    let mut lines = vec![["", "requests", "read", "of which cached", "written", "cost"].map(str::to_owned)];
     lines.push(line("this chat", here));
     lines.push(line("today (UTC)", month.iter().filter(|row| row.day == today)));
     lines.push(line(&format!("{USAGE_DAYS} days"), month));

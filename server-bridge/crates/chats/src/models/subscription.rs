@@ -32,7 +32,7 @@ pub enum Provider {
 pub struct Subscription {
     /// The provider's protocol.
     pub provider: Provider,
-    /// Its address; the provider's own one if absent. Not allowed with `runner`, which has the address.
+    /// Its address; if absent, the provider's usual one. Not allowed with `runner`, which has the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The runner that relays to its own endpoint, and alone holds the key.
@@ -142,7 +142,7 @@ impl Subscription {
         }
         self.models.values().try_for_each(TierModel::check)?;
         if self.default_tier.is_some_and(|tier| !self.models.contains_key(&tier)) {
-            return refuse("the default tier has no model");
+            return refuse("the default tier has no model; name one for it, or choose another default tier");
         }
         if let Some(fallback) = &self.fallback {
             Choice::parse(fallback)?;

@@ -231,7 +231,7 @@ fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
         return refuse("the runner has the key; give none here");
     }
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return refuse("the key contains characters that no key has; paste it again");
+        return refuse("the key is empty or contains characters that no key has; paste it again");
     }
     Ok(key)
 }

@@ -112,5 +112,5 @@ async fn a_user_reads_the_servers_notices_in_the_language_of_their_client() {
     let unknown = bench.ask("/runner nowhere").await.text;
     assert!(unknown.starts_with("你没有运行器 \"nowhere\"。"), "{unknown}");
     bench.service.speaks(bench.user.id, api::language::Language::English);
-    assert_eq!(bench.ask("/cancel").await.text, "Nothing runs in this chat.");
+    assert_eq!(bench.ask("/cancel").await.text, "Nothing is running in this chat.");
 }

@@ -219,7 +219,7 @@ async fn a_chat_runs_only_so_many_commands_at_once() {
     }
     let answer = bench.ask("!wait").await;
     assert_eq!(answer.role, MessageRole::Notice);
-    assert!(answer.text.contains("32 commands run") && answer.text.contains("/cancel"), "{}", answer.text);
+    assert!(answer.text.contains("32 commands are") && answer.text.contains("/cancel"), "{}", answer.text);
     assert_eq!(bench.service.cancel(bench.user.id, &bench.chat.id).await.unwrap(), RUNNING_PER_CHAT);
 }
 

@@ -91,11 +91,11 @@ pub(crate) async fn take_back(
 ) -> Result<TakenBack> {
     service.store.chat(user.id, chat).await?;
     if service.store.sub_agent(user.id, chat).await?.is_some() {
-        let text = "This is a sub-agent's chat; what it did is taken back in the chat whose agent called it.";
+        let text = "This is a sub-agent's chat; take back what it did in the chat whose agent called it.";
         return Err(Error::refused("invalid", text));
     }
     let Some(_rest) = turns::rest(service, user, chat).await else {
-        let text = "An answer is under way in this chat. Wait for its end, or stop it with /cancel, before anything is taken back.";
+        let text = "An answer is under way in this chat. Wait until it ends, or stop it with /cancel, before you take anything back.";
         return Err(Error::refused("busy", text));
     };
     let turns = chosen(service, user, chat, wanted.turns).await?;
@@ -126,7 +126,7 @@ async fn chosen(service: &House, user: &User, chat: &ChatId, turns: Turns) -> Re
     let mut past = service.store.past_turns(user.id, chat, PAGE_MAX_ROWS).await?;
     match turns {
         Turns::Last(count) if count > past.len() && count > 1 => {
-            let text = format!("There are only {} messages to take back in this chat.", past.len());
+            let text = format!("Only {} of the messages in this chat can be taken back.", past.len());
             return Err(Error::refused("not_found", text));
         }
         Turns::Last(count) => past.truncate(count),

@@ -26,12 +26,14 @@ pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, c
     let of = |was_absent: bool| -> Vec<&RestoredFile> {
         restored.files.iter().filter(|(_, absent)| *absent == was_absent).map(|(file, _)| file).collect()
     };
-    for (verb, files) in [("Restored", of(false)), ("Removed", of(true))] {
-        if !files.is_empty() {
-            lines.push(format!("{verb}: {}", named(&files)));
-        }
+    let (changed, made) = (of(false), of(true));
+    if !changed.is_empty() {
+        lines.push(format!("Restored: {}", named(&changed)));
     }
-    lines.extend(because("Not restored", &restored.not_restored));
+    if !made.is_empty() {
+        lines.push(format!("Removed: {}", named(&made)));
+    }
+    lines.extend(because(&restored.not_restored));
     if !files {
         lines.push("Files stay as they are.".to_owned());
     }
@@ -57,7 +59,7 @@ pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
 /// The failure to restore some of them.
 pub(super) fn failed(restored: &Restored, failed: &[(RestoredFile, String)], turns: usize) -> String {
     let done: Vec<&RestoredFile> = restored.files.iter().map(|(file, _)| file).collect();
-    let mut lines = because("Not restored", failed);
+    let mut lines = because(failed);
     if !done.is_empty() {
         lines.push(format!("Restored: {}", named(&done)));
     }
@@ -67,12 +69,14 @@ pub(super) fn failed(restored: &Restored, failed: &[(RestoredFile, String)], tur
     lines.join("\n")
 }
 
-fn because(what: &str, files: &[(RestoredFile, String)]) -> Vec<String> {
-    let line =
-        |(file, why): &(RestoredFile, String)| format!("{what}: {} on {}: {why}", file.path, file.place);
+fn because(files: &[(RestoredFile, String)]) -> Vec<String> {
+    let line = |(file, why): &(RestoredFile, String)| {
+        let RestoredFile { path, place, .. } = file;
+        format!("Not restored: {} on {}: {}", path, place, why)
+    };
     let mut lines: Vec<String> = files.iter().take(FILES_NAMED).map(line).collect();
     if files.len() > FILES_NAMED {
-        lines.push(format!("{what}: {} more", files.len() - FILES_NAMED));
+        lines.push(format!("Not restored: {} more", files.len() - FILES_NAMED));
     }
     lines
 }

@@ -51,10 +51,12 @@ pub struct TalkOptions {
     /// Begin a new chat instead of going on with the last one
     #[arg(long)]
     new: bool,
-    /// Go on with the chat ID, or the beginning of one; without ID, with the chat that was active last, here or elsewhere
+    /// Go on with the chat that has this ID, or whose ID begins with it; without ID, with the chat that was active last, here or
+    /// elsewhere
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new", add = names::chats())]
     resume: Option<Option<String>>,
-    /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: ask]
+    /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: as it
+    /// was; ask in a new chat]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
     /// Chat line by line instead of on the full screen; the default without a terminal
@@ -92,7 +94,7 @@ pub async fn run_in(
 ) -> Result<ExitCode, Failure> {
     let which = which(&mut talk, &mut message)?;
     if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(Failure::usage("MESSAGE is empty; say something, or leave it out to chat line by line"));
+        return Err(Failure::usage("MESSAGE is empty; say something, or leave it out to open the chat"));
     }
     let mut conversation = Conversation::open(session, which, Printer::new(as_json)).await?;
     if let Some(mode) = &talk.approval {

@@ -34,7 +34,7 @@ pub(super) enum ChatCommand {
 /// How a chat is written down.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Format {
-    /// To be read
+    /// For reading
     Markdown,
     /// All of it, for programs
     Json,

@@ -40,7 +40,7 @@ pub(crate) struct CpOptions {
     /// Make the target directory a mirror of SRC: remove what SRC does not have. DST is then the directory itself
     #[arg(long, requires = "recursive")]
     delete: bool,
-    /// The runner meant by a side that begins with ':' [default: your active runner]
+    /// The runner for a SRC or DST that begins with ':' [default: your active runner]
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// The file to copy; NAME:PATH or :PATH is on a runner, ./a:b is a local file with a colon

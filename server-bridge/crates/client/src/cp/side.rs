@@ -36,9 +36,9 @@ impl Route {
         match (Side::parse(source, on)?, Side::parse(target, on)?) {
             (Side::Local(from), Side::Remote(to)) => Ok(Self::Up { from, to }),
             (Side::Remote(from), Side::Local(to)) => Ok(Self::Down { from, to }),
-            (Side::Local(_), Side::Local(_)) => Err(Failure::usage(
-                "neither side is on a runner; write NAME:PATH or :PATH for the one that is",
-            )),
+            (Side::Local(_), Side::Local(_)) => {
+                Err(Failure::usage("neither side is on a runner; write one of them as NAME:PATH or :PATH"))
+            }
             (Side::Remote(_), Side::Remote(_)) => {
                 Err(Failure::usage("both sides are on runners; copy to a local file first, then from there"))
             }

@@ -22,7 +22,7 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Check what works here, and what does not and how to fix it
+/// Check what works here, what does not, and how to fix it
 #[derive(Parser)]
 #[command(name = "doctor")]
 pub(crate) struct DoctorOptions {

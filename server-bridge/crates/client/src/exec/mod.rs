@@ -39,7 +39,7 @@ use writer::Channel;
 #[derive(Parser)]
 #[command(name = "exec", override_usage = "sandbridge exec [OPTIONS] -- CMD [ARGS]...")]
 pub(crate) struct ExecOptions {
-    /// Run it there instead of on your active runner
+    /// Run it on NAME instead of your active runner
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// Stop it after this many seconds (fractions are fine) [default: never]
@@ -57,7 +57,7 @@ pub(crate) struct ExecOptions {
     /// Run it in the background: prints its id, for `sandbridge attach`, `ps` and `cancel`
     #[arg(long, conflicts_with = "stdin")]
     detach: bool,
-    /// As whom to run it.
+    /// The user to run it as.
     #[command(flatten)]
     run_as: RunAsOptions,
     /// The command and its arguments

@@ -37,7 +37,7 @@ use escape::{Escape, HELP, RouteRequest};
 use replay::Replay;
 use terminal::RawTerminal;
 
-/// Open a terminal there: your shell, or CMD; ends with its code
+/// Open a terminal on your active runner, with a shell or CMD; exits with its code
 #[derive(Parser)]
 #[command(name = "shell", override_usage = "sandbridge shell [OPTIONS] [-- CMD [ARGS]...]")]
 #[command(
@@ -45,7 +45,7 @@ use terminal::RawTerminal;
         Closing this terminal leaves it running too."
 )]
 pub(crate) struct ShellOptions {
-    /// Open it there instead of on your active runner
+    /// Open it on NAME instead of your active runner
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// Begin in this directory of the workspace
@@ -54,13 +54,13 @@ pub(crate) struct ShellOptions {
     /// Go on with a terminal that was left running, by its id (`sandbridge ps`)
     #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command", "run_as"], add = names::commands())]
     attach: Option<String>,
-    /// As whom to run it.
+    /// The user to run it as.
     #[command(flatten)]
     run_as: RunAsOptions,
     /// A terminal is for people: the option of every command is not offered, and refused.
     #[arg(long, hide = true)]
     json: bool,
-    /// A program to run instead of your shell there, and its arguments
+    /// A program to run instead of a shell, and its arguments
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_was_typed_finds_what_was_meant() {
-        let labels = ["New chat", "Switch runner", "Change approval mode", "Cancel what runs", "Quit"];
+        let labels = ["New chat", "Switch runner", "Change approval mode", "Cancel what is running", "Quit"];
         let items = labels.map(|label| Item::new(label, "", Action::Write(label.to_owned()))).to_vec();
         let mut picker = Picker::new("", "", items);
         for (query, first) in [

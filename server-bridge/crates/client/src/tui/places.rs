@@ -92,7 +92,7 @@ pub(super) fn is_ready(choice: &ChoiceView) -> bool {
 /// A place's name for people.
 pub(super) fn shown(name: &str) -> String {
     match name {
-        DOCKER => "Docker container".to_owned(),
+        DOCKER => "the Docker container".to_owned(),
         NONE => "the server itself".to_owned(),
         name => name.to_owned(),
     }

@@ -354,7 +354,7 @@ fn escape_and_ctrl_c_cancel_first_and_quit_asks() {
     person.message(running).control('c');
     assert_eq!(person.wanted(), [Effect::Cancel { chat: "c1".to_owned() }]);
     person.control('c');
-    assert!(person.sees().contains("Quit? Running commands go on without you."), "{}", person.sees());
+    assert!(person.sees().contains("Quit? Running commands go on"), "{}", person.sees());
     person.key(KeyCode::Esc);
     assert!(person.state.overlay.is_none() && person.wanted().is_empty());
     person.control('c').control('c');
@@ -402,7 +402,7 @@ fn what_may_have_arrived_is_sent_again_as_the_same() {
     let lost = |kind| Event::Done(post("once"), Err(Failure::other(kind, "no answer")));
     person.types("once").key(KeyCode::Enter).happens(lost("lost")).key(KeyCode::Enter);
     assert_eq!(person.wanted(), [post("once"), post("once")]);
-    assert!(person.sees().contains("arrives once"), "{}", person.sees());
+    assert!(person.sees().contains("cannot arrive twice"), "{}", person.sees());
     person.happens(lost("invalid_body")).key(KeyCode::Enter);
     assert_eq!(person.wanted(), [nth_post(2, "once")], "that one was refused");
 }
@@ -469,7 +469,7 @@ fn what_is_written_stays_with_its_chat_and_outlives_it() {
 fn quitting_says_that_something_is_not_sent() {
     let mut person = Person::new(80, 24);
     person.types("unsent").control('c').waits(600);
-    assert!(person.sees().contains("Your unsent text is lost."), "{}", person.sees());
+    assert!(person.sees().contains("Your unsent text will be lost."), "{}", person.sees());
     person.key(KeyCode::Enter).control('c');
     assert_eq!((person.wanted(), person.state.overlay.is_none()), (vec![], true));
     person.control('c').waits(600).types("y");
@@ -533,10 +533,7 @@ fn a_card_shows_how_it_ended_and_unfolds() {
     person.message(json!({"id": 4, "role": "exec", "text": text, "exec": ended}));
     let sees = person.sees();
     assert!(sees.contains("✗ $ seq 40  exit 3 · 1.2 s · on laptop"), "{sees}");
-    assert!(
-        sees.contains("row 16.") && !sees.contains("row 17.") && sees.contains("24 more lines"),
-        "{sees}"
-    );
+    assert!(sees.contains("row 16.") && !sees.contains("row 17.") && sees.contains("24 more"), "{sees}");
     person.key(KeyCode::Tab).key(KeyCode::Enter);
     assert!(person.sees().contains("row 40."), "{}", person.sees());
     person.key(KeyCode::Enter).key(KeyCode::Esc);
@@ -567,7 +564,7 @@ fn scrolling_stays_where_it_is_while_more_comes_and_reads_older_ones_at_the_top(
     assert!(person.sees().contains("note 59"));
     person.key(KeyCode::PageUp);
     let before = person.sees();
-    assert!(!before.contains("note 59") && before.contains("more lines · Ctrl+End"), "{before}");
+    assert!(!before.contains("note 59") && before.contains("more · Ctrl+End"), "{before}");
     person.message(json!({"id": 60, "role": "notice", "text": "note 60"}));
     assert_eq!(before.lines().nth(2), person.sees().lines().nth(2));
     person.press(KeyCode::Home, KeyModifiers::CONTROL);
@@ -636,7 +633,7 @@ fn a_flood_of_output_is_drawn_from_its_end() {
         update(&mut person.state, 10_000, Event::Told(wire::told(read(event)).unwrap()));
     }
     person.draw();
-    assert!(person.sees().contains("1999 y") && person.sees().contains("earlier lines"), "{}", person.sees());
+    assert!(person.sees().contains("1999 y") && person.sees().contains("earlier"), "{}", person.sees());
 }
 
 #[test]
@@ -650,10 +647,10 @@ fn a_person_with_a_chinese_locale_reads_chinese_and_their_own_words_stay() {
     let sees = person.sees().replace(' ', "");
     assert!(sees.contains("›Help") && sees.contains("退出码3") && sees.contains("laptop在线"), "{sees}");
     let sees = person.control('k').sees().replace(' ', "");
-    assert!(sees.contains("新建会话") && sees.contains("Enter执行·Esc关闭"), "{sees}");
+    assert!(sees.contains("新建会话") && sees.contains("Enter选择·Esc关闭"), "{sees}");
     // Typing finds the displayed words.
     person.types("撤回");
     assert!(person.sees().replace(' ', "").contains("撤回上一条消息"));
     person.key(KeyCode::Esc).key(KeyCode::F(1));
-    assert!(person.sees().replace(' ', "").contains("按任意键关闭"));
+    assert!(person.sees().replace(' ', "").contains("按任意其他键关闭"));
 }

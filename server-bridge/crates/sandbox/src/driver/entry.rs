@@ -21,7 +21,8 @@ pub(super) enum Stage {
     Attaching,
     /// It resumed that.
     Attached,
-    /// It reads the rest of a file, from this many bytes after the request's first one; the file is not verified yet.
+    /// It reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is
+    /// not known yet.
     Rereading(u64),
     /// The file is the same one.
     Reread(u64),

@@ -245,7 +245,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Fails every stream, also if the task that drives it is dropped.
+    /// Fails every stream, even if the driver's task is dropped before its end.
     fn drop(&mut self) {
         self.presence.end();
         self.commands.close();

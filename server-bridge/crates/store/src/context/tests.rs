@@ -206,7 +206,7 @@ async fn a_file_that_was_put_aside_is_fresh_until_it_changes_and_stale_until_it_
     assert_eq!(world.store.stale_reads(chat, chat).await.unwrap(), [read(0)]);
     let is_stale = async |id| world.store.offload(user, chat, id).await.unwrap().unwrap().is_stale;
     assert!(is_stale("ol_0").await && !is_stale("ol_1").await);
-    // A sub-agent that reads it again does not update its parent's model.
+    // If a sub-agent reads it again, its parent's model has still not seen the change.
     world.store.mark_read_again(chat, &ChatId::random(), "laptop", "a.rs").await.unwrap();
     assert_eq!(world.store.stale_reads(chat, chat).await.unwrap(), [read(0)]);
     world.store.mark_read_again(chat, chat, "laptop", "a.rs").await.unwrap();

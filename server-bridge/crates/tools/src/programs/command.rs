@@ -160,14 +160,14 @@ impl<'a> Command<'a> {
         if !execs.is_watched(user.id, &self.id)
             && let Err(error) = execs.follow_id(user, &self.id).await
         {
-            tracing::error!(%error, "cannot follow an exec; the server does so at its next start");
+            tracing::error!(%error, "cannot follow an exec; the server will do so at its next start");
         }
         Ok(())
     }
 }
 
 impl Asked<'_> {
-    /// The request, and the command in the form for people.
+    /// The request, and the command as people read it.
     ///
     /// Fails for an invalid request.
     fn request(&self) -> Result<(ExecRequest, String), Failure> {
@@ -197,13 +197,13 @@ impl Asked<'_> {
 
 const LONGER: &str = "; use task_start for what takes longer";
 
-/// Records a command's end; `None` if that failed, which is logged.
+/// Records a command's end; `None` if that failed, which is logged, or if the exec is not on record any more.
 async fn record(work: &Work<'_>, id: &ExecId, sent: Instant, mut ending: Ending) -> Option<Recorded> {
     let execs = &work.services.execs;
     let record = match execs::patiently(execs.known(work.user.id, id)).await {
         Ok(record) => record?,
         Err(error) => {
-            tracing::error!(%error, %id, "cannot record how an exec ended; the server does so at its next start");
+            tracing::error!(%error, %id, "cannot record how an exec ended; the server will do so at its next start");
             return None;
         }
     };

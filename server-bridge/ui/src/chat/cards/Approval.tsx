@@ -67,7 +67,7 @@ export function Approval({ message, tool }: Props) {
         <button type="button" className="danger" aria-keyshortcuts="d" disabled={isClosed} onClick={() => say(false, false)}>
           {t("approval.deny")}
         </button>
-        <span className={`hint ${styles.keys}`}>{t("approval.keys")}</span>
+        <span className={`hint ${styles.keys}`}>{t(mayBeKept ? "approval.keys" : "approval.keysOnce")}</span>
       </div>
       <AnswerProblem problem={answer.problem} />
     </div>

@@ -14,7 +14,7 @@ test("a status line says how, how long and where", () => {
   expect(summary(ended)).toEqual({ text: "exit 0 · 1.2 s · on laptop", tone: "good" });
   expect(summary({})).toEqual({ text: "running · on laptop", tone: "running" });
   expect(summary({ status: "signaled", signal: 9 }).text).toBe("killed by SIGKILL · on laptop");
-  expect(summary({ status: "timed_out", runner: "__docker__" }).text).toBe("timed out · on Docker container");
+  expect(summary({ status: "timed_out", runner: "__docker__" }).text).toBe("timed out · on the Docker container");
   expect(summary({ ...ended, exit_code: 1, sandbox_denied: true }).text).toBe(
     "exit 1 · denied by the sandbox · 1.2 s · on laptop",
   );

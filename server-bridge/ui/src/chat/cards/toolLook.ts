@@ -71,6 +71,7 @@ export function actOf(tool: string, t: TFunction<"chat">): string {
     case "task_kill":
     case "memory_write":
     case "config":
+    case "Fetch":
       return t(`toolAct.${tool}`);
     default:
       return nameOf(tool, t);

@@ -15,7 +15,7 @@ export const frame = {
   signingIn: "Signing in…",
   confirm: {
     title: "Confirm your password",
-    why: "Keys, users and machines that you add stay when you sign out, so please confirm that it is you. The confirmation is valid for 10 minutes.",
+    why: "This change stays in effect after you sign out, so please confirm that it is you. The confirmation is valid for 10 minutes.",
     go: "Continue",
   },
   wrongLogin: "Name or password is wrong.",
@@ -40,7 +40,7 @@ export const frame = {
   toChoose: "choose",
   toOpen: "open",
   toClose: "close",
-  useRunner: "Run commands on {{name}}",
+  useRunner: "Run commands on: {{name}}",
   speak: "Language: {{language}}",
   themes: {
     system: "Theme: same as the system",

@@ -28,7 +28,7 @@ export const setup = {
     step: "Machine",
     title: "Connect your first machine",
     hint: "A runner is a small program on the machine you want to work on. Give it a name, and paste one command there.",
-    here: "To work on one machine only, run <0>sandbridge here</0> in a directory there: it needs no other server.",
+    here: "To work on one machine only, run <0>sandbridge here</0> in a directory there: it starts its own server.",
     command: "Show the command",
     first: "Run a first command: {{command}}",
     docker: "Use a Docker container on this server instead",

@@ -1,10 +1,10 @@
 export const where = {
   activeRunner: "Active runner",
   bound: "This chat is bound to it, whichever runner is active",
-  docker: "Docker container",
+  docker: "the Docker container",
   server: "this server",
   automatic: "Automatic",
-  automaticNote: "Your only runner; if you have none, the Docker container where the server offers it",
+  automaticNote: "Your only runner; without a runner, the Docker container if the server offers one",
   followNote: "Follows the active runner",
   thisChat: "Only this chat…",
   manage: "Manage runners…",
@@ -21,6 +21,6 @@ export const where = {
     offline: "Offline: start the runner there, or choose another",
     refused: "Refused: lacks {{layers}}, which this server requires",
     unavailable: "Not available",
-    older: "Version {{version}}; this server has {{newer}}: Manage runners…",
+    older: "Version {{version}}; this server has {{newer}}. Update it under “Manage runners…”",
   },
 } as const;

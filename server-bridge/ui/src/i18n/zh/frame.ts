@@ -17,11 +17,11 @@ export const frame: Room<"frame"> = {
   signingIn: "正在登录…",
   confirm: {
     title: "请再次输入密码",
-    why: "新增的密钥、用户和机器在你退出后仍然有效，因此需要确认是你本人操作。确认后 10 分钟内有效。",
+    why: "这项更改在你退出登录后仍然有效，因此需要确认是你本人操作。确认后 10 分钟内有效。",
     go: "继续",
   },
   wrongLogin: "用户名或密码错误。",
-  tooManyAttempts: "尝试次数过多。请等待 {{wait}} 后再试。",
+  tooManyAttempts: "尝试次数过多。重试前请等待：{{wait}}。",
   seconds: "{{count}} 秒",
   aWhile: "一段时间",
   panels: "面板",
@@ -42,7 +42,7 @@ export const frame: Room<"frame"> = {
   toChoose: "选择",
   toOpen: "打开",
   toClose: "关闭",
-  useRunner: "在 {{name}} 上运行命令",
+  useRunner: "命令运行位置：{{name}}",
   speak: "语言：{{language}}",
   themes: {
     system: "主题：跟随系统",

@@ -30,7 +30,7 @@ export const setup: Room<"setup"> = {
     step: "机器",
     title: "连接你的第一台机器",
     hint: "运行器是装在你要使用的机器上的一个小程序。给它起个名字，然后在那台机器上粘贴一条命令。",
-    here: "若只在一台机器上工作，可在该机器的目录中运行 <0>sandbridge here</0>，无需其他服务器。",
+    here: "若只在一台机器上工作，可在该机器的某个目录中运行 <0>sandbridge here</0>，它会自行启动服务器。",
     command: "显示命令",
     first: "运行第一条命令：{{command}}",
     docker: "改用本服务器上的 Docker 容器",

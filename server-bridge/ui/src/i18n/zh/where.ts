@@ -23,6 +23,6 @@ export const where: Room<"where"> = {
     offline: "离线：请在该机器上启动运行器，或另选一个",
     refused: "已拒绝：缺少本服务器要求的 {{layers}}",
     unavailable: "不可用",
-    older: "版本 {{version}}；本服务器提供 {{newer}}：见“管理运行器…”",
+    older: "版本 {{version}}；本服务器提供 {{newer}}。可在“管理运行器…”中更新",
   },
 };

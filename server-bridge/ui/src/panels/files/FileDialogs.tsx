@@ -2,6 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "../../kit/Dialog";
 import { useAction } from "../../lib/useAction";
+import { placeName } from "../../state/where";
 import { bytesText } from "../size";
 import type { DroppedFile } from "./dropped";
 import { type Path, WORKSPACE, child, entryNameProblem, keyOf, nameOf, parent } from "./path";
@@ -104,7 +105,7 @@ function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { 
   return (
     <Dialog title={t("file.ask.delete", { name: nameOf(path) })} onClose={onClose}>
       <div className={dialogs.dialogBody}>
-        <p>{t(isDirectory ? "file.deleteDirectory" : "file.deleteFile", { path: path.text, place })}</p>
+        <p>{t(isDirectory ? "file.deleteDirectory" : "file.deleteFile", { path: path.text, place: placeName(place) })}</p>
         <p className="problem" role="alert">
           {remove.error}
         </p>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { errorText } from "../../api";
 import { DownloadLink } from "../../kit/DownloadLink";
-import { absoluteTime } from "../../lib/format";
+import { useTimeWords } from "../../lib/useTimeWords";
 import { FILE_PIECE_BYTES } from "../../limits";
 import { bytesText } from "../size";
 import { Editor } from "./Editor";
@@ -102,10 +102,11 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
 }
 
 function Facts({ loaded: { stat } }: { loaded: Loaded }) {
+  const { absolute } = useTimeWords();
   const mode = stat.mode.toString(8).padStart(4, "0");
   return (
     <p className="hint">
-      {bytesText(stat.size)} · <time dateTime={new Date(stat.modified_ms).toISOString()}>{absoluteTime(stat.modified_ms)}</time> · {mode}
+      {bytesText(stat.size)} · <time dateTime={new Date(stat.modified_ms).toISOString()}>{absolute(stat.modified_ms)}</time> · {mode}
     </p>
   );
 }

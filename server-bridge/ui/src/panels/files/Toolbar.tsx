@@ -54,7 +54,7 @@ export function Toolbar({ place, selected, directory, showHidden, onShowHidden, 
         <DownloadLink
           className="button quiet icon"
           address={downloadUrl(place, target.path, target.kind)}
-          name={isDirectory ? `${nameOf(target.path) || placeName(place)}.tar` : nameOf(target.path)}
+          name={isDirectory ? `${nameOf(target.path) || "workspace"}.tar` : nameOf(target.path)}
           label={t(isDirectory ? "file.downloadTar" : "file.download", { name: nameOf(target.path) || t("file.workspace") })}
         >
           <Download aria-hidden="true" />

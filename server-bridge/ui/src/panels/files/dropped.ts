@@ -23,7 +23,7 @@ export async function droppedFiles(dropped: Dropped): Promise<DroppedFile[]> {
 async function collect(entry: FileSystemEntry, found: DroppedFile[]): Promise<void> {
   if (isFile(entry)) {
     if (found.length >= UPLOAD_FILES_COUNT) {
-      throw new Error(`These are more than ${UPLOAD_FILES_COUNT} files. Upload them as an archive, or with \`sandbridge cp\`.`);
+      throw new Error(`That is more than ${UPLOAD_FILES_COUNT} files. Upload them as an archive, or with \`sandbridge cp\`.`);
     }
     const content = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
     found.push({ name: entry.fullPath.replace(/^\//, ""), content });

@@ -30,7 +30,7 @@ export interface ContentHandle {
   load: (offset?: number) => Promise<void>;
 }
 
-/** Loads a file when it is opened. A newer request replaces an older one, whose answer stays until then. */
+/** Loads a file when it is opened. The answer of an older request stays until that of a newer one arrives. */
 export function useContent(place: string, path: Path): ContentHandle {
   const queries = useQueryClient();
   const [asked, setAsked] = useState(0);

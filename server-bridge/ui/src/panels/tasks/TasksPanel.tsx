@@ -2,9 +2,10 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { ConfirmButton } from "../../kit/ConfirmButton";
-import { absoluteTime, duration, relativeTime } from "../../lib/format";
+import { duration } from "../../lib/format";
 import { useAction } from "../../lib/useAction";
 import { useNow } from "../../lib/useNow";
+import { useTimeWords } from "../../lib/useTimeWords";
 import { placeName } from "../../state/where";
 import { openPanel } from "../open";
 import { type ExecView, execs } from "../requests";
@@ -55,6 +56,7 @@ function Section({ title, empty, tasks, onChange }: { title: string; empty: stri
 
 function Task({ task, onChange }: { task: ExecView; onChange: () => void }) {
   const { t } = useTranslation("panels");
+  const { absolute, relative } = useTimeWords();
   const [isOpen, setIsOpen] = useState(false);
   const now = useNow();
   const kill = useAction(async () => {
@@ -67,8 +69,8 @@ function Task({ task, onChange }: { task: ExecView; onChange: () => void }) {
   const details: ReactNode[] = [
     <StatusText task={task} key="status" />,
     task.runner === null ? null : <strong key="place">{placeName(task.runner)}</strong>,
-    <time key="time" dateTime={new Date(task.started_at).toISOString()} title={absoluteTime(task.started_at)}>
-      {t("task.startedAt", { time: relativeTime(task.started_at, now) })}
+    <time key="time" dateTime={new Date(task.started_at).toISOString()} title={absolute(task.started_at)}>
+      {t("task.startedAt", { time: relative(task.started_at, now) })}
     </time>,
     time === null ? null : <span key="duration">{time}</span>,
     <span key="kind">{kindOf(task, t)}</span>,

@@ -143,9 +143,10 @@ async fn another_model_stands_in_for_the_rest_of_the_turn() {
     assert_eq!(end.words.as_deref(), Some("I am two"));
     let models: Vec<String> = world.asked().iter().map(|request| request.model.clone()).collect();
     assert_eq!(models, ["one", "two", "two"], "the first one is not asked again");
-    world
-        .log
-        .came(&["notice ⚠️ server/one: the provider reports that the account is used up", "answer of two"]);
+    world.log.came(&[
+        "notice ⚠️ server/one: the provider reports that the account has no credit left",
+        "answer of two",
+    ]);
 }
 
 #[tokio::test(start_paused = true)]

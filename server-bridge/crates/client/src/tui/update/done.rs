@@ -55,7 +55,7 @@ fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
         (Effect::Post { chat, .. }, Answer::Posted(view)) => return posted(state, &chat, view),
         (Effect::Cancel { .. }, Answer::Cancelled(0)) => {
             state.is_cancelling = false;
-            state.note("nothing runs here", false);
+            state.note("nothing is running here", false);
         }
         (Effect::NewChat | Effect::Fork { .. }, Answer::Chat(view)) => {
             return begun(state, wire::chat(view));
@@ -134,7 +134,7 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
         Effect::Post { chat, text, send_id } => {
             state.is_posting = false;
             let may_have_come = ["unreachable", "lost"].contains(&failure.kind.as_str());
-            let hint = if may_have_come { "; send it again as it is: it arrives once" } else { "" };
+            let hint = if may_have_come { "; send it again unchanged: it cannot arrive twice" } else { "" };
             state.note(format!("not sent: {why}{hint}"), true);
             state.put_back(chat.clone(), &text);
             state.unanswered = may_have_come.then_some(Unanswered { chat, text, send_id });
@@ -150,11 +150,11 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
         }
         Effect::Undo { chat, force: false } if failure.kind == "conflict" => {
             if chat == state.chat && state.may_ask() {
-                let question = format!("{why}. Restore the files anyway?");
+                let question = state.theme.say(&format!("{why}\nRestore the files anyway?"));
                 let (yes, since_ms) = (Effect::Undo { chat, force: true }, state.now_ms);
                 state.overlay = Some(Overlay::Confirm { question, yes, since_ms });
             } else {
-                state.note(format!("{why}. Ctrl+K, “Undo by force” undoes it anyway"), true);
+                state.note(format!("{why}\nCtrl+K, “Undo by force” undoes it anyway"), true);
             }
         }
         Effect::LoadMessages { chat, .. } if failure.kind == "not_found" && chat == state.chat => {

@@ -21,8 +21,8 @@ pub(super) fn open_palette(state: &mut State) {
         Item::new("Change approval mode", "which actions run without asking", Action::OpenModes),
         Item::new("Choose model", "the model that answers in this chat", Action::OpenModels),
         Item::new("Undo", "take back the last message and the files it changed", Action::Undo),
-        Item::new("Undo by force", "even where the files were changed since", Action::ForceUndo),
-        Item::new("Cancel what runs", "Esc", Action::Cancel),
+        Item::new("Undo by force", "even where the files have changed since", Action::ForceUndo),
+        Item::new("Cancel what is running", "Esc", Action::Cancel),
         Item::new("Rename chat", "", Action::Rename),
         Item::new("Fork chat", "go on with a copy of it", Action::Fork),
         Item::new("Delete chat", "", Action::Delete),
@@ -37,7 +37,7 @@ pub(super) fn open_palette(state: &mut State) {
         Item::new(usage.clone(), about.clone(), Action::Write(text))
     }));
     let items = said(state, items);
-    state.overlay = Some(Overlay::Pick(picker(state, "Commands", "Enter runs it · Esc closes", items)));
+    state.overlay = Some(Overlay::Pick(picker(state, "Commands", "Enter chooses · Esc closes", items)));
 }
 
 /// A list with its title and its hint in the language of the person at the terminal.
@@ -67,7 +67,7 @@ pub(in crate::tui) fn chat_items(state: &State) -> Vec<Item> {
 }
 
 fn place_items(state: &State) -> Vec<Item> {
-    let automatic = "your only runner; if you have none, the Docker container where the server offers it";
+    let automatic = "your only runner; without a runner, the Docker container if the server offers one";
     let places = state.places.choices.iter().map(|choice| {
         let standing = if is_ready(choice) { "online" } else { "offline" };
         let active = if state.places.active.as_ref() == Some(&choice.name) { "active · " } else { "" };
@@ -86,7 +86,7 @@ fn mode_items() -> Vec<Item> {
         Approval::Plan => "looks, and changes nothing",
         Approval::Ask => "asks before it changes a file or runs a command",
         Approval::AutoEdit => "asks before it runs a command",
-        Approval::Full => "does not ask",
+        Approval::Full => "asks only before it changes settings or uses the privileged user",
         Approval::Unknown(_) => "",
     };
     Approval::known().map(|mode| Item::new(mode.as_str(), about(&mode), Action::Mode(mode.clone()))).collect()
@@ -103,7 +103,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Fork => return vec![Effect::Fork { chat }],
         Action::Undo => return vec![Effect::Undo { chat, force: false }],
         Action::ForceUndo => {
-            let question = "Undo, and restore files even where they were changed since?".to_owned();
+            let question = "Undo, and restore files even where they have changed since?".to_owned();
             confirm(state, question, Effect::Undo { chat, force: true })
         }
         Action::Chat(id) if id == chat => None,
@@ -125,7 +125,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             let models = state.models.iter().map(|(name, model)| {
                 Item::new(model.clone(), name.clone(), Action::Model(Some(name.clone())))
             });
-            let default = Item::new("Default", "the model that answers in all chats", Action::Model(None));
+            let default =
+                Item::new("Default", "the model for chats that have none of their own", Action::Model(None));
             let items = models.chain(said(state, vec![default])).collect();
             pick(state, "Model of this chat", items)
         }
@@ -133,9 +134,12 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Delete => delete(state, chat),
         Action::Help => Some(Overlay::Help(0)),
         Action::Quit => {
-            let running =
-                if state.transcript.is_running() { " Running commands go on without you." } else { "" };
-            let unsent = if state.has_unsent() { " Your unsent text is lost." } else { "" };
+            let running = if state.transcript.is_running() {
+                " Running commands go on, unless this ends `sandbridge here`."
+            } else {
+                ""
+            };
+            let unsent = if state.has_unsent() { " Your unsent text will be lost." } else { "" };
             confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }
         Action::Write(text) => {

@@ -79,7 +79,7 @@ fn keys(data: Option<&ToolData>, has_keys: bool, theme: &Theme) -> Line<'static>
 
 fn question(state: &State, options: &[String], theme: &Theme, width: usize) -> Vec<Line<'static>> {
     let has_keys = state.focus == Focus::Asking;
-    let own = format!("{} {}▏", theme.say("own words:"), state.asking.own_words);
+    let own = format!("{} {}▏", theme.say("in your own words:"), state.asking.own_words);
     let rows = options.iter().map(|option| one_line(option)).chain([own]);
     let mut lines: Vec<Line<'static>> = rows
         .enumerate()
@@ -95,7 +95,11 @@ fn question(state: &State, options: &[String], theme: &Theme, width: usize) -> V
             )
         })
         .collect();
-    let words = if has_keys { "  Enter answers (empty own words: no answer)" } else { "  Tab: answer it" };
+    let words = if has_keys {
+        "  Enter answers; Enter on the empty last line gives no answer"
+    } else {
+        "  Tab: answer it"
+    };
     lines.push(Line::styled(theme.say(words), theme.strong));
     lines
 }

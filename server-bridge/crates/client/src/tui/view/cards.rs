@@ -142,7 +142,7 @@ impl Card<'_> {
     fn sub_agent(&mut self, agent: &SubAgentDocument) {
         if !agent.doing.is_empty() {
             self.fact(
-                &self.theme.say(&format!("↳ {} steps · {}", agent.steps, one_line(&agent.doing))),
+                &self.theme.say(&format!("↳ step {} · {}", agent.steps, one_line(&agent.doing))),
                 self.theme.dim,
             );
         }
@@ -187,7 +187,7 @@ impl Card<'_> {
         };
         let more = |at: &str| {
             let how = if is_unfolded { "" } else { " · Tab, Enter unfolds" };
-            Line::styled(self.theme.say(&format!("  │ … {rest} {at} lines{how}")), self.theme.dim)
+            Line::styled(self.theme.say(&format!("  │ … {rest} {at}{how}")), self.theme.dim)
         };
         if is_open && (rest > 0 || self.entry.printed.is_cut()) {
             self.lines.push(more("earlier"));

@@ -62,7 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     }
     frame.render_widget(Paragraph::new(shown), area);
     if last_top > top {
-        let below = state.theme.say(&format!(" ↓ {} more lines · Ctrl+End ", last_top - top));
+        let below = state.theme.say(&format!(" ↓ {} more · Ctrl+End ", last_top - top));
         let width = (Line::raw(below.as_str()).width() as u16).min(area.width);
         let corner = Rect { x: area.right() - width, y: area.bottom().saturating_sub(1), width, height: 1 };
         frame.render_widget(Line::styled(below, state.theme.bar), corner.intersection(area));
@@ -75,7 +75,7 @@ fn welcome(state: &State) -> Vec<Line<'static>> {
     let place = state.place();
     let lines = [
         String::new(),
-        format!("  There are no messages yet. Commands run on {}.", place.name),
+        format!("  There are no messages yet. Where commands run: {}.", place.name),
         String::new(),
         "  !ls            runs a command there".to_owned(),
         "  /help          lists the slash commands".to_owned(),

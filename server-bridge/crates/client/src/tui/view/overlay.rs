@@ -18,9 +18,9 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl+W, Ctrl+U, Ctrl+Z", "delete a word, the line before the cursor; undo"),
     ("Up, Down", "earlier messages; choose a completion"),
     ("Tab", "complete; else go to the question, the cards, the text"),
-    ("Esc", "close; cancel what runs"),
-    ("Ctrl+C", "cancel what runs; else quit (asks first)"),
-    ("Ctrl+D", "quit, if nothing is written"),
+    ("Esc", "close; cancel what is running"),
+    ("Ctrl+C", "cancel what is running; else quit (asks first)"),
+    ("Ctrl+D", "quit, if the input is empty"),
     ("Ctrl+K", "all commands"),
     ("Ctrl+N", "a new chat"),
     ("Ctrl+O", "the chats"),
@@ -65,7 +65,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
             };
             let room = usize::from(frame.area().height).saturating_sub(4);
             let first = (*scrolled).min(KEYS.len().saturating_sub(room));
-            window(frame, theme, " Keys ", " any key closes ", KEYS.iter().skip(first).map(line).collect());
+            window(
+                frame,
+                theme,
+                " Keys ",
+                " Up, Down, PgUp, PgDn scroll · any other key closes ",
+                KEYS.iter().skip(first).map(line).collect(),
+            );
         }
     }
 }
@@ -87,7 +93,7 @@ fn pick(frame: &mut Frame<'_>, picker: &Picker, theme: &Theme) {
     let mut lines =
         vec![Line::from(vec![Span::styled("› ", theme.accent), Span::raw(format!("{}▏", picker.query))])];
     if found.is_empty() {
-        lines.push(Line::styled(theme.say("  nothing fits"), theme.dim));
+        lines.push(Line::styled(theme.say("  nothing matches"), theme.dim));
     }
     for (at, item) in found.iter().enumerate().skip(first).take(room) {
         let label = cut(&format!(" {} ", item.label), width / 2 + width / 4);

@@ -75,7 +75,7 @@ impl Engine {
             Ok::<_, RouteError>(())
         };
         if let Err(error) = removed.await {
-            tracing::warn!(%error, "cannot look for networks that are left");
+            tracing::warn!(%error, "cannot look for leftover networks");
         }
     }
 

@@ -129,7 +129,7 @@ impl ContainerSpec {
             stop_signal: Some("SIGTERM".to_owned()),
             tty: Some(false),
             open_stdin: Some(true),
-            // The next server must be able to attach when this one died.
+            // The next server must be able to attach after this one has died.
             stdin_once: Some(false),
             host_config: Some(self.host_config()),
             ..ContainerCreateBody::default()

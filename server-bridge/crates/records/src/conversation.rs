@@ -108,7 +108,7 @@ pub struct StoredContext {
     pub compaction_tried_at: ItemId,
     /// In the order they were made.
     pub masks: Vec<Mask>,
-    /// The calls that began and may have changed something.
+    /// The calls that began and may have changed something, except those of turns that ended well: these have results.
     pub begun: Vec<BegunCall>,
     /// The latest of each item.
     pub edits: Vec<ContextEdit>,

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use llm::{Assistant, Content, Message, ToolCall, ToolResult};
-use records::{BegunCall, ItemId, Mask};
+use llm::{Assistant, Content, Message, ToolResult};
+use records::{BegunCall, ItemId, Mask, TurnId};
 
 use super::conversation::Item;
 
@@ -47,27 +47,29 @@ pub(super) fn shown(
                 }
             }
             Message::Assistant(said) => {
-                close(open.take(), &mut messages);
+                close(open.take(), begun, &mut messages);
                 if *said == Assistant::default() {
                     continue;
                 }
-                open = (!said.tool_calls.is_empty()).then(|| Open::of(said, item, begun));
+                open = (!said.tool_calls.is_empty()).then(|| Open::of(said, item));
                 messages.push(item.message.clone());
             }
             Message::User(_) => {
-                close(open.take(), &mut messages);
+                close(open.take(), begun, &mut messages);
                 messages.push(item.message.clone());
             }
         }
     }
-    close(open, &mut messages);
+    close(open, begun, &mut messages);
     messages
 }
 
 /// An answer that still collects results.
 struct Open {
-    /// The id of each call, and true if it may have taken effect without a result.
-    calls: Vec<(String, bool)>,
+    /// The id of each call.
+    calls: Vec<String>,
+    turn: TurnId,
+    is_journaled: bool,
     results: HashMap<String, ToolResult>,
     /// The lines that replace results.
     lines: Vec<String>,
@@ -76,14 +78,11 @@ struct Open {
 }
 
 impl Open {
-    fn of(said: &Assistant, item: &Item, begun: &HashSet<BegunCall>) -> Self {
-        let call = |call: &ToolCall| {
-            let call = BegunCall { turn: item.turn, call_id: call.id.clone() };
-            let may_have_begun = !item.is_journaled || begun.contains(&call);
-            (call.call_id, may_have_begun)
-        };
+    fn of(said: &Assistant, item: &Item) -> Self {
         Self {
-            calls: said.tool_calls.iter().map(call).collect(),
+            calls: said.tool_calls.iter().map(|call| call.id.clone()).collect(),
+            turn: item.turn,
+            is_journaled: item.is_journaled,
             results: HashMap::new(),
             lines: Vec::new(),
             is_pure: said.text.is_empty() && said.reasoning.is_empty(),
@@ -100,21 +99,22 @@ impl Open {
     }
 }
 
-fn close(open: Option<Open>, messages: &mut Vec<Message>) {
-    let Some(Open { calls, mut results, lines, is_pure }) = open else { return };
+fn close(open: Option<Open>, begun: &HashSet<BegunCall>, messages: &mut Vec<Message>) {
+    let Some(Open { calls, turn, is_journaled, mut results, lines, is_pure }) = open else { return };
     let is_masked = calls.len() > 1 && lines.len() == calls.len() && results.len() == calls.len();
     if let (true, true, Some(Message::Assistant(said))) = (is_masked, is_pure, messages.last_mut()) {
         // One pair of messages replaces all of them.
         said.tool_calls.truncate(1);
-        let (call_id, content) = (calls[0].0.clone(), vec![Content::Text(lines.join("\n"))]);
+        let (call_id, content) = (calls[0].clone(), vec![Content::Text(lines.join("\n"))]);
         messages.push(Message::Tool(ToolResult { call_id, content, is_error: false }));
         return;
     }
-    for (call_id, may_have_begun) in calls {
-        let result = results.remove(&call_id).unwrap_or_else(|| ToolResult {
-            content: vec![Content::Text(if may_have_begun { NO_RESULT } else { NOT_BEGUN }.to_owned())],
-            call_id,
-            is_error: true,
+    for call_id in calls {
+        let result = results.remove(&call_id).unwrap_or_else(|| {
+            let call = BegunCall { turn, call_id };
+            let may_have_begun = !is_journaled || begun.contains(&call);
+            let why = if may_have_begun { NO_RESULT } else { NOT_BEGUN };
+            ToolResult { content: vec![Content::Text(why.to_owned())], call_id: call.call_id, is_error: true }
         });
         messages.push(Message::Tool(result));
     }

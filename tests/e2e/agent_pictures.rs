@@ -110,6 +110,9 @@ fn the_swift_model_names_a_chat_once_its_first_question_is_answered() {
     let [request] = &asked()[..] else { panic!("asked once") };
     assert!(request.raw.contains("now and then") && request.raw.contains("it is the clock"));
     assert!(request.tools().is_empty());
+    let usage = client.call("GET", "/usage").json();
+    let swift = usage["models"].as_array().unwrap().iter().find(|model| model["model"] == "scripted-swift");
+    assert_eq!(swift.map(|model| &model["calls"]), Some(&json!(1)), "{usage}");
     say(&client, &chat, "and now?");
     ended(&client, &chat, 2);
     // If it fails, the first message stays as the title.

@@ -15,7 +15,7 @@ mod room;
 mod run_tools;
 
 use llm::{Reply, Request, Stop, SystemPart, Usage};
-use records::{ChatId, MessageId, TurnId, TurnStatus, TurnUsage, User};
+use records::{ChatId, MessageId, Spent, TurnId, TurnStatus, User};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 
@@ -106,17 +106,10 @@ struct Progress {
 
 impl Progress {
     /// Adds the cost of a request; returns the same for the store.
-    fn took(&mut self, setup: &ModelSetup, usage: Usage) -> TurnUsage {
-        let cost_micros = setup.price.cost_micros(usage);
+    fn took<'a>(&mut self, setup: &'a ModelSetup, usage: Usage) -> Spent<'a> {
         self.usage = self.usage.plus(usage);
-        self.cost_micros += cost_micros;
-        TurnUsage {
-            input_tokens: usage.input_tokens.cast_signed(),
-            cache_read_tokens: usage.cache_read_tokens.cast_signed(),
-            cache_write_tokens: usage.cache_write_tokens.cast_signed(),
-            output_tokens: usage.output_tokens.cast_signed(),
-            cost_micros: cost_micros.cast_signed(),
-        }
+        self.cost_micros += setup.price.cost_micros(usage);
+        setup.spent(usage)
     }
 
     /// Remembers the model's text.

@@ -2,7 +2,8 @@
 
 use llm::price::Price;
 use llm::slots::Kind;
-use llm::{Message, Model};
+use llm::{Message, Model, Usage};
+use records::{Spent, TurnUsage};
 
 use crate::PortError;
 
@@ -31,6 +32,18 @@ impl ModelSetup {
     /// Its unique name among all models of its user.
     pub fn origin(&self) -> String {
         format!("{}/{}", self.subscription, self.name)
+    }
+
+    /// The cost of a request to it, for the store.
+    pub fn spent(&self, usage: Usage) -> Spent<'_> {
+        let usage = TurnUsage {
+            input_tokens: usage.input_tokens.cast_signed(),
+            cache_read_tokens: usage.cache_read_tokens.cast_signed(),
+            cache_write_tokens: usage.cache_write_tokens.cast_signed(),
+            output_tokens: usage.output_tokens.cast_signed(),
+            cost_micros: self.price.cost_micros(usage).cast_signed(),
+        };
+        Spent { subscription: &self.subscription, model: &self.name, usage }
     }
 }
 

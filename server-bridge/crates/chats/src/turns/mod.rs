@@ -83,7 +83,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                 Job::Turn(Waiting { turn, message }) => {
                     let (ports, ancestry) = top(service, user, chat, turn);
                     of(service, user, chat, (turn, message), cancelled, &ports, &ancestry).run().await;
-                    titles::give_soon(service, user, chat);
+                    titles::give_soon(service, user, chat, turn);
                 }
                 Job::Compress => compress(service, user, chat, cancelled).await,
             }

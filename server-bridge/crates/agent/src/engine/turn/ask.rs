@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use llm::{Assistant, Delta, Draft, Message, Reply, Request};
-use records::{MessageId, Spent, TurnStatus};
+use records::{MessageId, TurnStatus};
 use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn};
@@ -138,10 +138,9 @@ impl Turn<'_> {
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
-        let usage = progress.took(setup, reply.usage);
+        let spent = progress.took(setup, reply.usage);
         let count = conversation.count_of(reply.usage.input_tokens);
         let message = Message::Assistant(tool::kept(reply.message.clone()));
-        let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
         let (item, message) = self.ports.journal.append(Entry::Answer(message, spent, count)).await?;
         conversation.counted(count);
         conversation.push(item, self.turn, message);

@@ -1,7 +1,6 @@
 //! Room for the next answer: carries out what `context` decides, with the store, the model and the machine.
 
 use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
-use records::Spent;
 
 use super::{End, Progress, Turn};
 use crate::context::{Conversation, compress, mask};
@@ -191,10 +190,7 @@ impl Turn<'_> {
                     continue;
                 }
             };
-            let setup = &chain.setup;
-            let usage = progress.took(setup, reply.usage);
-            let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
-            self.ports.journal.spend(spent).await?;
+            self.ports.journal.spend(progress.took(&chain.setup, reply.usage)).await?;
             return Ok(match reply.message.text.trim() {
                 _ if reply.stop == Stop::Refused => Err("the model refused".to_owned()),
                 "" => Err("the model wrote no summary".to_owned()),

@@ -42,7 +42,7 @@ pub struct SandboxOptions {
     /// The users that commands run as.
     #[command(flatten, next_help_heading = None::<&'static str>)]
     pub run_as: RunAsOptions,
-    /// Leave out layers of confinement, only to find the one that denies something
+    /// Leave out layers of confinement; meant only for finding the one that denies something
     #[arg(long, value_name = "LAYER", value_delimiter = ',', hide = true)]
     pub without: Vec<LeftOut>,
 }

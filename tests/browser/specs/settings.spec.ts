@@ -128,7 +128,7 @@ test("a key for a program is shown once, works, and stops when it is removed", a
   expect(await asks()).toBe(200);
   await page.getByRole("button", { name: "Done" }).click();
   await page.reload();
-  await expect(page.getByText("ci Look only")).toBeVisible();
+  await expect(page.getByText("ci Read only")).toBeVisible();
   expect(await page.content()).not.toContain(key);
   await page.getByRole("button", { name: "Remove key ci" }).click();
   await page.getByRole("button", { name: "Remove", exact: true }).click();

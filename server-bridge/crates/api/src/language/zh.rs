@@ -297,7 +297,7 @@ pub(super) const TABLE: &[Row] = &[
         "No model is set up that could write a summary; add one with `sandbridge model add`.",
         "没有可以撰写摘要的模型；请用 `sandbridge model add` 添加。",
     ),
-    ("The conversation is compressed before the model is asked again.", "下次请求模型前会压缩对话。"),
+    ("The conversation will be compressed before the model is asked again.", "下次请求模型前会压缩对话。"),
     ("Nothing has been sent to the model in this chat yet.", "此会话中尚未向模型发送任何内容。"),
     ("This conversation goes on in a new chat too.", "此对话现在也可在新会话中继续。"),
     ("Nothing is remembered about you yet.", "尚未记住关于你的任何内容。"),

@@ -18,7 +18,8 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
             )
             .await;
     }
-    let answer = context.notice("The conversation is compressed before the model is asked again.").await?;
+    let answer =
+        context.notice("The conversation will be compressed before the model is asked again.").await?;
     turns::compress_soon(context.service, context.user, &context.chat.id);
     Ok(answer)
 }

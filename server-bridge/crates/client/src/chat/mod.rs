@@ -56,7 +56,7 @@ pub struct TalkOptions {
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new", add = names::chats())]
     resume: Option<Option<String>>,
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: as it
-    /// was; ask in a new chat]
+    /// was; `ask` in a new chat]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
     /// Chat line by line instead of on the full screen; the default without a terminal

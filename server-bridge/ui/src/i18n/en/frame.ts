@@ -31,7 +31,7 @@ export const frame = {
   keep: "Keep",
   copy: "Copy",
   copied: "Copied",
-  selected: "Selected: press Ctrl+C",
+  selected: "Selected: now copy it",
   resize: "Width of the panel",
   asking: "Question",
   palette: "Command palette",

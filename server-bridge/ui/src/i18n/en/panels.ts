@@ -21,7 +21,7 @@ export const panels = {
     clear: "Clear scrollback",
     close: "Close this terminal…",
     closeByKey: "Close (Delete)",
-    shortcuts: "Ctrl+Shift+C copies, Ctrl+Shift+V pastes, Ctrl+Shift+X leaves the terminal.",
+    shortcuts: "Ctrl+Shift+C copies, Ctrl+Shift+V (⌘V on a Mac) pastes, Ctrl+Shift+X leaves the terminal.",
     screen: "Terminal screen. Ctrl+Shift+X leaves it.",
     keys: "Keys",
     rang: "The bell rang",

@@ -233,7 +233,7 @@ export const settings = {
     usualTier: "Default tier",
     asServer: "Chosen by the server",
     fallback: "Fallback",
-    fallbackHint: "Used when this subscription does not answer: NAME, TIER or NAME/TIER.",
+    fallbackHint: "Used when this subscription does not answer: another subscription (NAME or NAME/TIER), or a tier of this one. Tiers: vanguard, balance, swift.",
     noModel: "Give at least one tier a model.",
   },
   approvals: {
@@ -285,7 +285,7 @@ export const settings = {
     none: "No keys yet.",
     add: "Make a key",
     scope: "Permissions",
-    scopes: { exec: "Commands and files", read: "Look only", full: "Everything" },
+    scopes: { exec: "Commands and files", read: "Read only", full: "Everything" },
     scopeHints: {
       exec: "Commands, files and tasks on your runners; also through MCP.",
       read: "Reads chats, files and runners, and changes nothing.",

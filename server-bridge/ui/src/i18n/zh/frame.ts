@@ -33,7 +33,7 @@ export const frame: Room<"frame"> = {
   keep: "保留",
   copy: "复制",
   copied: "已复制",
-  selected: "已选中，请按 Ctrl+C",
+  selected: "已选中，请自行复制",
   resize: "面板宽度",
   asking: "待回答",
   palette: "命令面板",

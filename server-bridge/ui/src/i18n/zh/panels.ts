@@ -23,7 +23,7 @@ export const panels: Room<"panels"> = {
     clear: "清除滚动历史",
     close: "关闭此终端…",
     closeByKey: "关闭（Delete 键）",
-    shortcuts: "Ctrl+Shift+C 复制，Ctrl+Shift+V 粘贴，Ctrl+Shift+X 离开终端。",
+    shortcuts: "Ctrl+Shift+C 复制，Ctrl+Shift+V（Mac 上为 ⌘V）粘贴，Ctrl+Shift+X 离开终端。",
     screen: "终端屏幕。按 Ctrl+Shift+X 离开。",
     keys: "按键",
     rang: "响铃提示",

@@ -99,8 +99,8 @@ impl Tmux {
         screen
     }
 
-    /// Leaves the chat that is on the screen: Ctrl+C cancels what runs, so that is waited for first, and `y` counts only once the
-    /// question has been visible for a moment.
+    /// Leaves the chat that is on the screen: Ctrl+C cancels what is running, so that is waited for first, and `y` counts only once
+    /// the question has been visible for a moment.
     pub fn leaves_chat(&self) {
         self.loses("Esc cancels");
         self.press(&["C-c"]);
@@ -112,6 +112,8 @@ impl Tmux {
             }
             (!is_asked).then_some(())
         });
+        // A `y` that came too late is not part of the shell's next line.
+        self.press(&["C-u"]);
     }
 
     /// A fact about the terminal, by its name in tmux, such as `alternate_on`.

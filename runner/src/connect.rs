@@ -39,7 +39,7 @@ const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, p
     connects within a minute (or start it again)";
 /// Advice for a person who pasted a line.
 const NEW_LINE: &str = "Paste a new install line: `sandbridge runner add NAME` (or `rotate NAME`, if the runner already exists) \
-    shows one, and so do the page's settings";
+    shows one, and so do the settings on the server's web page";
 
 /// The limits of retrying.
 #[derive(Clone, Copy, Debug)]

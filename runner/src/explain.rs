@@ -136,7 +136,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     let home_access = if policy.home_is_writable(profile, own_root) { "rwx" } else { "rx" };
     if own_root && !policy.home_in_workspace() {
         let why = if policy.throws_home_away(profile, own_root) {
-            "commands have a home of their own here, with settings alone, which is thrown away after each"
+            "commands have a home of their own here, which holds only settings and is thrown away after each command"
         } else {
             "commands have a home of their own here: what the user keeps in it is hidden from them"
         };
@@ -159,7 +159,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
         let inner: Vec<PathBuf> =
             pinned.into_iter().filter(|path| !closed.contains(path) && inner(path)).collect();
         let why_closed = "what is made in it has hooks or a configuration that the user's own git obeys: add worktrees and submodules outside \
-            and restart the runner, or let commands do it with --allow-git-config on the runner's machine";
+            the sandbox and restart the runner, or let commands do it with --allow-git-config on the runner's machine";
         add(closed, Rule::GitConfig, "rx", why_closed);
         add(inner, Rule::Workspace, "rwx", "in the workspace");
         add(read_only, Rule::GitConfig, "rx", why);

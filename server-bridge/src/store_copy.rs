@@ -49,10 +49,11 @@ async fn copy(from: &Location, to: &Location) -> anyhow::Result<(Value, String)>
     let (_source, _target) = (Guard::of(from).await?, Guard::of(to).await?);
     let copied = store::copy(from, to).await?;
     let (tables, rows, replaced) = (copied.tables.len(), copied.rows(), copied.replaced);
-    let mut words = format!("copied {rows} rows of {tables} tables from {from} to {to}; both hold the same");
+    let mut words =
+        format!("copied {rows} rows of {tables} tables from {from} to {to}; both hold the same data");
     if replaced > 0 {
         words.push_str(&format!(
-            "; {replaced} texts held a NUL or were not UTF-8, and have \u{2400} or \u{fffd} in its place"
+            "; {replaced} texts held a NUL or were not UTF-8, and have \u{2400} or \u{fffd} there instead"
         ));
     }
     words.push_str(match to {

@@ -222,7 +222,7 @@ fn a_key_is_asked_for_once_and_answers_in_every_directory() {
         tmux.press(&["Enter"]);
     };
     start("project");
-    tmux.sees("Key of a model");
+    tmux.sees("Key for a model");
     tmux.types("hunter2");
     tmux.press(&["Enter"]);
     tmux.sees("does not look like a key");

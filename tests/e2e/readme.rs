@@ -348,7 +348,7 @@ fn build(world: &mut World, shell: &Shell, line: &str) {
 
 fn here(_: &mut World, shell: &Shell, line: &str) {
     shell.types(line);
-    shell.answers("Key of a model", "");
+    shell.answers("Key for a model", "");
     shell.chats("project");
 }
 

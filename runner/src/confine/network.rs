@@ -85,7 +85,10 @@ fn describe(Network { reach, ports }: &Network) -> String {
     let names: Vec<_> = ports.iter().map(u16::to_string).collect();
     let datagrams =
         if ports.contains(&NAME_SERVER_PORT) { "UDP to any port, as 53 is listed" } else { "no UDP" };
-    format!("{place}; connections to TCP ports {} only, {datagrams}; listening is free", names.join(", "))
+    format!(
+        "{place}; connections to TCP ports {} only, {datagrams}; listening is not restricted",
+        names.join(", ")
+    )
 }
 
 fn unavailable(text: &str) -> io::Error {

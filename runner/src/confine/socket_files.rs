@@ -80,7 +80,7 @@ pub(super) fn find(policy: &ConfinePolicy, profile: Profile, bound: &Bound) -> S
     }
     if files.found.len() > SOCKET_FILES {
         let rest = files.found.len() - SOCKET_FILES;
-        files.gaps.push(format!("{rest} more sockets than {SOCKET_FILES}, which are left open"));
+        files.gaps.push(format!("{rest} sockets beyond the first {SOCKET_FILES} are left open"));
         files.found = files.found.into_iter().take(SOCKET_FILES).collect();
     }
     files

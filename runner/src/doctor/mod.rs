@@ -154,7 +154,7 @@ pub fn render(report: &LayerReport) -> String {
     text.push_str(if report.confined() {
         "Commands are confined.\n"
     } else {
-        "Commands are NOT confined: a server's own sandbox (none) will be refused here.\n"
+        "Commands are NOT confined: a server on this machine refuses to run commands on the machine itself (`none`).\n"
     });
     text
 }
@@ -171,7 +171,7 @@ fn advice(name: &str) -> Option<&'static str> {
             "let the runner use a cgroup (start it as root or install-service), use Linux 6.14 or newer, or let commands run as an \
              ordinary user (--run-as-default)",
         ),
-        layer_name::NON_DUMPABLE => Some("start sandbridge-runner itself, which brings its guardian"),
+        layer_name::NON_DUMPABLE => Some("start sandbridge-runner itself, which starts its guardian process"),
         _ => None,
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn try_all(policy: &ConfinePolicy, spawner: &Spawner) -> Vec<Trial> {
     trials.expect(name, script, Path::new(&own), home_is_writable);
     trials.expect("/tmp can be changed", WRITE, &Path::new("/tmp").join(&own), true);
     trials.expect(
-        "programs of the system run",
+        "the system's programs can be run",
         "ls \"$1\" >/dev/null && env >/dev/null",
         Path::new("/usr"),
         true,

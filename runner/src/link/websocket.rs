@@ -146,7 +146,7 @@ fn runner_url(server: &str, insecure: bool) -> Result<String, Error> {
     if scheme == "ws" && !insecure && !is_loopback(authority) {
         let text = format!(
             "{server} is not encrypted: anyone on the way could read the token. Use wss://{authority}, or --insecure if the \
-             network between is yours alone"
+             network in between is yours alone"
         );
         return Err(Error::Usage(text));
     }

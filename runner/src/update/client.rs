@@ -53,7 +53,7 @@ fn none_runs(state_dir: &Path) -> i32 {
     eprintln!(
         "sandbridge-runner: no runner with the state directory {} runs here, so there is nothing to update. Start it first, or \
          name another --state-dir; to install the newest one, paste the install line again: `sandbridge runner rotate NAME` and \
-         the page's settings show one",
+         the settings on the server's web page show one",
         state_dir.display()
     );
     1
@@ -76,7 +76,7 @@ fn update(stream: UnixStream, directory: &File, name: &str) -> Result<String, St
                         "runner {name}: version {version} is here and takes over when nothing is under way"
                     ),
                     _ => println!(
-                        "runner {name}: version {version} is here and waits for {count} commands that run"
+                        "runner {name}: version {version} is here and waits until the running commands have ended ({count})"
                     ),
                 }
                 wanted = Some(version.to_owned());

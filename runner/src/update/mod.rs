@@ -219,7 +219,7 @@ impl Updates {
                 (Err(why), _) => why,
                 (Ok(_), true) => "it updates itself (--auto-update)",
                 (Ok(_), false) => {
-                    "to update: `sandbridge-runner update` here, the page's button, or --auto-update"
+                    "to update: `sandbridge-runner update` here, the button on the server's web page, or --auto-update"
                 }
             };
             eprintln!(

@@ -20,8 +20,8 @@ pub(super) const RUNNING: &str = "/proc/self/exe";
 const GONE: &[u8] = b" (deleted)";
 
 /// Advice if a runner cannot replace its program.
-const INSTEAD: &str =
-    "paste the install line again: `sandbridge runner rotate NAME` and the page's settings show one";
+const INSTEAD: &str = "paste the install line again: `sandbridge runner rotate NAME` and the settings on the server's web \
+    page show one";
 
 /// The path of the program that this process runs; by now there may be another file, or none.
 ///

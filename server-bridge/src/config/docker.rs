@@ -151,10 +151,10 @@ fn network(text: &str) -> Result<ContainerNetwork, String> {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     match text {
-        "host" | "default" => {
-            Err("a container must not have the machine's own network; use own, none or another one's name"
-                .to_owned())
-        }
+        "host" | "default" => Err(
+            "a container must not have the machine's own network; use own, none or another network's name"
+                .to_owned(),
+        ),
         "own" => Ok(ContainerNetwork::Own),
         name if is_plain => Ok(ContainerNetwork::Named(name.to_owned())),
         _ => Err("use own, none, or the name of a network".to_owned()),

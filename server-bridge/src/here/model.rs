@@ -157,7 +157,8 @@ async fn copy(server: &OwnServer, user: &User, other: &Config) -> anyhow::Result
 /// Asks for a key until one works, or none is given.
 async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
     for _ in 0..KEY_QUESTIONS {
-        let question = "Key of a model, from Anthropic or OpenAI (Enter: none, !commands work without): ";
+        let question =
+            "Key for a model, from Anthropic or OpenAI (Enter: none; !commands work without one): ";
         let key = match rpassword::prompt_password(question) {
             Ok(key) => key,
             // A user who cannot be asked can chat all the same.
@@ -186,7 +187,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
 /// Tries the key, and stores it if it works. Returns the model's name, or the reason.
 async fn add(server: &OwnServer, user: &User, settings: &Settings, key: &str) -> Result<String, String> {
     let provider = provider(key, settings.value("llm_provider").as_deref()).ok_or(
-        "that does not look like a key of Anthropic (sk-ant-…) or OpenAI (sk-…); for another provider set \
+        "that does not look like a key from Anthropic (sk-ant-…) or OpenAI (sk-…); for another provider set \
          SANDBRIDGE_LLM_PROVIDER and \
          SANDBRIDGE_LLM_BASE_URL",
     )?;

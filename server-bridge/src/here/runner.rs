@@ -150,7 +150,7 @@ impl OwnRunner {
         if !missing.is_empty() {
             let missing = missing.join(", ");
             output::warn(&format!(
-                "does not hold here: {missing}; `sandbridge-runner doctor` says what to do"
+                "layers of confinement that do not hold here: {missing}; `sandbridge-runner doctor` says what to do"
             ));
         }
     }

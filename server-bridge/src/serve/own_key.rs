@@ -43,7 +43,7 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
     if done.forgotten > 0 {
         tracing::warn!(
             keys = done.forgotten,
-            "keys of models did not open and were removed; give them again"
+            "keys of models could not be decrypted and were removed; give them again"
         );
     }
     Ok(store)
@@ -86,7 +86,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     match bytes.map(<[u8; ENCRYPTION_KEY_BYTES]>::try_from) {
         Some(Ok(bytes)) => Ok(Some(EncryptionKey::File(bytes))),
         Some(Err(_)) | None => {
-            Err(refused(path, &"it does not hold a whole key of Sandbridge; put it back from a backup"))
+            Err(refused(path, &"it does not hold a complete Sandbridge key; put it back from a backup"))
         }
     }
 }
@@ -98,7 +98,7 @@ fn check(file: &File) -> Result<(), String> {
         return Err("it is not a regular file; put the key itself there".to_owned());
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err("it belongs to another user than the server's; chown it".to_owned());
+        return Err("it belongs to a user other than the server's; chown it".to_owned());
     }
     match metadata.mode() & 0o777 {
         mode if mode & 0o077 == 0 => Ok(()),

@@ -97,7 +97,10 @@ async fn a_passphrase_takes_the_place_of_the_servers_own_key_and_another_one_is_
     let (store, home) = server.stop_and_reopen().await;
     store.close().await;
     let error = refusal(home.path(), passphrase(home.path(), "another passphrase of letters")).await;
-    assert!(error.contains("another encryption key") && error.contains("--forget-sealed-keys"), "{error}");
+    assert!(
+        error.contains("a different encryption key") && error.contains("--forget-sealed-keys"),
+        "{error}"
+    );
     let error = refusal(home.path(), ModelArgs::default()).await;
     assert!(error.contains("SANDBRIDGE_ENCRYPTION_KEY"), "{error}");
 }

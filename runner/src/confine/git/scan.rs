@@ -157,7 +157,7 @@ impl<'a> Scan<'a> {
 
     fn not_looked_at(&mut self, first: &Path, others: usize) {
         let others =
-            if others == 0 { String::new() } else { format!(" and {others} other directories or more") };
+            if others == 0 { String::new() } else { format!(" and at least {others} other directories") };
         self.found.gaps.push(format!("not looked at: {}{others}", first.display()));
     }
 
@@ -171,7 +171,7 @@ impl<'a> Scan<'a> {
             return self.repository(path, 0);
         }
         if !kind.is_file() {
-            let what = if kind.is_symlink() { "a symbolic link" } else { "no file or directory" };
+            let what = if kind.is_symlink() { "a symbolic link" } else { "neither a file nor a directory" };
             let gap = format!("{} is {what}, which cannot be held in place", path.display());
             return self.found.gaps.push(gap);
         }

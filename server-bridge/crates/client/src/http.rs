@@ -210,7 +210,10 @@ pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<
         return not_sandbridge();
     };
     let mut message = error.message;
-    if let Some(seconds) = retry_after {
+    // The server's own texts name the time already.
+    if let Some(seconds) = retry_after
+        && !message.contains(seconds)
+    {
         message.push_str(&format!(" (in {seconds} s)"));
     }
     Failure::other(error.kind, message)
@@ -296,5 +299,11 @@ mod tests {
             ("offline", "runner laptop is offline")
         );
         assert_eq!(failure_from(StatusCode::NOT_FOUND, b"<html>", None).kind, "unreachable");
+        let limited = |message: &str| {
+            let body = format!(r#"{{"error":{{"kind":"rate_limited","message":"{message}"}}}}"#);
+            failure_from(StatusCode::TOO_MANY_REQUESTS, body.as_bytes(), Some("7")).message
+        };
+        assert_eq!(limited("too many attempts; try again in 7 s"), "too many attempts; try again in 7 s");
+        assert_eq!(limited("try again later"), "try again later (in 7 s)");
     }
 }

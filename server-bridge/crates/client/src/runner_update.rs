@@ -74,9 +74,9 @@ async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<S
         0 => {}
         running => {
             let commands = if running == 1 {
-                "a command that runs".to_owned()
+                "a running command".to_owned()
             } else {
-                format!("{running} commands that run")
+                format!("{running} running commands")
             };
             tells(&format!(
                 "version {version} is there; {name} waits for {commands} (sandbridge ps). Ctrl-C stops the waiting, not the update"
@@ -111,8 +111,8 @@ fn stage(before: &RunnerView, now: &RunnerView) -> Stage {
 
 fn lost(name: &str) -> String {
     format!(
-        "{name} went away for its update and has not come back within {} s; look at its machine, and start it there if it does \
-         not run",
+        "{name} went away for its update and has not come back within {} s; look at its machine, and start it there if it is \
+         not running",
         UPDATE_RETURN_PATIENCE.as_secs()
     )
 }
@@ -125,7 +125,7 @@ pub(super) fn version_words(runner: &RunnerView) -> String {
     let how = if newer.can {
         format!("sandbridge runner update {name}")
     } else {
-        format!("paste the line that `sandbridge runner rotate {name}` prints there")
+        format!("on its machine, paste the line that `sandbridge runner rotate {name}` prints")
     };
     let failed = update_error.as_ref().map(|error| format!("; last time: {error}")).unwrap_or_default();
     format!("{version} (update to {}: {how}{failed})", newer.version)

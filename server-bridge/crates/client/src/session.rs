@@ -70,7 +70,7 @@ impl Joined {
         }
         let directory = self.directory.display();
         Some(format!(
-            "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {directory}"
+            "The `sandbridge here` that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {directory}"
         ))
     }
 }

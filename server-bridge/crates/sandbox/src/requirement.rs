@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("capabilities", "update sandbridge-runner"),
     ("no-new-privs", "update sandbridge-runner"),
     ("private-home", "keep its --state-dir outside the workspace"),
-    ("non-dumpable", "start sandbridge-runner itself, which brings its guardian"),
+    ("non-dumpable", "start sandbridge-runner itself, which starts its guardian process"),
     ("kill-tier", "update sandbridge-runner"),
     ("ipc-namespace", "start it as root, or allow unprivileged user namespaces there"),
     ("network", "give it a --network policy that the machine can hold"),

@@ -42,7 +42,7 @@ async fn look(connection: &mut SqliteConnection) -> Result<()> {
     let found: Option<i64> = found.fetch_one(&mut *connection).await.unwrap_or_default();
     match (found, newest_step()) {
         (None, _) => Err(invalid(
-            "is not a database of Sandbridge; name a file that `sandbridge backup` wrote".to_owned(),
+            "is not a Sandbridge database; name a file that `sandbridge backup` wrote".to_owned(),
         )),
         (Some(found), known) if found > known => Err(Error::NewerSchema { found, known }),
         (Some(_), _) => Ok(()),

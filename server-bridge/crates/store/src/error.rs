@@ -79,8 +79,8 @@ pub enum Error {
 
     /// The keys in the database are sealed with another encryption key than the given one.
     #[error(
-        "the keys of {keys} models are sealed with another encryption key than the server was given; start it with the right one \
-         (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key in the home directory), or with \
+        "the keys of {keys} models are sealed with a different encryption key from the one that the server was given; start it \
+         with the right one (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key in the home directory), or with \
          --forget-sealed-keys to remove them, so that their owners can give them again"
     )]
     EncryptionKey {

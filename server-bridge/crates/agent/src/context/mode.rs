@@ -53,10 +53,10 @@ impl ContextMode {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Full => {
-                "long results are put aside, old ones become a line, and a conversation that fills the model's window is compressed automatically"
+                "long results are put aside, old ones shrink to one line, and a conversation that fills the model's window is compressed automatically"
             }
             Self::NoCompression => {
-                "long results are put aside and old ones become a line; nothing is compressed unless you say /compress"
+                "long results are put aside and old ones shrink to one line; nothing is compressed unless you say /compress"
             }
             Self::None => {
                 "the model is shown everything in full; nothing is compressed unless you say /compress"

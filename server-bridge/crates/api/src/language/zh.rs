@@ -204,7 +204,7 @@ pub(super) const TABLE: &[Row] = &[
     ("run a shell command in this chat's sandbox", "在此会话的沙箱中运行 Shell 命令"),
     ("a message that begins with a slash", "以斜杠开头的消息"),
     ("this list", "显示此列表"),
-    ("A command may run for {} seconds.", "每条命令限时 {0} 秒。"),
+    ("A shell command may run for at most {} seconds.", "每条命令限时 {0} 秒。"),
     ("There is no command /{}. The commands are:", "没有命令 /{0}。可用的命令："),
     ("list your runners and where this chat's commands go", "列出你的运行器，并显示此会话的命令在何处运行"),
     (
@@ -328,10 +328,10 @@ pub(super) const TABLE: &[Row] = &[
         "An answer is under way in this chat. Wait until it ends, or stop it with /cancel, before you take anything back.",
         "此会话中有回答正在进行。请等待其结束，或用 /cancel 停止，然后再撤回。",
     ),
-    ("Your last messages, the last one first:", "你最近的消息，最新的在前："),
+    ("Your last messages, newest first:", "你最近的消息，最新的在前："),
     (
-        "/rewind N takes back the last N of them, /rewind N --files their files too.",
-        "/rewind N 撤回最近 N 条，/rewind N --files 同时恢复文件。",
+        "/rewind N takes back the last N of them; --files also restores the files they changed.",
+        "/rewind N 撤回最近 N 条；--files 同时恢复它们更改的文件。",
     ),
     ("Taken back: “{}”", "已撤回：“{0}”"),
     ("Taken back: {} messages, from “{}” on", "已撤回：从“{1}”开始的 {0} 条消息"),
@@ -351,16 +351,16 @@ pub(super) const TABLE: &[Row] = &[
         "{0} 仍会恢复这些文件；/rewind {1} 仅撤回对话。",
     ),
     (
-        "The conversation stays as it is. Try again, or take it back alone with /rewind {}.",
+        "The conversation stays as it is. Try again, or take back the conversation alone with /rewind {}.",
         "对话保持不变。请重试，或用 /rewind {0} 仅撤回对话。",
     ),
     ("Files stay as they are.", "文件保持不变。"),
     (
-        "A command ran in it; what it changed stays as it is.",
+        "A command ran in the part that was taken back; what it changed stays as it is.",
         "撤回的部分中运行过一条命令；它所做的更改会保留。",
     ),
     (
-        "{} commands ran in it; what they changed stays as it is.",
+        "{} commands ran in the part that was taken back; what they changed stays as it is.",
         "撤回的部分中运行过 {0} 条命令；它们所做的更改会保留。",
     ),
     // Notices of answers.

@@ -11,7 +11,9 @@ pub(super) const COMMAND: Command =
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let list = list(context.service.language(context.user.id));
-    context.notice(&format!("{list}\n\nA command may run for {COMMAND_TIMEOUT_S} seconds.")).await
+    context
+        .notice(&format!("{list}\n\nA shell command may run for at most {COMMAND_TIMEOUT_S} seconds."))
+        .await
 }
 
 pub(super) async fn unknown(context: &Context<'_>, word: &str) -> Result<Posted> {

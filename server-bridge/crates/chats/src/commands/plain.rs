@@ -5,7 +5,7 @@ use crate::limits::TURNS_QUEUED;
 use crate::{Posted, Result, turns};
 
 const NO_MODEL: &str = "\
-No model is set up, so nothing can answer this yet. Add one of your own: on the page under Settings, Models, or with \
+No model is set up, so nothing can answer this yet. Add one of your own: in the browser under Settings, Models, or with \
 `sandbridge model add`. Or the server's administrator can set one up for everybody with
 
 SANDBRIDGE_LLM_PROVIDER   openai or anthropic

@@ -41,7 +41,7 @@ async fn rewind(context: &Context<'_>, argument: Option<&str>) -> Result<Posted>
     match parse(argument) {
         Some(wanted) => run(context, wanted).await,
         None => {
-            let text = "Write /rewind N for the last N messages, or /rewind #ID; with --files their files are restored. \
+            let text = "Write /rewind N for the last N messages, or /rewind #ID; --files also restores the files they changed. \
                         /rewind alone lists them.";
             context.refusal("invalid", text).await
         }
@@ -69,8 +69,8 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
     };
     let lines: Vec<String> = past.iter().enumerate().map(line).collect();
     let text = format!(
-        "Your last messages, the last one first:\n\n{}\n\n/rewind N takes back the last N of them, /rewind N --files their \
-         files too.",
+        "Your last messages, newest first:\n\n{}\n\n/rewind N takes back the last N of them; --files also restores the \
+         files they changed.",
         lines.join("\n")
     );
     context.notice(&text).await

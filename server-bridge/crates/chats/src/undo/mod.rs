@@ -91,7 +91,8 @@ pub(crate) async fn take_back(
 ) -> Result<TakenBack> {
     service.store.chat(user.id, chat).await?;
     if service.store.sub_agent(user.id, chat).await?.is_some() {
-        let text = "This is a sub-agent's chat; take back what it did in the chat whose agent called it.";
+        let text =
+            "This is a sub-agent's chat; to take back what it did, go to the chat whose agent called it.";
         return Err(Error::refused("invalid", text));
     }
     let Some(_rest) = turns::rest(service, user, chat).await else {

@@ -39,8 +39,12 @@ pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, c
     }
     match commands {
         0 => {}
-        1 => lines.push("A command ran in it; what it changed stays as it is.".to_owned()),
-        count => lines.push(format!("{count} commands ran in it; what they changed stays as it is.")),
+        1 => lines.push(
+            "A command ran in the part that was taken back; what it changed stays as it is.".to_owned(),
+        ),
+        count => lines.push(format!(
+            "{count} commands ran in the part that was taken back; what they changed stays as it is."
+        )),
     }
     lines.join("\n")
 }
@@ -64,7 +68,7 @@ pub(super) fn failed(restored: &Restored, failed: &[(RestoredFile, String)], tur
         lines.push(format!("Restored: {}", named(&done)));
     }
     lines.push(format!(
-        "The conversation stays as it is. Try again, or take it back alone with /rewind {turns}."
+        "The conversation stays as it is. Try again, or take back the conversation alone with /rewind {turns}."
     ));
     lines.join("\n")
 }

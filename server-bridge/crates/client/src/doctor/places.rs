@@ -20,7 +20,7 @@ pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Che
         let open = layers.iter().filter(|layer| !layer.holds && !is_chosen(layer));
         let open: Vec<&str> = open.map(|layer| layer.name.as_str()).collect();
         if !open.is_empty() {
-            let detail = format!("{name} does not hold: {}", open.join(", "));
+            let detail = format!("{name} lacks: {}", open.join(", "));
             checks.push(Check::missing(
                 "confinement",
                 detail,

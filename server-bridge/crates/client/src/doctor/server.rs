@@ -77,8 +77,8 @@ fn check_clock(ours: SystemTime, theirs: SystemTime) -> Check {
     }
     let apart = Duration::from_secs(apart.as_secs());
     let detail = format!("this machine's clock is {apart:?} {which} the server's");
-    let fix =
-        "set the wrong one, best with NTP (`timedatectl set-ntp true`): tokens and certificates expire by it";
+    let fix = "correct the clock that is wrong, best with NTP (`timedatectl set-ntp true`): the expiry of tokens and \
+               certificates depends on it";
     Check::broken("clock", detail, fix)
 }
 

@@ -14,7 +14,7 @@ const SHELL_CHARACTERS: &[char] =
 
 /// The hint for a person about a command that was denied something; a program would mistake it for the command's own output.
 const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` says \
-                      why, and --allow-read, --allow-write or --allow-git-config lift it";
+                      why; start the runner with --allow-read, --allow-write or --allow-git-config to allow it";
 
 /// The hint if git could not write a repository's configuration.
 const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repository's configuration and hooks, which git on \
@@ -30,7 +30,7 @@ pub(super) fn with_shell_line(failure: Failure, command: &[OsString]) -> Failure
             Some(line) if line.contains(SHELL_CHARACTERS) => {
                 let quoted = format!("'{}'", line.replace('\'', r"'\''"));
                 let message = format!(
-                    "{}; for a shell's line, run: sandbridge exec -- sh -c {quoted}",
+                    "{}; to run a shell command line: sandbridge exec -- sh -c {quoted}",
                     failure.message
                 );
                 Failure { message, ..failure }
@@ -88,7 +88,7 @@ mod tests {
         let message = not_found(&["ls | head"]);
         assert_eq!(
             message,
-            "there is no program; for a shell's line, run: sandbridge exec -- sh -c 'ls | head'"
+            "there is no program; to run a shell command line: sandbridge exec -- sh -c 'ls | head'"
         );
         assert!(not_found(&["echo 'a b'"]).ends_with(r"sh -c 'echo '\''a b'\'''"));
         for plain in [&["lss"][..], &["lss", "|", "head"], &["./a-b_c.sh"]] {

@@ -206,7 +206,7 @@ impl<'a> Stream<'a> {
             }
             Incoming::InputTaken(offset) => self.stdin.taken(offset),
             Incoming::Away(true) => {
-                self.note("the runner is away; the command goes on there, waiting for it")
+                self.note("waiting for the runner, which is away; the command goes on there")
             }
             Incoming::Away(false) => self.note("the runner is back"),
             Incoming::Detached { exec_id, runner } => return Some(Ended::Detached { exec_id, runner }),
@@ -243,7 +243,7 @@ impl<'a> Stream<'a> {
         loop {
             if !is_told && lost_at.elapsed() >= AWAY_NOTE {
                 is_told = true;
-                self.note("the server is away; the command goes on without it, waiting for it");
+                self.note("waiting for the server, which is away; the command goes on without it");
             }
             let found = async {
                 // Also before the first attempt: a server that accepts and breaks at once is not hammered.

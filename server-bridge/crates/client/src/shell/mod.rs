@@ -315,7 +315,7 @@ fn request(options: &ShellOptions) -> Result<ExecAsk, Failure> {
     let text = |word: &OsString| {
         word.to_str()
             .map(str::to_owned)
-            .ok_or_else(|| Failure::usage(format!("the argument {word:?} is not UTF-8, and must be")))
+            .ok_or_else(|| Failure::usage(format!("the argument {word:?} is not UTF-8, but must be")))
     };
     let argv = options.command.iter().map(text).collect::<Result<Vec<_>, _>>()?;
     let (rows, columns) = terminal::size();

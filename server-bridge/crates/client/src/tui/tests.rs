@@ -365,7 +365,7 @@ fn escape_and_ctrl_c_cancel_first_and_quit_asks() {
 fn a_server_that_will_not_come_back_is_told_of_whole_and_what_was_written_stays() {
     let mut person = Person::new(60, 20);
     person.types("unsent");
-    let farewell = "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here /work";
+    let farewell = "The `sandbridge here` that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here /work";
     person.happens(Event::Ended(farewell.to_owned()));
     let seen = person.sees().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(seen.contains(farewell) && !seen.contains("trying again"), "{seen}");

@@ -56,7 +56,7 @@ const CHINESE: &[Row] = &[
     ),
     (" Esc cancels ", " Esc 取消 "),
     (
-        "Say something · !command runs it · /help · Ctrl+K all commands",
+        "Say something · ! runs a command · /help · Ctrl+K all commands",
         "输入内容 · !命令 · /help · Ctrl+K 所有命令",
     ),
     // An empty chat, and more lines below.

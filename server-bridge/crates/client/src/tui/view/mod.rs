@@ -30,7 +30,7 @@ const INPUT_LINES: u16 = 10;
 const COMPLETIONS: usize = 8;
 
 /// Shown while nothing is written.
-const PLACEHOLDER: &str = "Say something · !command runs it · /help · Ctrl+K all commands";
+const PLACEHOLDER: &str = "Say something · ! runs a command · /help · Ctrl+K all commands";
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State) {

@@ -280,7 +280,7 @@ pub(super) const TABLE: &[Row] = &[
     ("/approval auto-edit  ask before a command runs", "/approval auto-edit  运行命令前询问"),
     (
         "/approval full       ask only before settings change or a command runs as the privileged user",
-        "/approval full       仅在使用特权用户或更改设置时询问",
+        "/approval full       仅在更改设置或以特权用户身份运行命令前询问",
     ),
     ("Choose one of: plan, ask, auto-edit, full.", "请选择：plan、ask、auto-edit、full。"),
     ("Write the command after the exclamation mark, like !ls -l", "请在感叹号后写命令，例如 !ls -l"),
@@ -348,7 +348,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "{} restores them anyway; /rewind {} takes back the conversation alone.",
-        "{0} 仍会恢复这些文件；/rewind {1} 仅撤回对话。",
+        "{0} 可强制恢复这些文件；/rewind {1} 仅撤回对话。",
     ),
     (
         "The conversation stays as it is. Try again, or take back the conversation alone with /rewind {}.",

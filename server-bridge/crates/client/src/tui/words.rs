@@ -173,7 +173,10 @@ const CHINESE: &[Row] = &[
     ("looks, and changes nothing", "只查看，不做更改"),
     ("asks before it changes a file or runs a command", "更改文件或运行命令前询问"),
     ("asks before it runs a command", "运行命令前询问"),
-    ("asks only before it changes settings or uses the privileged user", "仅在使用特权用户或更改设置时询问"),
+    (
+        "asks only before it changes settings or uses the privileged user",
+        "仅在更改设置或以特权用户身份运行命令前询问",
+    ),
     ("Default", "默认"),
     ("the model for chats that have none of their own", "所有会话的默认模型"),
     // Questions of this program itself.

@@ -3,6 +3,10 @@
 //! Code writes every text in English, in place. [`Language::translated`] looks it up in the language's table (`zh`): rows of the
 //! English text and its translation, in which `{}` stands for a value that the code fills in. A text that the table does not have
 //! stays English. A new text needs no change here; its translation is one row.
+//!
+//! A value is a text of the server too, and translated, or a name, and left alone: one word is a name, and so is all that stands in
+//! quotes. `{0*}` in the translation says that the value is a text even if it is one word, and the one that may hold what stands
+//! between the values: an error of several sentences.
 
 mod zh;
 
@@ -23,8 +27,8 @@ pub enum Language {
     Chinese,
 }
 
-/// A row of a table: the English text and its translation, in which `{0}` is the value of the first `{}` of the English
-/// text.
+/// A row of a table: the English text and its translation, in which `{0}`, or `{0*}` for a text, is the value of the first `{}` of
+/// the English text.
 pub type Row = (&'static str, &'static str);
 
 impl Language {
@@ -69,13 +73,13 @@ pub fn in_table(table: &[Row], text: &str) -> Option<String> {
     if text.len() > TEXT_BYTES { None } else { translated(table, text, DEPTH) }
 }
 
-/// A text as a whole; else line by line; else sentence by sentence.
+/// A text line by line; else as a whole; else sentence by sentence. A value has line breaks only if no line is known.
 fn translated(table: &[Row], text: &str, depth: usize) -> Option<String> {
+    if text.contains('\n') {
+        return parts(table, text.split('\n'), "\n", depth).or_else(|| whole(table, text, depth));
+    }
     if let Some(whole) = whole(table, text, depth) {
         return Some(whole);
-    }
-    if text.contains('\n') {
-        return parts(table, text.split('\n'), "\n", depth);
     }
     let indent = text.len() - text.trim_start().len();
     if indent > 0 {
@@ -112,40 +116,59 @@ fn translated_line(table: &[Row], line: &str, depth: usize) -> Option<String> {
 
 /// The translation of a text by a row that matches it as a whole; of several such rows the one with the most fixed text.
 fn whole(table: &[Row], text: &str, depth: usize) -> Option<String> {
-    let rows = table.iter().filter_map(|(english, other)| Some((english, other, filled(english, text)?)));
-    let (_, other, words) =
-        rows.max_by_key(|(english, ..)| english.len() - 2 * english.matches("{}").count())?;
+    let rows = table.iter().filter_map(|row| Some((row, filled(row, text)?)));
+    let ((english, other), values) =
+        rows.max_by_key(|((english, _), _)| english.len() - 2 * english.matches("{}").count())?;
     let mut said = String::new();
     // The values are put in once: a value that looks like a placeholder stays as it is.
     let mut pieces = other.split('{');
     said.push_str(pieces.next()?);
     for piece in pieces {
-        let (at, rest) = piece.split_once('}')?;
-        let word = *words.get(at.parse::<usize>().ok()?)?;
-        let within = depth.checked_sub(1).and_then(|depth| translated(table, word, depth));
-        said.push_str(within.as_deref().unwrap_or(word));
+        let (place, rest) = piece.split_once('}')?;
+        let at: usize = place.trim_end_matches('*').parse().ok()?;
+        let value = *values.get(at)?;
+        let is_name = is_quoted(english, at) || !place.ends_with('*') && !value.contains(' ');
+        let depth = depth.checked_sub(1).filter(|_| !is_name);
+        let within = depth.and_then(|depth| translated(table, value, depth));
+        said.push_str(within.as_deref().unwrap_or(value));
         said.push_str(rest);
     }
     Some(said)
 }
 
+/// True if the value at that place of the English form stands in quotes.
+fn is_quoted(english: &str, at: usize) -> bool {
+    let mut pieces = english.split("{}").skip(at);
+    let (before, after) = (pieces.next().unwrap_or_default(), pieces.next().unwrap_or_default());
+    before.ends_with(['“', '"']) && after.starts_with(['”', '"'])
+}
+
 /// The values of each `{}` in the English form, if the text has that form.
-fn filled<'a>(form: &str, text: &'a str) -> Option<Vec<&'a str>> {
-    let mut pieces = form.split("{}");
-    let mut rest = text.strip_prefix(pieces.next()?)?;
-    let (mut words, mut pieces) = (Vec::new(), pieces.peekable());
-    while let Some(piece) = pieces.next() {
-        let is_last = pieces.peek().is_none();
-        let at = match (is_last, piece) {
-            (true, "") => rest.len(),
-            (true, piece) => rest.ends_with(piece).then(|| rest.len() - piece.len())?,
-            (false, piece) => rest.find(piece)?,
-        };
-        words.push(&rest[..at]);
-        rest = &rest[at + piece.len()..];
+///
+/// One value takes all that is left of the text: the first one with a `*`, else the last. Those before it end as early as they can,
+/// those after it begin as late as they can.
+fn filled<'a>((english, other): &Row, text: &'a str) -> Option<Vec<&'a str>> {
+    let Some((first, rest)) = english.split_once("{}") else { return (*english == text).then(Vec::new) };
+    let mut left = text.strip_prefix(first)?;
+    let mut between: Vec<&str> = rest.split("{}").collect();
+    left = left.strip_suffix(between.pop()?)?;
+    let starred = other.split_once("*}").and_then(|(before, _)| before.rsplit('{').next()?.parse().ok());
+    let (mut values, mut last_values) = (Vec::new(), Vec::new());
+    let (early, late) = between.split_at(starred.unwrap_or(between.len()).min(between.len()));
+    for piece in early {
+        let (value, rest) = left.split_once(piece)?;
+        values.push(value);
+        left = rest;
     }
-    // A missing value does not match; and a form without values has to be the whole text.
-    (rest.is_empty() && words.iter().all(|word| !word.is_empty())).then_some(words)
+    for piece in late.iter().rev() {
+        let (rest, value) = left.rsplit_once(piece)?;
+        last_values.push(value);
+        left = rest;
+    }
+    values.push(left);
+    values.extend(last_values.into_iter().rev());
+    // A missing value does not match.
+    values.iter().all(|value| !value.is_empty()).then_some(values)
 }
 
 #[cfg(test)]
@@ -205,6 +228,38 @@ mod tests {
     }
 
     #[test]
+    fn a_text_of_several_lines_is_known_by_its_lines() {
+        let model = "server/one answers in this chat, which follows your default.\nWhen it is unavailable, server/two answers.\n\n\
+                     /models lists what you can choose; /model NAME or /model TIER changes it here.";
+        let expected = "此会话由 server/one 回答（沿用你的默认模型）。\n不可用时改由 server/two 回答。\n\n\
+                        /models 列出可用的模型；/model 名称 或 /model 级别 可在此更改。";
+        assert_eq!(zh(model), expected);
+        let undo = zh("Taken back: “one”\nRemoved: a.txt (laptop)\nA command ran in it; what it changed stays as it is.");
+        assert!(!undo.contains("Removed") && !undo.contains("command"), "{undo}");
+    }
+
+    #[test]
+    fn an_error_of_several_sentences_is_one_value() {
+        let told = "⚠️ server/one: the provider failed (503: Overloaded. Try again. Sorry: later.). server/two answers instead.";
+        let expected =
+            "⚠️ server/one：提供商出错（503: Overloaded. Try again. Sorry: later.）。改由 server/two 回答。";
+        assert_eq!(zh(told), expected);
+        assert_eq!(
+            zh("Not restored: a.txt on laptop: cannot write: the disk is full"),
+            "未恢复 laptop 上的 a.txt：cannot write: the disk is full"
+        );
+    }
+
+    #[test]
+    fn names_and_what_people_wrote_are_not_translated() {
+        assert_eq!(zh("Taken back: “chat”"), "已撤回：“chat”");
+        assert_eq!(zh("Taken back: “it was cancelled”"), "已撤回：“it was cancelled”");
+        assert_eq!(zh(r#"there is no runner "no model is set up""#), "找不到运行器“no model is set up”");
+        assert_eq!(zh("runner model is offline"), "运行器 model 已离线");
+        assert_eq!(zh("There is no memory named chat; /memory lists them."), "没有名为 chat 的记忆；/memory 会列出所有记忆。");
+    }
+
+    #[test]
     fn a_text_of_a_hostile_length_costs_nothing() {
         let long = "no ".repeat(TEXT_BYTES);
         assert_eq!(zh(&long), long);
@@ -217,9 +272,9 @@ mod tests {
         for (english, other) in zh::TABLE {
             let words = english.matches("{}").count();
             for at in 0..words {
-                assert!(other.contains(&format!("{{{at}}}")), "{english}");
+                assert!(["", "*"].iter().any(|star| other.contains(&format!("{{{at}{star}}}"))), "{english}");
             }
-            assert!(!other.contains(&format!("{{{words}}}")), "{english}");
+            assert!(!other.contains(&format!("{{{words}")), "{english}");
             assert!(!other.is_ascii(), "{english}");
         }
         for (at, (english, _)) in zh::TABLE.iter().enumerate() {

@@ -11,7 +11,7 @@ pub(super) const TABLE: &[Row] = &[
         "you are not logged in, or your session has ended; log in again",
         "你尚未登录，或登录已过期；请重新登录",
     ),
-    ("too many {}; try again in {} s", "{0}过多；请在 {1} 秒后重试"),
+    ("too many {}; try again in {} s", "{0*}过多；请在 {1} 秒后重试"),
     ("failed attempts", "失败次数"),
     ("attempts", "尝试次数"),
     ("failed logins", "登录失败次数"),
@@ -26,7 +26,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "you cannot {} yourself; another administrator can",
-        "你不能对自己执行此操作（{0}）；请由其他管理员执行",
+        "你不能对自己执行此操作（{0*}）；请由其他管理员执行",
     ),
     ("take the administrator role from", "取消管理员身份"),
     ("remove", "移除"),
@@ -58,8 +58,8 @@ pub(super) const TABLE: &[Row] = &[
     ("the server is stopping; send the message again in a moment", "服务器正在停止；请稍后重新发送消息"),
     ("the server is stopping; run the command again in a moment", "服务器正在停止；请稍后重新运行命令"),
     ("there is no such chat", "没有这个会话"),
-    (r#"there is no {} "{}""#, "找不到{0}“{1}”"),
-    ("there is already a {} {}; choose another name", "已有名为 {1} 的{0}；请换一个名称"),
+    (r#"there is no {} "{}""#, "找不到{0*}“{1}”"),
+    ("there is already a {} {}; choose another name", "已有名为 {1} 的{0*}；请换一个名称"),
     ("chat", "会话"),
     ("runner", "运行器"),
     ("user", "用户"),
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "image {} is not on this machine and cannot be pulled ({}); see `docker pull {}`, or choose another one with --docker-image",
-        "服务器上没有镜像 {0}，且无法拉取（{1}）；请运行 `docker pull {2}` 查看原因，或用 --docker-image 选择其他镜像",
+        "服务器上没有镜像 {0}，且无法拉取（{1*}）；请运行 `docker pull {2}` 查看原因，或用 --docker-image 选择其他镜像",
     ),
     ("commands on the server itself are refused: {}", "不允许在服务器本机上运行命令：{0}"),
     ("the server's own runner cannot be used: {}", "服务器自带的运行器无法使用：{0}"),
@@ -197,7 +197,7 @@ pub(super) const TABLE: &[Row] = &[
     ("this question no longer waits for an answer", "这个问题已不再等待回答"),
     (
         "this was answered already ({}, from {}); the first answer counts",
-        "已有回答（{0}，来自 {1}）；以首次回答为准",
+        "已有回答（{0*}，来自{1*}）；以首次回答为准",
     ),
     ("an answer has at most {} bytes; shorten it", "回答最多 {0} 字节；请缩短"),
     // The slash commands, as /help lists them.
@@ -368,7 +368,7 @@ pub(super) const TABLE: &[Row] = &[
         "⏳ Other answers are under way; this one begins when one of them ends.",
         "⏳ 其他回答正在进行；其中一个结束后开始此回答。",
     ),
-    ("⚠️ {}: {}. {} answers instead.", "⚠️ {0}：{1}。改由 {2} 回答。"),
+    ("⚠️ {}: {}. {} answers instead.", "⚠️ {0}：{1*}。改由 {2} 回答。"),
     ("The conversation was not compressed: {}.", "对话未压缩：{0}。"),
     ("The conversation was not compressed: nothing was said yet.", "对话未压缩：还没有任何内容。"),
     (

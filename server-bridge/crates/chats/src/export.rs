@@ -61,7 +61,7 @@ impl Export {
                 let (store, user) = (&self.service.0.store, self.chat.user);
                 let (mut page, more) =
                     store.messages_after(user, &self.chat.id, last, EXPORT_PAGE_ROWS).await?;
-                self.service.fill_live(&mut page);
+                self.service.fill_live(user, &mut page);
                 let next = match page.last() {
                     Some(message) if more => Next::After(message.id),
                     _ => Next::End,

@@ -140,7 +140,17 @@ impl House {
         text: &str,
     ) -> store::Result<Message> {
         let notice = (role == MessageRole::Notice).then(|| self.in_words_of(user, text));
-        let text = notice.as_deref().unwrap_or(text);
+        self.say_as_it_is(user, chat, role, notice.as_deref().unwrap_or(text)).await
+    }
+
+    /// The same with a text that is in its user's language already, or has words of theirs that are not to be translated.
+    pub(crate) async fn say_as_it_is(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        role: MessageRole,
+        text: &str,
+    ) -> store::Result<Message> {
         let message = self.store.append_message(user, chat, role, text, None).await?;
         self.tell(user, ChatEvent::Message(message.clone()));
         Ok(message)

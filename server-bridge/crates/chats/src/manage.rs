@@ -144,7 +144,7 @@ impl ChatService {
             Page::Before(message) => store.messages(user, chat, Some(message), limit).await?,
             Page::After(message) => store.messages_after(user, chat, message, limit).await?,
         };
-        self.fill_live(&mut messages);
+        self.fill_live(user, &mut messages);
         let shown = messages.into_iter().map(|message| Shown { live: self.told(message.id), message });
         Ok((shown.collect(), more))
     }

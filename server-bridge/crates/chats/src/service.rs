@@ -182,12 +182,12 @@ impl ChatService {
 
     /// Puts the output so far into those messages whose command still runs. Output whose event was not sent yet stays out:
     /// it comes as an event, and a client that already had it would show it twice.
-    pub fn fill_live(&self, messages: &mut [Message]) {
+    pub fn fill_live(&self, user: UserId, messages: &mut [Message]) {
         let is_told = |message: &Message| message.role == MessageRole::Exec && self.0.bus.knows(message.id);
         for message in messages.iter_mut().filter(|message| is_told(message)) {
             if let Some(transcript) = self.0.running.transcript(message.id) {
                 let transcript = transcript.lock().unwrap_or_else(PoisonError::into_inner);
-                message.text = transcript.render(&LeftOut::SoFar);
+                message.text = transcript.render(&LeftOut::SoFar, self.language(user));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, OUTPUT_WHOLE_MAX_CHARS};
 use agent::grouped::grouped;
+use api::language::Language;
 
 /// How far the tail may grow before it is trimmed, in bytes: it is trimmed rarely, and never holds much more.
 const TAIL_SLACK_BYTES: usize = 4 * OUTPUT_TAIL_CHARS * 4;
@@ -51,8 +52,8 @@ impl Transcript {
         self.total_chars > OUTPUT_WHOLE_MAX_CHARS as u64
     }
 
-    /// The text of the message.
-    pub(crate) fn render(&self, left_out: &LeftOut<'_>) -> String {
+    /// The text of the message, with the note about the rest in this language.
+    pub(crate) fn render(&self, left_out: &LeftOut<'_>, language: Language) -> String {
         let tail = last_chars(&self.tail, OUTPUT_TAIL_CHARS);
         if !self.is_long() {
             return format!("{}{tail}", self.head);
@@ -68,6 +69,7 @@ impl Transcript {
                 format!("… {count} characters left out; the whole output could not be kept: {why} …")
             }
         };
+        let line = language.translated(&line);
         let newline = if self.head.ends_with('\n') { "" } else { "\n" };
         format!("{}{newline}{line}\n{tail}", self.head)
     }
@@ -105,7 +107,11 @@ mod tests {
         for chars in [0, 1, 1999, 2000, 2001, 3999, 4000] {
             let text = "ä".repeat(chars);
             for piece in [1, 7, 5000] {
-                assert_eq!(of_pieces(&text, piece).render(&KEPT), text, "{chars} in {piece}");
+                assert_eq!(
+                    of_pieces(&text, piece).render(&KEPT, Language::English),
+                    text,
+                    "{chars} in {piece}"
+                );
             }
         }
     }
@@ -114,7 +120,7 @@ mod tests {
     fn beyond_it_head_and_tail_are_shown_with_what_is_left_out() {
         let text: String = (0..20_000_u32).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
         for piece in [1, 999, 100_000] {
-            let shown = of_pieces(&text, piece).render(&KEPT);
+            let shown = of_pieces(&text, piece).render(&KEPT, Language::English);
             let line = "\n… 16,000 characters left out; the whole output is in out.log on laptop …\n";
             assert_eq!(shown, format!("{}{line}{}", &text[..2000], &text[18_000..]), "{piece}");
         }
@@ -129,7 +135,7 @@ mod tests {
         assert!(transcript.tail.len() <= TAIL_SLACK_BYTES && transcript.head_chars == OUTPUT_HEAD_CHARS);
         assert!(
             transcript
-                .render(&LeftOut::NotKept { why: "disk full" })
+                .render(&LeftOut::NotKept { why: "disk full" }, Language::English)
                 .contains("could not be kept: disk full")
         );
     }

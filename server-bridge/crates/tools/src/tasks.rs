@@ -303,14 +303,18 @@ pub async fn find(services: &Services, user: &User, chat: &ChatId, id: &str) -> 
 }
 
 /// A task's state, on one line.
-pub fn line(task: &Exec) -> String {
-    let end = match (task.status, task.exit_code, task.signal) {
+fn line(task: &Exec) -> String {
+    format!("{} {}: {}", task.exec_id, state(task), task.command)
+}
+
+/// A task's state, in words.
+pub fn state(task: &Exec) -> String {
+    match (task.status, task.exit_code, task.signal) {
         (ExecStatus::Running, ..) => "running".to_owned(),
         (_, Some(code), _) => format!("exit code {code}"),
         (_, None, Some(signal)) => format!("killed by signal {signal}"),
         (status, ..) => status.as_str().to_owned(),
-    };
-    format!("{} {end}: {}", task.exec_id, task.command)
+    }
 }
 
 /// The same with the place where it runs.

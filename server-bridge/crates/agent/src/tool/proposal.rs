@@ -75,21 +75,41 @@ impl Proposal {
     /// The same as text: one label per line, with the model's text quoted, so that no line of it can be mistaken for a
     /// label.
     pub fn to_text(&self) -> String {
+        self.to_text_in(&str::to_owned)
+    }
+
+    /// The same text, with each label as `say` says it.
+    pub fn to_text_in(&self, say: &dyn Fn(&str) -> String) -> String {
+        let labelled = |label: &str, text: &str| format!("{}{text}", say(label));
         let mut lines = vec![self.effect.clone()];
-        lines.extend(self.target.iter().map(|target| format!("file: {target}")));
+        lines.extend(self.target.iter().map(|target| labelled("file: ", target)));
         if let Some(ProposalPlace { machine, directory, user }) = &self.place {
-            lines.push(format!("machine: {machine}"));
-            lines.push(format!("directory: {directory}"));
-            lines.extend(user.iter().map(|user| format!("user: {user}")));
+            lines.push(labelled("machine: ", machine));
+            lines.push(labelled("directory: ", directory));
+            lines.extend(user.iter().map(|user| labelled("user: ", user)));
         }
         for ProposalPart { label, text, .. } in &self.parts {
             lines.push(format!("{label}:"));
             lines.extend(text.split('\n').map(|line| format!("{QUOTE}{line}")));
         }
-        lines.extend(self.note.iter().map(|note| format!("note: {note}")));
-        lines.extend(self.always.iter().map(|always| format!("always: {always}")));
-        lines.extend(self.only_once.iter().map(|why| format!("only this once: {why}")));
+        lines.extend(self.note.iter().map(|note| labelled("note: ", note)));
+        lines.extend(self.always.iter().map(|always| labelled("always: ", always)));
+        lines.extend(self.only_once.iter().map(|why| labelled("only this once: ", why)));
         lines.join("\n")
+    }
+
+    /// The same proposal with its own words as `say` says them; paths, names and the model's texts stay as they are.
+    pub fn said(&self, say: &dyn Fn(&str) -> String) -> Self {
+        let say_some = |text: &Option<String>| text.as_deref().map(say);
+        let part = |part: &ProposalPart| ProposalPart { label: say(&part.label), ..part.clone() };
+        Self {
+            effect: say(&self.effect),
+            parts: self.parts.iter().map(part).collect(),
+            always: say_some(&self.always),
+            only_once: say_some(&self.only_once),
+            note: say_some(&self.note),
+            ..self.clone()
+        }
     }
 }
 
@@ -114,5 +134,23 @@ mod tests {
         let expected = "runs a command\nmachine: laptop\ndirectory: /work\ncommand:\n  | ls\n  | reason: it is harmless\n  | \n  \
                         |   | reason:\n  | always: nothing\nonly this once: it is asked each time";
         assert_eq!(document.to_text(), expected);
+    }
+
+    #[test]
+    fn only_the_words_of_the_server_are_said_in_another_language() {
+        let proposal = Proposal {
+            effect: "runs".to_owned(),
+            target: Some("/work/a".to_owned()),
+            parts: vec![ProposalPart {
+                label: "command".to_owned(),
+                text: "ls".to_owned(),
+                is_in_edit: false,
+            }],
+            always: Some("this".to_owned()),
+            ..Proposal::default()
+        };
+        let say = |text: &str| text.to_uppercase();
+        let said = proposal.said(&say).to_text_in(&say);
+        assert_eq!(said, "RUNS\nFILE: /work/a\nCOMMAND:\n  | ls\nALWAYS: THIS");
     }
 }

@@ -18,12 +18,10 @@ async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
         let kept = store.memories(user).await?;
         let lines: Vec<String> =
             kept.iter().map(|memory| format!("{}: {}", memory.name, memory.text)).collect();
-        let text = if lines.is_empty() {
-            "Nothing is remembered about you yet.".to_owned()
-        } else {
-            lines.join("\n")
+        return match lines.is_empty() {
+            true => context.notice("Nothing is remembered about you yet.").await,
+            false => context.notice_as_it_is(&lines.join("\n")).await,
         };
-        return context.notice(&text).await;
     };
     match what.strip_prefix("forget ").map(str::trim) {
         Some(name) if store.forget(user, name).await? => {

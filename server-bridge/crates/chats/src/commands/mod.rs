@@ -129,6 +129,18 @@ impl Context<'_> {
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
+    /// The same with a text in the user's language, made with [`Context::in_words`]: it has words of theirs, or columns.
+    pub(crate) async fn notice_as_it_is(&self, text: &str) -> Result<Posted> {
+        let (user, role) = (self.user.id, MessageRole::Notice);
+        let message = self.service.say_as_it_is(user, &self.chat.id, role, text).await?;
+        Ok(Posted { messages: vec![message], ..Posted::default() })
+    }
+
+    /// A text of the server in the user's language.
+    pub(crate) fn in_words(&self, text: &str) -> String {
+        self.service.in_words_of(self.user.id, text)
+    }
+
     /// The same for a message that had no effect; `kind` is for programs.
     pub(crate) async fn refusal(&self, kind: &'static str, text: &str) -> Result<Posted> {
         Ok(Posted { error: Some(kind), ..self.notice(text).await? })

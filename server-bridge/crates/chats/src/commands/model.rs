@@ -72,10 +72,10 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
     }
     let here =
         service.models.of_chat(service, user, &chat.id, None).await.ok().map(|chain| chain.setup.origin());
-    context.notice(&lines(&known, here.as_deref())).await
+    context.notice_as_it_is(&lines(&known, here.as_deref(), &|text| context.in_words(text))).await
 }
 
-fn lines(known: &Known, here: Option<&str>) -> String {
+fn lines(known: &Known, here: Option<&str>, say: &dyn Fn(&str) -> String) -> String {
     let mut text = String::new();
     for (name, subscription) in known.iter() {
         let Subscription { provider, runner, models, fallback, .. } = subscription;
@@ -84,21 +84,21 @@ fn lines(known: &Known, here: Option<&str>) -> String {
             (_, Some(runner)) => format!("yours, through runner {runner}"),
             (_, None) => format!("yours, at {}", subscription.address()),
         };
-        text.push_str(&format!("{name}  ({}; {whose})\n", provider.as_str()));
+        text.push_str(&format!("{name}  ({}; {})\n", provider.as_str(), say(&whose)));
         for (tier, model) in models {
-            let by_default = if *tier == subscription.tier() { ", the default tier" } else { "" };
+            let by_default =
+                if *tier == subscription.tier() { say(", the default tier") } else { String::new() };
             let answers = here == Some(format!("{name}/{}", model.name).as_str());
-            let answers = if answers { "   ◀ answers here" } else { "" };
+            let answers = if answers { say("   ◀ answers here") } else { String::new() };
             text.push_str(&format!("  {:8}  {}{by_default}{answers}\n", tier.as_str(), model.name));
         }
         if let Some(fallback) = fallback {
-            text.push_str(&format!("  fallback: {fallback}\n"));
+            text.push_str(&say(&format!("  fallback: {fallback}")));
+            text.push('\n');
         }
     }
-    text.push_str(
-        "\n/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL chooses one for this chat.",
-    );
-    text
+    let how = "/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL chooses one for this chat.";
+    format!("{text}\n{}", say(how))
 }
 
 async fn refused(context: &Context<'_>, error: Error) -> Result<Posted> {

@@ -40,9 +40,12 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
     text.push_str("\n\n");
     let width = places.iter().map(|place| place.name.len()).max().unwrap_or(0);
     for place in &places {
-        let bound = if context.chat.runner.as_deref() == Some(&place.name) { "  bound here" } else { "" };
-        let active = if active.as_deref() == Some(&place.name) { "  active" } else { "" };
-        text.push_str(&format!("{:width$}  {}{bound}{active}\n", place.name, place.state));
+        let is_bound = context.chat.runner.as_deref() == Some(&place.name);
+        let is_active = active.as_deref() == Some(&place.name);
+        let facts =
+            [Some(place.state.as_str()), is_bound.then_some("bound here"), is_active.then_some("active")];
+        let facts: Vec<String> = facts.into_iter().flatten().map(|fact| context.in_words(fact)).collect();
+        text.push_str(&format!("{:width$}  {}\n", place.name, facts.join("  ")));
     }
     text.push_str("\n/runner NAME binds this chat; /runner auto follows your active runner.");
     context.notice(&text).await

@@ -29,10 +29,10 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
         return context.notice("This chat has no tasks.").await;
     }
     let line = |task: &store::Exec| {
-        let place = task.runner.as_deref().map(|place| format!(" (on {place})")).unwrap_or_default();
-        format!("{}{place}", tasks::line(task))
+        let place = task.runner.as_deref().map(|place| format!(" ({place})")).unwrap_or_default();
+        format!("{} {}{place}: {}", task.exec_id, context.in_words(&tasks::state(task)), task.command)
     };
-    context.notice(&tasks.iter().map(line).collect::<Vec<_>>().join("\n")).await
+    context.notice_as_it_is(&tasks.iter().map(line).collect::<Vec<_>>().join("\n")).await
 }
 
 async fn kill(context: &Context<'_>, id: &str) -> Result<Posted> {

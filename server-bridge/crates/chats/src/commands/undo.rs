@@ -68,12 +68,11 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
         format!("{:>2}  {id}  {}", at + 1, said(&turn.text))
     };
     let lines: Vec<String> = past.iter().enumerate().map(line).collect();
-    let text = format!(
-        "Your last messages, newest first:\n\n{}\n\n/rewind N takes back the last N of them; --files also restores the \
-         files they changed.",
-        lines.join("\n")
+    let head = context.in_words("Your last messages, newest first:");
+    let foot = context.in_words(
+        "/rewind N takes back the last N of them; --files also restores the files they changed.",
     );
-    context.notice(&text).await
+    context.notice_as_it_is(&format!("{head}\n\n{}\n\n{foot}", lines.join("\n"))).await
 }
 
 /// Parses `N` or `#ID`, and the text after it.

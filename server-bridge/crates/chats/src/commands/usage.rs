@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use store::{TurnUsage, UsageRow};
+use unicode_width::UnicodeWidthStr;
 
 use super::{Command, Context};
 use crate::limits::USAGE_DAYS;
@@ -19,14 +20,14 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
     let (user, today) = (context.user.id, store.today());
     let here = store.usage(user, Some(&context.chat.id), 0).await?;
     let month = store.usage(user, None, today - USAGE_DAYS + 1).await?;
-    context.notice(&text(&here, &month, today)).await
+    context.notice_as_it_is(&text(&here, &month, today, &|text| context.in_words(text))).await
 }
 
-fn text(here: &[UsageRow], month: &[UsageRow], today: i64) -> String {
-    let mut lines = vec![["", "requests", "read", "of which cached", "written", "cost"].map(str::to_owned)];
-    lines.push(line("this chat", here));
-    lines.push(line("today (UTC)", month.iter().filter(|row| row.day == today)));
-    lines.push(line(&format!("{USAGE_DAYS} days"), month));
+fn text(here: &[UsageRow], month: &[UsageRow], today: i64, say: &dyn Fn(&str) -> String) -> String {
+    let mut lines = vec![["", "requests", "read", "of which cached", "written", "cost"].map(say)];
+    lines.push(line(&say("this chat"), here));
+    lines.push(line(&say("today (UTC)"), month.iter().filter(|row| row.day == today)));
+    lines.push(line(&say(&format!("{USAGE_DAYS} days")), month));
     let mut by_model: BTreeMap<String, Vec<&UsageRow>> = BTreeMap::new();
     for row in month {
         by_model.entry(format!("{}/{}", row.subscription, row.model)).or_default().push(row);
@@ -70,13 +71,13 @@ fn thousands(number: i64) -> String {
 
 /// Names are aligned left, numbers right.
 fn aligned(lines: &[[String; 6]]) -> String {
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let widths: [usize; 6] = std::array::from_fn(width);
+    let room = |cell: &str, column: usize| " ".repeat(widths[column] - cell.width());
     let line = |cells: &[String; 6]| {
         let [first, rest @ ..] = cells;
-        let rest = rest.iter().zip(&widths[1..]).map(|(cell, width)| format!("  {cell:>width$}"));
-        let first_width = widths[0];
-        format!("{first:first_width$}{}", rest.collect::<String>())
+        let rest = (1..).zip(rest).map(|(column, cell)| format!("  {}{cell}", room(cell, column)));
+        format!("{first}{}{}", room(first, 0), rest.collect::<String>())
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -93,12 +94,15 @@ mod tests {
     #[test]
     fn what_models_took_is_told_by_chat_day_and_model() {
         let month = [row(9, "big", 1_234_567, 42_000), row(8, "big", 1, 1_000), row(8, "small", 5, 0)];
-        let told = text(&month[1..2], &month, 9);
+        let told = text(&month[1..2], &month, 9, &str::to_owned);
         let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1], ["this", "chat", "1", "1", "0", "1", "$0.0010"]);
         assert_eq!(lines[2], ["today", "(UTC)", "1", "1,234,567", "0", "1", "$0.0420"]);
         assert_eq!(lines[3], ["30", "days", "3", "1,234,573", "0", "3", "$0.0430"]);
         assert_eq!(lines[4], ["server/big", "2", "1,234,568", "0", "2", "$0.0430"]);
         assert_eq!(lines[5], ["server/small", "1", "5", "0", "1", "–"]);
+        let wide = text(&month[1..2], &month, 9, &|text| "汉".repeat(text.len()));
+        let widths: Vec<usize> = wide.lines().map(UnicodeWidthStr::width).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{wide}");
     }
 }

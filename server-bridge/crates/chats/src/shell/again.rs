@@ -73,9 +73,10 @@ impl Run {
                 },
                 () = &mut note, if !is_noted => {
                     is_noted = true;
-                    self.document.error = Some(format!(
+                    let note = format!(
                         "the server was restarted while this ran; it goes on here as soon as {runner} is connected again"
-                    ));
+                    );
+                    self.document.error = Some(self.service.in_words_of(self.user.id, &note));
                     self.show_so_far().await;
                 }
             }

@@ -108,7 +108,7 @@ impl Run {
             _ => (Ending::refused("protocol", "the sandbox gave no answer; run it again"), elapsed, None),
         };
         self.tell(output.take_live());
-        let finished = output.finish(sandbox.place()).await;
+        let finished = output.finish(sandbox.place(), self.service.language(self.user.id)).await;
         if finished.path.is_some() {
             let (sandbox, stop) = (sandbox.clone(), self.service.stop.clone());
             self.service.tasks.spawn(tidy::remove_oldest(sandbox, stop));
@@ -129,10 +129,11 @@ impl Run {
     }
 
     async fn note_absence(&mut self, place: &str) {
-        self.document.error = Some(format!(
+        let note = format!(
             "{place} is not connected right now; the command goes on there, and its output continues here once it is \
              back"
-        ));
+        );
+        self.document.error = Some(self.service.in_words_of(self.user.id, &note));
         self.show_so_far().await;
     }
 

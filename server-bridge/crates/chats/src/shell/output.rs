@@ -2,6 +2,7 @@
 
 use std::sync::PoisonError;
 
+use api::language::Language;
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -89,17 +90,18 @@ impl Output {
         self.live = Live::new(Instant::now());
     }
 
-    /// Ends the output. `place` is the place where the command ran, as people know it.
-    pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
+    /// Ends the output. `place` is the place where the command ran, as people know it; notes are in this language.
+    pub(crate) async fn finish(mut self, place: &str, language: Language) -> FinishedOutput {
         let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
         let is_long = self.show(Channel::Stdout, &rest).0;
         self.keeper.push(&[], is_long).await;
         let kept = self.keeper.finish().await;
         let transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        let render = |left_out: LeftOut<'_>| transcript.render(&left_out, language);
         let (text, path, lost_some) = match kept {
-            Kept::NotNeeded => (transcript.render(&LeftOut::SoFar), None, false),
-            Kept::In(path) => (transcript.render(&LeftOut::KeptIn { path: &path, place }), Some(path), false),
-            Kept::Failed(why) => (transcript.render(&LeftOut::NotKept { why: &why }), None, true),
+            Kept::NotNeeded => (render(LeftOut::SoFar), None, false),
+            Kept::In(path) => (render(LeftOut::KeptIn { path: &path, place }), Some(path), false),
+            Kept::Failed(why) => (render(LeftOut::NotKept { why: &why }), None, true),
         };
         FinishedOutput { text, path, lost_some, counted: self.counted }
     }

@@ -162,7 +162,7 @@ impl Run {
             return self.message.text.clone();
         }
         let transcript = self.slot.transcript.lock().unwrap_or_else(PoisonError::into_inner);
-        transcript.render(&LeftOut::SoFar)
+        transcript.render(&LeftOut::SoFar, self.service.language(self.user.id))
     }
 
     /// Stores the state of the command and sends its event.
@@ -201,6 +201,7 @@ pub(crate) async fn conclude(
     text: &str,
 ) -> store::Result<(Recorded, Option<Message>)> {
     apply(document, &ending.outcome);
+    document.error = document.error.take().map(|error| service.in_words_of(shown.user.id, &error));
     let json = to_json(document);
     let end = End {
         user: shown.user,

@@ -6,6 +6,7 @@ use api::document::{
     AgentDocument, ApprovalDocument, ApprovalPart, ApprovalPlace, SubAgentDocument, TodoDocument, ToolData,
     UsageDocument,
 };
+use api::language::Language;
 use std::collections::HashMap;
 use store::{Message, MessageId, TurnStatus};
 
@@ -46,7 +47,7 @@ impl Display for Stored {
 
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId> {
         asked(async move {
-            let message = self.screen().keep("", &document(card)).await?;
+            let message = self.screen().keep("", &self.document(card)).await?;
             let id = message.id;
             self.untold().insert(id, message);
             Ok(id)
@@ -61,13 +62,18 @@ impl Display for Stored {
     }
 
     fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()> {
+        let language = self.service.language(self.user.id);
         let text = match card.state {
-            CallState::Ended(_, outcome, _) => shortened(&outcome.text),
+            // Why it was not done is a text of the server, which the model gets in English.
+            CallState::Ended(_, outcome, _) if outcome.is_denied => {
+                shortened(&language.translated(&outcome.text), language)
+            }
+            CallState::Ended(_, outcome, _) => shortened(&outcome.text, language),
             _ => String::new(),
         };
         asked(async move {
             let is_told = !self.untold().contains_key(&message);
-            let changed = self.screen().rewrite(message, &text, &document(card)).await?;
+            let changed = self.screen().rewrite(message, &text, &self.document(card)).await?;
             match is_told {
                 true => self.screen().tell(&changed),
                 false => drop(self.untold().insert(message, changed)),
@@ -86,25 +92,32 @@ impl Stored {
         Screen { service: &self.service, user: &self.user, chat: &self.chat, turn: self.turn }
     }
 
+    /// A call in the form for clients, in its user's language.
+    fn document(&self, card: Card<'_>) -> AgentDocument {
+        document(card, self.service.language(self.user.id))
+    }
+
     fn untold(&self) -> MutexGuard<'_, HashMap<MessageId, Message>> {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A call in the form for clients.
-fn document(card: Card<'_>) -> AgentDocument {
+/// A call in the form for clients, with the server's own words in this language.
+fn document(card: Card<'_>, language: Language) -> AgentDocument {
     let Card { tool, hint, place, asked_by, state } = card;
     let (mut status, mut detail, mut approval, mut data) = ("running", String::new(), None, None);
     let (mut agent, mut duration_ms) = (None, None);
     match state {
         CallState::Asks(looked, access) => {
             status = "asking";
-            detail = looked.proposal.to_text();
+            let say = |text: &str| language.translated(text).into_owned();
+            let proposal = looked.proposal.said(&say);
+            detail = proposal.to_text_in(&say);
             if let Some(name) = asked_by {
-                detail = format!("The sub-agent {name} asks for this:\n{detail}");
+                detail = format!("{}\n{detail}", say(&format!("The sub-agent {name} asks for this:")));
             }
-            approval = Some(Box::new(approval_of(&looked.proposal)));
+            approval = Some(Box::new(approval_of(proposal)));
             data = if access.may_be_remembered() {
                 looked.edit.as_ref().map(data_of)
             } else {
@@ -169,8 +182,8 @@ fn usage(cost: TurnCost) -> UsageDocument {
 }
 
 /// A question for a person, in the form for clients.
-fn approval_of(proposal: &Proposal) -> ApprovalDocument {
-    let Proposal { effect, target, place, parts, always, only_once, note } = proposal.clone();
+fn approval_of(proposal: Proposal) -> ApprovalDocument {
+    let Proposal { effect, target, place, parts, always, only_once, note } = proposal;
     let place = place.map(|place| ApprovalPlace {
         machine: place.machine,
         directory: place.directory,

@@ -1,6 +1,7 @@
 //! A turn as people see it: a message for each answer, and one for each tool call.
 
 use api::document::AgentDocument;
+use api::language::Language;
 use api::words::{self, ToolStatus};
 use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
@@ -151,11 +152,11 @@ pub(super) fn cut(text: &str) -> String {
     text[..text.floor_char_boundary(most)].to_owned()
 }
 
-/// The beginning and the end of a tool's result.
-pub(super) fn shortened(text: &str) -> String {
+/// The beginning and the end of a tool's result, with the note about the rest in this language.
+pub(super) fn shortened(text: &str, language: Language) -> String {
     let mut transcript = Transcript::default();
     transcript.push(text);
-    transcript.render(&LeftOut::OfResult)
+    transcript.render(&LeftOut::OfResult, language)
 }
 
 #[cfg(test)]
@@ -176,8 +177,8 @@ mod tests {
 
     #[test]
     fn a_long_result_is_shown_from_both_ends() {
-        assert_eq!(shortened("é"), "é");
-        let shown = shortened(&format!("{}{}", "a".repeat(4_000), "z".repeat(10)));
+        assert_eq!(shortened("é", Language::English), "é");
+        let shown = shortened(&format!("{}{}", "a".repeat(4_000), "z".repeat(10)), Language::English);
         assert!(
             shown.starts_with("aaa")
                 && shown.ends_with("zzz")

@@ -150,6 +150,31 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
 }
 
 #[tokio::test]
+async fn a_card_speaks_its_users_language_and_keeps_what_the_model_wrote() {
+    let model = calls(vec![("FileCreate", json!({"path": "new", "content": "running"}))]);
+    let bench = Bench::played(&model).await;
+    let _runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Ask).await;
+    talk.service.speaks(bench.user.id, api::language::Language::Chinese);
+    let work = talk.post("work").await.messages[1].id;
+    let card = talk.asking("new").await;
+    let approval = &card["agent"]["approval"];
+    assert_eq!(approval["effect"], "新建 1 行的文件");
+    assert_eq!(approval["parts"][0]["label"], "内容");
+    assert_eq!(approval["parts"][0]["text"], "running");
+    assert!(approval["always"].as_str().unwrap().starts_with("此会话中对 laptop 上文件"), "{approval}");
+    let detail = card["agent"]["detail"].as_str().unwrap();
+    assert!(detail.contains("\n机器：laptop\n") && detail.contains("\n内容:\n  | running\n"), "{detail}");
+    assert_eq!(talk.approve(&card, Answer::Deny).await, None);
+    talk.ended(work).await;
+    let denied = talk.sees("denied", |messages| {
+        messages.iter().find(|message| message["agent"]["status"] == "denied").cloned()
+    });
+    assert!(denied.await["text"].as_str().unwrap().starts_with("用户拒绝了此操作。请勿"));
+    assert!(results(&model)[0].contains("does not allow"), "the model reads English");
+}
+
+#[tokio::test]
 async fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
     let pages = Pages::start(|path| match path {
         "/page" => Page::Is("text/html", b"<title>Doors</title><p>red".to_vec()),

@@ -111,6 +111,26 @@ async fn a_user_reads_the_servers_notices_in_the_language_of_their_client() {
     assert_eq!(bench.ask("/cancel").await.text, "此会话中没有正在运行的命令或回答。");
     let unknown = bench.ask("/runner nowhere").await.text;
     assert!(unknown.starts_with("你没有运行器 \"nowhere\"。"), "{unknown}");
+    let no_model = bench.ask("hello").await.text;
+    assert!(!no_model.contains("the key") && no_model.ends_with("试试 !pwd 或 /help。"), "{no_model}");
+    for (command, said) in [
+        ("/undo what", "请输入 /undo 或"),
+        ("/rewind what", "请输入 /rewind N"),
+        ("/fork what", "请输入 /fork；"),
+        ("/runner", "__docker__  不可用"),
+        ("/usage", "请求数"),
+    ] {
+        let text = bench.ask(command).await.text;
+        assert!(text.contains(said), "{text}");
+    }
     bench.service.speaks(bench.user.id, api::language::Language::English);
     assert_eq!(bench.ask("/cancel").await.text, "Nothing is running in this chat.");
+}
+
+#[tokio::test]
+async fn what_a_user_wrote_is_listed_as_it_is() {
+    let bench = Bench::new().await;
+    bench.service.speaks(bench.user.id, api::language::Language::Chinese);
+    bench.store.remember(bench.user.id, "plan", "Nothing is running in this chat.").await.unwrap();
+    assert_eq!(bench.ask("/memory").await.text, "plan: Nothing is running in this chat.");
 }

@@ -204,7 +204,7 @@ async fn a_running_commands_output_so_far_is_in_its_message() {
     while !matches!(bench.next_event().await, ChatEvent::Output { .. }) {}
     let mut page = bench.store.messages(bench.user.id, &bench.chat.id, None, 10).await.unwrap().0;
     assert_eq!(page[1].text, "");
-    bench.service.fill_live(&mut page);
+    bench.service.fill_live(bench.user.id, &mut page);
     assert_eq!(page[1].text, "sofar");
     runner.release();
     assert_eq!(bench.ended(id).await.0.text, "sofar");

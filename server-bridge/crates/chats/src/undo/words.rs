@@ -86,12 +86,13 @@ fn because(files: &[(RestoredFile, String)]) -> Vec<String> {
 }
 
 fn named(files: &[&RestoredFile]) -> String {
-    let named = |file: &&RestoredFile| format!("{} on {}", file.path, file.place);
-    let mut names: Vec<String> = files.iter().take(FILES_NAMED).map(named).collect();
-    if files.len() > FILES_NAMED {
-        names.push(format!("{} more", files.len() - FILES_NAMED));
+    let named = |file: &&RestoredFile| format!("{} ({})", file.path, file.place);
+    let names: Vec<String> = files.iter().take(FILES_NAMED).map(named).collect();
+    let names = names.join(", ");
+    match files.len().saturating_sub(FILES_NAMED) {
+        0 => names,
+        more => format!("{names} and {more} more"),
     }
-    names.join(", ")
 }
 
 /// The beginning of a message, on one line.

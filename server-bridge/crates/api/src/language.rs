@@ -16,6 +16,8 @@ use std::borrow::Cow;
 const DEPTH: usize = 3;
 /// The longest text that is looked up, in bytes: longer ones are output, not messages.
 const TEXT_BYTES: usize = 16 * 1024;
+/// The most lines, or sentences of a line, that are looked up one by one.
+const PARTS: usize = 256;
 
 /// A language of the server's texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,46 +62,55 @@ impl Language {
 
     /// A text of the server in this language; a text without translation stays as it is.
     pub fn translated(self, text: &str) -> Cow<'_, str> {
-        let table = match self {
+        let tables = match self {
             Self::English => return Cow::Borrowed(text),
-            Self::Chinese => zh::TABLE,
+            Self::Chinese => &zh::TABLES,
         };
-        in_table(table, text).map_or(Cow::Borrowed(text), Cow::Owned)
+        in_tables(tables, text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }
 
 /// A text's translation in another table; `None` if the table does not have it.
 pub fn in_table(table: &[Row], text: &str) -> Option<String> {
-    if text.len() > TEXT_BYTES { None } else { translated(table, text, DEPTH) }
+    in_tables(&[table], text)
+}
+
+fn in_tables(tables: &[&[Row]], text: &str) -> Option<String> {
+    if text.len() > TEXT_BYTES { None } else { translated(tables, text, DEPTH) }
 }
 
 /// A text line by line; else as a whole; else sentence by sentence. A value has line breaks only if no line is known.
-fn translated(table: &[Row], text: &str, depth: usize) -> Option<String> {
+fn translated(tables: &[&[Row]], text: &str, depth: usize) -> Option<String> {
     if text.contains('\n') {
-        return parts(table, text.split('\n'), "\n", depth).or_else(|| whole(table, text, depth));
+        return parts(tables, text.split('\n'), "\n", depth).or_else(|| whole(tables, text, depth));
     }
-    if let Some(whole) = whole(table, text, depth) {
+    if let Some(whole) = whole(tables, text, depth) {
         return Some(whole);
     }
     let indent = text.len() - text.trim_start().len();
     if indent > 0 {
-        return Some(format!("{}{}", &text[..indent], translated(table, &text[indent..], depth)?));
+        return Some(format!("{}{}", &text[..indent], translated(tables, &text[indent..], depth)?));
     }
-    if text.contains(". ") { parts(table, text.split_inclusive(". "), "", depth) } else { None }
+    if text.contains(". ") { parts(tables, text.split_inclusive(". "), "", depth) } else { None }
 }
 
 /// The parts of a text, if at least one of them is known.
 fn parts<'a>(
-    table: &[Row],
+    tables: &[&[Row]],
     parts: impl Iterator<Item = &'a str>,
     between: &str,
     depth: usize,
 ) -> Option<String> {
+    let parts: Vec<&str> = parts.take(PARTS + 1).collect();
+    if parts.len() > PARTS {
+        return None;
+    }
     let mut is_known = false;
     let parts: Vec<Cow<'_, str>> = parts
+        .into_iter()
         .map(|part| {
-            let known = whole(table, part.trim_end_matches(' '), depth)
-                .or_else(|| translated_line(table, part, depth))
+            let known = whole(tables, part.trim_end_matches(' '), depth)
+                .or_else(|| translated_line(tables, part, depth))
                 .filter(|_| !part.is_empty());
             is_known |= known.is_some();
             known.map_or(Cow::Borrowed(part), Cow::Owned)
@@ -109,14 +120,14 @@ fn parts<'a>(
 }
 
 /// A line of a longer text.
-fn translated_line(table: &[Row], line: &str, depth: usize) -> Option<String> {
+fn translated_line(tables: &[&[Row]], line: &str, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
-    translated(table, line, depth)
+    translated(tables, line, depth)
 }
 
 /// The translation of a text by a row that matches it as a whole; of several such rows the one with the most fixed text.
-fn whole(table: &[Row], text: &str, depth: usize) -> Option<String> {
-    let rows = table.iter().filter_map(|row| Some((row, filled(row, text)?)));
+fn whole(tables: &[&[Row]], text: &str, depth: usize) -> Option<String> {
+    let rows = tables.iter().copied().flatten().filter_map(|row| Some((row, filled(row, text)?)));
     let ((english, other), values) =
         rows.max_by_key(|((english, _), _)| english.len() - 2 * english.matches("{}").count())?;
     let mut said = String::new();
@@ -129,7 +140,7 @@ fn whole(table: &[Row], text: &str, depth: usize) -> Option<String> {
         let value = *values.get(at)?;
         let is_name = is_quoted(english, at) || !place.ends_with('*') && !value.contains(' ');
         let depth = depth.checked_sub(1).filter(|_| !is_name);
-        let within = depth.and_then(|depth| translated(table, value, depth));
+        let within = depth.and_then(|depth| translated(tables, value, depth));
         said.push_str(within.as_deref().unwrap_or(value));
         said.push_str(rest);
     }
@@ -149,9 +160,10 @@ fn is_quoted(english: &str, at: usize) -> bool {
 /// those after it begin as late as they can.
 fn filled<'a>((english, other): &Row, text: &'a str) -> Option<Vec<&'a str>> {
     let Some((first, rest)) = english.split_once("{}") else { return (*english == text).then(Vec::new) };
-    let mut left = text.strip_prefix(first)?;
-    let mut between: Vec<&str> = rest.split("{}").collect();
-    left = left.strip_suffix(between.pop()?)?;
+    let (between, last) =
+        rest.rsplit_once("{}").map_or((None, rest), |(between, last)| (Some(between), last));
+    let mut left = text.strip_prefix(first)?.strip_suffix(last)?;
+    let between: Vec<&str> = between.into_iter().flat_map(|between| between.split("{}")).collect();
     let starred = other.split_once("*}").and_then(|(before, _)| before.rsplit('{').next()?.parse().ok());
     let (mut values, mut last_values) = (Vec::new(), Vec::new());
     let (early, late) = between.split_at(starred.unwrap_or(between.len()).min(between.len()));
@@ -234,7 +246,9 @@ mod tests {
         let expected = "此会话由 server/one 回答（沿用你的默认模型）。\n不可用时改由 server/two 回答。\n\n\
                         /models 列出可用的模型；/model 名称 或 /model 级别 可在此更改。";
         assert_eq!(zh(model), expected);
-        let undo = zh("Taken back: “one”\nRemoved: a.txt (laptop)\nA command ran in it; what it changed stays as it is.");
+        let undo = zh(
+            "Taken back: “one”\nRemoved: a.txt (laptop)\nA command ran in it; what it changed stays as it is.",
+        );
         assert!(!undo.contains("Removed") && !undo.contains("command"), "{undo}");
     }
 
@@ -251,12 +265,52 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_a_text_is_translated() {
+        assert_eq!(
+            zh("this was answered already (allow, from page); the first answer counts"),
+            "已有回答（已允许，来自网页）；以首次回答为准"
+        );
+        assert_eq!(
+            zh("the password is too short; use at least 8 characters"),
+            "密码过短；请至少使用 8 个字符"
+        );
+        let lacks =
+            zh("runner laptop lacks landlock; this server requires it: it takes Linux 6.12 or newer \
+                        (`sandbridge-runner doctor` says more)");
+        assert!(
+            lacks.contains("缺少本服务器要求的 landlock") && lacks.contains("需要 Linux 6.12"),
+            "{lacks}"
+        );
+        let missing = "Nothing was taken back: runner laptop is offline. Files can be restored only while their machine is connected; \
+                       try again when it is back, or take back the conversation alone with /rewind.";
+        assert!(zh(missing).starts_with("未撤回任何内容：运行器 laptop 已离线。只有机器"), "{}", zh(missing));
+    }
+
+    #[test]
+    fn what_a_tool_asks_is_translated_and_names_in_it_are_not() {
+        assert_eq!(zh("changes 3 places in the file"), "修改文件中的 3 处");
+        assert_eq!(
+            zh("changes 1 place in the file, found by a regular expression"),
+            "修改文件中的 1 处（由正则表达式找到）"
+        );
+        assert_eq!(
+            zh("replaces the whole file (12 bytes) with 3 lines"),
+            "将整个文件（12 字节）替换为 3 行内容"
+        );
+        let always = "this exact command in /work on runner as root, in this chat, until a file is changed or downloaded without asking";
+        assert!(zh(always).starts_with("此会话中，以 root 身份在 runner 的 /work 运行"), "{}", zh(always));
+    }
+
+    #[test]
     fn names_and_what_people_wrote_are_not_translated() {
         assert_eq!(zh("Taken back: “chat”"), "已撤回：“chat”");
         assert_eq!(zh("Taken back: “it was cancelled”"), "已撤回：“it was cancelled”");
         assert_eq!(zh(r#"there is no runner "no model is set up""#), "找不到运行器“no model is set up”");
         assert_eq!(zh("runner model is offline"), "运行器 model 已离线");
-        assert_eq!(zh("There is no memory named chat; /memory lists them."), "没有名为 chat 的记忆；/memory 会列出所有记忆。");
+        assert_eq!(
+            zh("There is no memory named chat; /memory lists them."),
+            "没有名为 chat 的记忆；/memory 会列出所有记忆。"
+        );
     }
 
     #[test]
@@ -269,7 +323,8 @@ mod tests {
 
     #[test]
     fn every_row_names_the_words_that_it_has() {
-        for (english, other) in zh::TABLE {
+        let rows: Vec<&Row> = zh::TABLES.into_iter().flatten().collect();
+        for (english, other) in &rows {
             let words = english.matches("{}").count();
             for at in 0..words {
                 assert!(["", "*"].iter().any(|star| other.contains(&format!("{{{at}{star}}}"))), "{english}");
@@ -277,15 +332,16 @@ mod tests {
             assert!(!other.contains(&format!("{{{words}")), "{english}");
             assert!(!other.is_ascii(), "{english}");
         }
-        for (at, (english, _)) in zh::TABLE.iter().enumerate() {
-            assert!(zh::TABLE[..at].iter().all(|(other, _)| other != english), "twice: {english}");
+        for (at, (english, _)) in rows.iter().enumerate() {
+            assert!(rows[..at].iter().all(|(other, _)| other != english), "twice: {english}");
         }
     }
 
-    /// All of the server's code, one line per file, with its texts unchanged.
+    /// All of the code whose texts the server passes on, one line per file, with its texts unchanged.
     fn sources() -> String {
         let mut all = String::new();
-        let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")];
+        let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut open = vec![server.join("../runner/src"), server.join("../pathguard/src"), server];
         while let Some(directory) = open.pop() {
             for entry in std::fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
@@ -307,7 +363,7 @@ mod tests {
     #[test]
     fn every_row_is_of_a_text_that_the_server_says() {
         let sources = sources();
-        for (english, _) in zh::TABLE {
+        for (english, _) in zh::TABLES.into_iter().flatten() {
             for piece in english.split("{}").map(str::trim).filter(|piece| piece.len() > 2) {
                 assert!(sources.contains(piece), "nothing says {piece:?} any more, of the row {english:?}");
             }

@@ -1,10 +1,16 @@
 //! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner (a model's stays token),
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
+mod settings;
+mod work;
+
 use super::Row;
 
-/// Every translated text, grouped by the part of the server it comes from.
-pub(super) const TABLE: &[Row] = &[
+/// Every translated text.
+pub(super) const TABLES: [&[Row]; 3] = [TABLE, work::TABLE, settings::TABLE];
+
+/// Requests, chats and their commands, grouped by the part of the server they come from.
+const TABLE: &[Row] = &[
     // Requests and logins.
     ("the server could not do this; its log says why", "服务器无法完成此操作；原因见服务器日志"),
     (
@@ -143,34 +149,6 @@ pub(super) const TABLE: &[Row] = &[
         "your container is being committed or imported already; try again when that has ended",
         "你的容器正在提交或导入；请待其完成后重试",
     ),
-    // Models.
-    (
-        "there is no model {}; see `/models` or `sandbridge model list`",
-        "没有模型 {0}；请查看 `/models` 或 `sandbridge model list`",
-    ),
-    (
-        "no model is set up; add one of your own with `sandbridge model add`, or ask the server's administrator",
-        "尚未设置模型；请用 `sandbridge model add` 添加你自己的模型，或联系服务器管理员",
-    ),
-    ("the model's provider refused the key ({}); check the key", "模型提供商拒绝了密钥（{0}）；请检查密钥"),
-    (
-        "the provider has no such model ({}); check its name, or choose another model",
-        "提供商没有这个模型（{0}）；请检查模型名称，或选择其他模型",
-    ),
-    ("the conversation is too long for the model ({})", "对话超出了模型的长度限制（{0}）"),
-    ("the provider's rate limit is reached ({})", "已达到提供商的速率限制（{0}）"),
-    ("the provider reports that the account has no credit left ({})", "提供商报告账户额度已用完（{0}）"),
-    ("the provider failed ({})", "提供商出错（{0}）"),
-    ("the provider cannot be reached ({})", "无法连接提供商（{0}）"),
-    ("the provider took too long ({})", "提供商响应超时（{0}）"),
-    ("the answer broke off before its end", "回答中途中断"),
-    ("the model's answer was empty", "模型的回答为空"),
-    ("the provider refused the request ({})", "提供商拒绝了请求（{0}）"),
-    (
-        "the provider's answer is not understood: {}; is it the right kind of provider?",
-        "无法理解提供商的回复：{0}；提供商类型是否正确？",
-    ),
-    ("the model is reached through a runner: {}", "该模型经由运行器访问：{0}"),
     // Messages and attachments.
     ("the message {}", "消息{0}"),
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
@@ -383,4 +361,116 @@ pub(super) const TABLE: &[Row] = &[
     ("that would save less than {} %", "节省的空间不足 {0}%"),
     ("the model wrote no summary", "模型没有写出摘要"),
     ("it was cancelled", "已取消"),
+    // More answers of slash commands.
+    (
+        "No model is set up, so nothing can answer this yet. Add one of your own: on the page under Settings, Models, or with `sandbridge model add`. Or the server's administrator can set one up for everybody with",
+        "尚未设置模型，因此还无法回答。请添加你自己的模型：在网页的“设置”中的“模型”页添加，或用 `sandbridge model add`。服务器管理员也可以通过以下变量为所有人设置：",
+    ),
+    ("SANDBRIDGE_LLM_PROVIDER   openai or anthropic", "SANDBRIDGE_LLM_PROVIDER   openai 或 anthropic"),
+    (
+        "SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface",
+        "SANDBRIDGE_LLM_BASE_URL   提供商接口的地址",
+    ),
+    (
+        "SANDBRIDGE_LLM_API_KEY    the key (or SANDBRIDGE_LLM_API_KEY_FILE, a file that holds it)",
+        "SANDBRIDGE_LLM_API_KEY    密钥（或 SANDBRIDGE_LLM_API_KEY_FILE，即存放密钥的文件）",
+    ),
+    ("SANDBRIDGE_LLM_MODEL      the name of the model", "SANDBRIDGE_LLM_MODEL      模型名称"),
+    (
+        "and restart the server. Commands work without a model: try !pwd, or /help.",
+        "然后重启服务器。没有模型也可以运行命令：试试 !pwd 或 /help。",
+    ),
+    (
+        "Write /undo, or /undo force. /rewind takes back more than one message.",
+        "请输入 /undo 或 /undo force。/rewind 可以撤回多条消息。",
+    ),
+    (
+        "Write /rewind N for the last N messages, or /rewind #ID; with --files their files are restored. /rewind alone lists them.",
+        "请输入 /rewind N 撤回最近 N 条消息，或 /rewind #ID；加上 --files 会同时恢复文件。只输入 /rewind 会列出消息。",
+    ),
+    (
+        "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop there; /rewind lists them.",
+        "请输入 /fork；/fork N 不含最近 N 条消息；/fork #ID 只到该消息。/rewind 会列出消息。",
+    ),
+    (
+        "That is not an answered message of this chat; /rewind lists those.",
+        "这不是此会话中已回答的消息；/rewind 会列出这些消息。",
+    ),
+    (
+        "This is a sub-agent's chat; take back what it did in the chat whose agent called it.",
+        "这是子智能体的会话；请在调用它的智能体的会话中撤回。",
+    ),
+    (
+        "Message #{} cannot be taken back in this chat; /rewind lists those that can.",
+        "此会话中无法撤回消息 #{0}；/rewind 会列出可以撤回的消息。",
+    ),
+    (
+        "Nothing was taken back: {}. Files can be restored only while their machine is connected; try again when it is back, or take back the conversation alone with /rewind.",
+        "未撤回任何内容：{0*}。只有机器已连接时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
+    ),
+    ("The content to restore is no longer kept; try again.", "要恢复的内容已不再保留；请重试。"),
+    ("Restored: {} and {} more", "已恢复：{0} 等，另有 {1} 个"),
+    ("Removed: {} and {} more", "已删除：{0} 等，另有 {1} 个"),
+    ("requests", "请求数"),
+    ("read", "输入"),
+    ("of which cached", "其中来自缓存"),
+    ("written", "输出"),
+    ("cost", "费用"),
+    ("this chat", "此会话"),
+    ("today (UTC)", "今天（UTC）"),
+    ("{} days", "{0} 天"),
+    ("{} {} %: about {} of {} tokens", "{0} {1}%：约 {2} / {3} 个 token"),
+    ("{}  the system prompt", "{0}  系统提示词"),
+    ("{}  the descriptions of the tools", "{0}  工具说明"),
+    ("{}  a summary of earlier messages", "{0}  先前消息的摘要"),
+    ("{}  messages and calls", "{0}  消息和调用"),
+    ("{}  results of tools", "{0}  工具结果"),
+    ("{}  lines that replace old results", "{0}  代替旧结果的占位行"),
+    ("{}  excerpts of results that were put aside", "{0}  已转存结果的摘录"),
+    (
+        "At {} % the conversation is compressed automatically; /compress does it now.",
+        "达到 {0}% 时会自动压缩对话；/compress 可立即压缩。",
+    ),
+    ("This server's context mode is {}: {}.", "本服务器的上下文模式为 {0}：{1}。"),
+    (
+        "long results are put aside, old ones become a line, and a conversation that fills the model's window is compressed automatically",
+        "长结果会转存，旧结果缩为一行，占满模型上下文窗口的对话会自动压缩",
+    ),
+    (
+        "long results are put aside and old ones become a line; nothing is compressed unless you say /compress",
+        "长结果会转存，旧结果缩为一行；除非使用 /compress，否则不会压缩",
+    ),
+    (
+        "the model is shown everything in full; nothing is compressed unless you say /compress",
+        "模型会看到全部内容；除非使用 /compress，否则不会压缩",
+    ),
+    ("the server's own, for everybody", "服务器自带，供所有人使用"),
+    ("yours, through runner {}", "你的，经由运行器 {0}"),
+    ("yours, at {}", "你的，地址 {0}"),
+    (", the default tier", "，默认级别"),
+    ("◀ answers here", "◀ 当前会话使用"),
+    ("fallback: {}", "备用：{0}"),
+    ("online", "在线"),
+    ("offline", "离线"),
+    ("available", "可用"),
+    ("not available", "不可用"),
+    ("bound here", "固定于此会话"),
+    ("active", "当前"),
+    ("refused: lacks {}", "已拒绝：缺少 {0}"),
+    ("running", "运行中"),
+    ("exit code {}", "退出码 {0}"),
+    ("killed by signal {}", "被信号 {0} 终止"),
+    ("timed_out", "已超时"),
+    ("cancelled", "已取消"),
+    ("failed", "失败"),
+    ("lost", "已失联"),
+    // Who answered first.
+    ("allow", "已允许"),
+    ("deny", "已拒绝"),
+    ("nobody there", "无人应答"),
+    ("answered", "已回答"),
+    ("declined", "已谢绝"),
+    ("page", "网页"),
+    ("cli", "命令行"),
+    ("it no longer waits for an answer", "已不再等待回答"),
 ];

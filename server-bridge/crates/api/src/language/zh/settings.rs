@@ -1,0 +1,181 @@
+//! Settings, models and keys.
+
+use super::Row;
+
+/// The texts of this part.
+pub(super) const TABLE: &[Row] = &[
+    // Models.
+    (
+        "there is no model {}; see `/models` or `sandbridge model list`",
+        "没有模型 {0}；请查看 `/models` 或 `sandbridge model list`",
+    ),
+    (
+        "no model is set up; add one of your own with `sandbridge model add`, or ask the server's administrator",
+        "尚未设置模型；请用 `sandbridge model add` 添加你自己的模型，或联系服务器管理员",
+    ),
+    ("the model's provider refused the key ({}); check the key", "模型提供商拒绝了密钥（{0}）；请检查密钥"),
+    (
+        "the provider has no such model ({}); check its name, or choose another model",
+        "提供商没有这个模型（{0}）；请检查模型名称，或选择其他模型",
+    ),
+    ("the conversation is too long for the model ({})", "对话超出了模型的长度限制（{0}）"),
+    ("the provider's rate limit is reached ({})", "已达到提供商的速率限制（{0}）"),
+    ("the provider reports that the account has no credit left ({})", "提供商报告账户额度已用完（{0}）"),
+    ("the provider failed ({})", "提供商出错（{0}）"),
+    ("the provider cannot be reached ({})", "无法连接提供商（{0}）"),
+    ("the provider took too long ({})", "提供商响应超时（{0}）"),
+    ("the answer broke off before its end", "回答中途中断"),
+    ("the model's answer was empty", "模型的回答为空"),
+    ("the provider refused the request ({})", "提供商拒绝了请求（{0}）"),
+    (
+        "the provider's answer is not understood: {}; is it the right kind of provider?",
+        "无法理解提供商的回复：{0}；提供商类型是否正确？",
+    ),
+    ("the model is reached through a runner: {}", "该模型经由运行器访问：{0}"),
+    // Settings and keys.
+    (
+        "the default tier has no model; name one for it, or choose another default tier",
+        "默认级别没有模型；请为其指定模型，或选择其他默认级别",
+    ),
+    ("name a model for the tier vanguard, balance or swift", "请为 vanguard、balance 或 swift 级别指定模型"),
+    ("use openai or anthropic", "请使用 openai 或 anthropic"),
+    ("a window holds {} to {} tokens", "上下文窗口为 {0} 至 {1} 个 token"),
+    ("an answer has 1 to {} tokens, and thinking too", "回答为 1 至 {0} 个 token，思考也一样"),
+    ("a price is a number of dollars per million tokens", "价格是每百万 token 的美元数"),
+    (
+        "give a runner or an address, not both: a runner knows its endpoint's address",
+        "请只给出运行器或地址之一：运行器知道其端点的地址",
+    ),
+    ("the name {} means something else; choose another", "名称 {0} 另有含义；请换一个"),
+    ("a model's name has 1 to {} characters", "模型名称为 1 至 {0} 个字符"),
+    ("the server's own model is set up where the server is started", "服务器自带的模型在启动服务器时设置"),
+    ("the address has changed, so give the key again", "地址已更改，请重新输入密钥"),
+    ("the runner has the key; give none here", "密钥在运行器上；请勿在此输入"),
+    (
+        "the key is empty or contains characters that no key has; paste it again",
+        "密钥为空或包含无效字符；请重新粘贴",
+    ),
+    ("no list of its models within {} s", "{0} 秒内没有收到模型列表"),
+    (
+        "use NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; or a model as its provider calls it",
+        "请使用 名称、级别、名称/级别 或 名称/模型：名称是你的订阅或 `server`；级别是 vanguard、balance 或 swift；模型用提供商的名称",
+    ),
+    ("give the subscription a name", "请为订阅命名"),
+    ("a subscription cannot be renamed; add another one instead", "订阅不能重命名；请另外添加一个"),
+    (
+        "{} is an address of the server's own network, where users' models are not allowed; ask the server's administrator",
+        "{0} 是服务器所在网络的地址，不允许用户的模型使用；请联系服务器管理员",
+    ),
+    (
+        "is not a provider's address; it must begin with https:// or http://",
+        "不是提供商的地址；必须以 https:// 或 http:// 开头",
+    ),
+    (
+        "an address must not contain a user or a password; give the key separately",
+        "地址不能包含用户名或密码；请单独输入密钥",
+    ),
+    ("has a query or a fragment; leave it out", "包含查询参数或片段；请去掉"),
+    ("would send your key unencrypted; use https://", "会以明文发送密钥；请使用 https://"),
+    ("it contains characters that no key has; paste it again", "包含无效字符；请重新粘贴"),
+    ("the instructions are longer than 32 KiB; shorten them", "说明超过 32 KiB；请缩短"),
+    (
+        "that is not a language; write its name on one line, like German",
+        "这不是一种语言；请用一行写出名称，例如 German",
+    ),
+    ("this approval was already revoked, or its chat was deleted", "此审批已撤销，或其会话已删除"),
+    ("nothing is remembered under that name", "没有这个名称的记忆"),
+    ("the context mode {}", "上下文模式{0}"),
+    ("must be full, no-compression or none", "必须是 full、no-compression 或 none"),
+    ("approval {}", "审批模式{0}"),
+    ("mode {}", "模式{0}"),
+    ("must be plan, ask, auto-edit or full", "必须是 plan、ask、auto-edit 或 full"),
+    ("the number of answers at once must be from 1 to {}", "同时回答的数量必须为 1 至 {0}"),
+    (
+        "{} cannot be the file of the base prompt; name a file in the server's home directory that ends in .md, such as prompt.md",
+        "{0} 不能作为基础提示词文件；请指定服务器主目录中以 .md 结尾的文件，例如 prompt.md",
+    ),
+    (
+        "there is no file {} in the server's home directory; put it there, or choose another one",
+        "服务器主目录中没有文件 {0}；请将其放入，或选择其他文件",
+    ),
+    (
+        "{} in the server's home directory is not a regular file; put the text of the base prompt there",
+        "服务器主目录中的 {0} 不是普通文件；请将基础提示词放在其中",
+    ),
+    (
+        "{} in the server's home directory is longer than 32 KiB; shorten it",
+        "服务器主目录中的 {0} 超过 32 KiB；请缩短",
+    ),
+    (
+        "{} in the server's home directory is not UTF-8 text; save it as UTF-8",
+        "服务器主目录中的 {0} 不是 UTF-8 文本；请保存为 UTF-8",
+    ),
+    (
+        "{} in the server's home directory is empty; write the base prompt into it, or choose none",
+        "服务器主目录中的 {0} 为空；请写入基础提示词，或不选择文件",
+    ),
+    (
+        "{} in the server's home directory cannot be read: {}; check its owner and mode",
+        "无法读取服务器主目录中的 {0}：{1*}；请检查其所有者和权限",
+    ),
+    ("there is no scope {}; use full, exec or read", "没有权限 {0}；请使用 full、exec 或 read"),
+    (
+        "this key is unknown, was removed or has expired; make another one with `sandbridge key add`",
+        "此密钥未知、已删除或已过期；请用 `sandbridge key add` 创建新的密钥",
+    ),
+    (
+        "the key {} is for {} only; make one with another scope (`sandbridge key add`)",
+        "密钥 {0} 仅可用于 {1}；请创建其他权限的密钥（`sandbridge key add`）",
+    ),
+    (
+        "the key of this model cannot be decrypted: it was changed or moved in the database; give the key again",
+        "无法解密此模型的密钥：它在数据库中被更改或移动过；请重新输入密钥",
+    ),
+    ("the server's database is unavailable; try again in a moment", "服务器的数据库不可用；请稍后重试"),
+    (
+        "to change your own password, give your current one too: POST /api/v1/password",
+        "更改自己的密码时，还需给出当前密码：POST /api/v1/password",
+    ),
+    ("that is not your password", "密码不正确"),
+    ("that is not your current password", "当前密码不正确"),
+    (
+        "that is not the secret that `sandbridge serve` printed when it started; look again, or restart the server for a new one",
+        "这不是 `sandbridge serve` 启动时显示的口令；请核对，或重启服务器以获取新的口令",
+    ),
+    (
+        "such an address works in a browser on the server's own machine; log in with your password",
+        "这种地址只能在服务器本机的浏览器中使用；请用密码登录",
+    ),
+    ("{} is too short; use at least {} characters", "{0}过短；请至少使用 {1} 个字符"),
+    ("{} is too long; use at most {} bytes", "{0}过长；请最多使用 {1} 字节"),
+    ("{} is longer than {} characters; shorten it", "{0}超过 {1} 个字符；请缩短"),
+    ("{} is longer than {} bytes; shorten it", "{0}超过 {1} 字节；请缩短"),
+    ("the {} must be 1 minute to 10 years", "{0*}必须为 1 分钟至 10 年"),
+    ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
+    ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请移除一个不用的"),
+    ("{} takes longer than {} s; look for other words", "{0}超过 {1} 秒；请换其他词"),
+    ("{} has more than {} words; use those that matter most", "{0}超过 {1} 个词；请只用最重要的词"),
+    ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
+    ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
+    ("the password", "密码"),
+    ("the title", "标题"),
+    ("lifetime of a key", "密钥的有效期"),
+    ("lifetime of an enrolment token", "注册令牌的有效期"),
+    ("number of keys", "密钥数量"),
+    ("the search", "搜索"),
+    ("the subscription", "订阅"),
+    (
+        "another message was sent with this send_id before; choose another one",
+        "此 send_id 已用于另一条消息；请换一个",
+    ),
+    (
+        "attachments are paths that an upload to this chat answered with, or such a path and its place: PATH on PLACE",
+        "附件必须是上传到此会话后返回的路径，或该路径及其位置：PATH on PLACE",
+    ),
+    ("there is no such file; reload the page", "没有这个文件；请重新加载页面"),
+    ("the request's body did not arrive within {} s", "请求内容未在 {0} 秒内送达"),
+    (
+        "this server does not answer to the name {}; to allow it, start it with --allow-host {}",
+        "本服务器不接受名称 {0}；如需允许，请用 --allow-host {1} 启动",
+    ),
+];

@@ -127,6 +127,60 @@ const CHINESE: &[Row] = &[
     ),
     ("that was too long; only its beginning was kept", "内容过长，只保留了开头"),
     ("Ctrl+K, “Undo by force” undoes it anyway", "如仍要撤回，请按 Ctrl+K 并选择“强制撤回”"),
+    // The server.
+    (
+        "{}; log in again with `sandbridge login` in another terminal, and this one goes on",
+        "{0*}；请在另一个终端用 `sandbridge login` 重新登录，此处会自动继续",
+    ),
+    (
+        "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
+        "此会话所加入的 sandbridge here 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
+    ),
+    ("cannot reach the server at {}: {}; {}", "无法连接服务器 {0}：{1*}；{2}"),
+    (
+        "is it running, and is --server (or SANDBRIDGE_SERVER) right?",
+        "它在运行吗？--server（或 SANDBRIDGE_SERVER）是否正确？",
+    ),
+    (
+        "it does not speak HTTP there; is it https:// instead of http://?",
+        "那里不是 HTTP；是否应将 http:// 改为 https://？",
+    ),
+    (
+        "it does not speak TLS there; is it http:// instead of https://?",
+        "那里不是 TLS；是否应将 https:// 改为 http://？",
+    ),
+    (
+        "its certificate has expired; renew it, or set this machine's clock",
+        "证书已过期；请更新证书，或校准本机时钟",
+    ),
+    (
+        "its certificate is for another host; use the name in it with --server",
+        "证书属于另一个主机；请在 --server 中使用证书中的名称",
+    ),
+    (
+        "its certificate is not trusted here; is the file in --ca-cert (or SANDBRIDGE_CA_CERT) that of its authority?",
+        "证书不受信任；--ca-cert（或 SANDBRIDGE_CA_CERT）中的文件是其证书颁发机构的吗？",
+    ),
+    (
+        "its certificate is not trusted here; name its authority's with --ca-cert FILE (or SANDBRIDGE_CA_CERT)",
+        "证书不受信任；请用 --ca-cert FILE（或 SANDBRIDGE_CA_CERT）指定其证书颁发机构的证书",
+    ),
+    (
+        "are --server (or SANDBRIDGE_SERVER) and the server's certificate right?",
+        "--server（或 SANDBRIDGE_SERVER）和服务器的证书是否正确？",
+    ),
+    ("the server gave no answer within {} s; try again", "服务器在 {0} 秒内没有响应；请重试"),
+    ("the connection to the server broke: {}", "与服务器的连接已断开：{0}"),
+    ("the server's answer is too large", "服务器的回复过大"),
+    (
+        "the server's answer is not understood; are client and server the same version?",
+        "无法理解服务器的回复；客户端与服务器的版本是否一致？",
+    ),
+    (
+        "the server does not answer as Sandbridge does; is --server (or SANDBRIDGE_SERVER) right?",
+        "该服务器不是 Sandbridge；--server（或 SANDBRIDGE_SERVER）是否正确？",
+    ),
+    ("the server refused: {}", "服务器拒绝了请求：{0}"),
     // Lists.
     ("Commands", "命令"),
     ("Enter chooses · Esc closes", "Enter 选择 · Esc 关闭"),
@@ -135,6 +189,12 @@ const CHINESE: &[Row] = &[
         "Enter opens · Ctrl+N new · Ctrl+E rename · Ctrl+F fork · Ctrl+D delete",
         "Enter 打开 · Ctrl+N 新建 · Ctrl+E 重命名 · Ctrl+F 复制 · Ctrl+D 删除",
     ),
+    ("open", "当前会话"),
+    ("just now", "刚刚"),
+    ("{} s ago", "{0} 秒前"),
+    ("{} min ago", "{0} 分钟前"),
+    ("{} h ago", "{0} 小时前"),
+    ("{} days ago", "{0} 天前"),
     ("Where commands run", "命令在何处运行"),
     ("Approval mode of this chat", "此会话的审批模式"),
     ("Model of this chat", "此会话的模型"),
@@ -162,7 +222,7 @@ const CHINESE: &[Row] = &[
     ("Help", "帮助"),
     ("F1: all keys", "F1：所有快捷键"),
     ("Quit", "退出"),
-    ("active · {}", "当前 · {0}"),
+    ("active · {}", "当前 · {0*}"),
     ("online · {}", "在线 · {0}"),
     ("offline · {}", "离线 · {0}"),
     ("Automatic", "自动"),
@@ -244,6 +304,23 @@ mod tests {
     }
 
     #[test]
+    fn the_chats_and_the_banner_are_translated_with_what_they_name() {
+        let say = |text: &str| say(Language::Chinese, text);
+        assert_eq!(["open", "just now", "3 min ago"].map(say), ["当前会话", "刚刚", "3 分钟前"]);
+        assert_eq!(say("on the Docker container"), "在 Docker 容器 上");
+        let why = "cannot reach the server at http://a:1: refused; is it running, and is --server (or SANDBRIDGE_SERVER) right?";
+        let lost = say(&format!(" Not connected, trying again in 3 s: {why} "));
+        assert_eq!(
+            lost,
+            " 未连接，3 秒后重试：无法连接服务器 http://a:1：refused；它在运行吗？--server（或 SANDBRIDGE_SERVER）是否正确？ "
+        );
+        let ended = say(
+            "you are out; log in again with `sandbridge login` in another terminal, and this one goes on",
+        );
+        assert_eq!(ended, "you are out；请在另一个终端用 `sandbridge login` 重新登录，此处会自动继续");
+    }
+
+    #[test]
     fn every_row_is_of_a_text_of_the_screen_and_names_its_words() {
         let mut sources = String::new();
         for file in [
@@ -259,13 +336,19 @@ mod tests {
             include_str!("update/asking.rs"),
             include_str!("update/done.rs"),
             include_str!("places.rs"),
+            include_str!("server.rs"),
+            include_str!("../output.rs"),
+            include_str!("../http.rs"),
+            include_str!("../endpoint.rs"),
+            include_str!("../session.rs"),
             include_str!("../../../api/src/words.rs"),
         ] {
             sources.push_str(file);
         }
         for (english, other) in CHINESE {
             for (at, piece) in english.split("{}").enumerate() {
-                assert!(at == 0 || other.contains(&format!("{{{}}}", at - 1)), "{english}");
+                let is_there = |star| other.contains(&format!("{{{}{star}}}", at - 1));
+                assert!(at == 0 || is_there("") || is_there("*"), "{english}");
                 // A text composed of several is found by its parts.
                 for part in piece.split([' ', ':']).filter(|part| part.len() > 3) {
                     assert!(

@@ -58,10 +58,12 @@ fn said(state: &State, items: Vec<Item>) -> Vec<Item> {
 /// The chats, as items of a list.
 pub(in crate::tui) fn chat_items(state: &State) -> Vec<Item> {
     let item = |chat: &super::super::wire::Chat| {
-        let is_open = if chat.id == state.chat { "open · " } else { "" };
-        let place = chat.runner.as_deref().map(|name| format!(" · on {}", shown(name))).unwrap_or_default();
-        let title = if chat.title.is_empty() { "(untitled)" } else { &chat.title };
-        Item::new(title, format!("{is_open}{}{place}", ago(chat.updated_at)), Action::Chat(chat.id.clone()))
+        let is_open = (chat.id == state.chat).then(|| "open".to_owned());
+        let place = chat.runner.as_deref().map(|name| format!("on {}", shown(name)));
+        let facts = [is_open, Some(ago(chat.updated_at)), place];
+        let facts: Vec<String> = facts.into_iter().flatten().map(|fact| state.theme.say(&fact)).collect();
+        let title = if chat.title.is_empty() { state.theme.say("(untitled)") } else { chat.title.clone() };
+        Item::new(title, facts.join(" · "), Action::Chat(chat.id.clone()))
     };
     state.chats.iter().map(item).collect()
 }

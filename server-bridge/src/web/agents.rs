@@ -3,6 +3,7 @@
 use agent::approval::Mode;
 use agent::tool::words_of;
 use api::chat::SubAgentView;
+use api::language::Language;
 use api::settings::{ApprovalRuleView, MemoryView, PreferencesView};
 use api::words::Approval;
 use axum::Json;
@@ -14,6 +15,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -73,9 +75,10 @@ pub async fn set_preferences(
 pub async fn approval_rules(
     State(state): State<AppState>,
     caller: Caller,
+    Wanted(language): Wanted,
 ) -> Result<Json<Vec<ApprovalRuleView>>, ApiError> {
     let rules = state.chats.approval_rules(caller.user.id).await?;
-    Ok(Json(rules.into_iter().map(approval_rule_view).collect()))
+    Ok(Json(rules.into_iter().map(|rule| approval_rule_view(rule, language)).collect()))
 }
 
 /// Revoke an approval: the next such call asks again.
@@ -134,14 +137,14 @@ fn memory_view(memory: Memory) -> MemoryView {
     MemoryView { name: memory.name, text: memory.text, updated_at: memory.updated_at_ms }
 }
 
-fn approval_rule_view(rule: ApprovalRule) -> ApprovalRuleView {
+fn approval_rule_view(rule: ApprovalRule, language: Language) -> ApprovalRuleView {
     ApprovalRuleView {
         id: rule.id,
         chat_id: rule.chat_id.to_string(),
         chat_title: rule.chat_title,
         tool: rule.tool,
         subject: words_of(&rule.subject),
-        scope: rule.scope,
+        scope: language.translated(&rule.scope).into_owned(),
         created_at: rule.created_at_ms,
     }
 }

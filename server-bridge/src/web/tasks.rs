@@ -14,6 +14,7 @@ use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::exec::attach::{end, view};
 use crate::web::extract;
+use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -55,12 +56,13 @@ pub struct OutputQuery {
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
+    Wanted(language): Wanted,
     extract::Query(query): extract::Query<TaskQuery>,
 ) -> Result<Json<Vec<ExecView>>, ApiError> {
     let chat = query.chat.as_deref().map(chat_id).transpose()?;
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
     let tasks = state.ledger.tasks(caller.user.id, chat.as_ref(), query.running, limit).await?;
-    Ok(Json(tasks.into_iter().map(view).collect()))
+    Ok(Json(tasks.into_iter().map(|task| view(task, language)).collect()))
 }
 
 /// The beginning and the end of a task's output so far.

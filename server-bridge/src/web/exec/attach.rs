@@ -2,6 +2,7 @@
 
 use accounts::User;
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
+use api::language::Language;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use execs::follow::sandbox_id;
@@ -13,11 +14,12 @@ use tokio::time::Instant;
 use utoipa::IntoParams;
 
 use super::subject::{Subject, is_of_clients};
-use super::{Receiver, Running, Sender, close, put_end_on_record, text};
+use super::{Receiver, Running, Sender, close, error_frame, put_end_on_record, text};
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES};
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract::Query;
+use crate::web::language::Wanted;
 use crate::web::socket::Upgrade;
 use crate::web::state::AppState;
 
@@ -33,8 +35,8 @@ pub struct AttachQuery {
     acks: bool,
 }
 
-/// An exec in the form for clients.
-pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
+/// An exec in the form for clients, with its error in this language.
+pub(in crate::web) fn view(exec: execs::Exec, language: Language) -> ExecView {
     ExecView {
         exec_id: exec.exec_id.to_string(),
         command: exec.command,
@@ -50,7 +52,7 @@ pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
         truncated: exec.truncated,
         stdout_bytes: exec.stdout_bytes,
         stderr_bytes: exec.stderr_bytes,
-        error: exec.error,
+        error: exec.error.map(|error| language.translated(&error).into_owned()),
         started_at: exec.started_at_ms,
         finished_at: exec.finished_at_ms,
     }
@@ -73,11 +75,12 @@ pub struct ListQuery {
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
+    Wanted(language): Wanted,
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<Vec<ExecView>>, ApiError> {
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
     let execs = state.ledger.execs(caller.user.id, query.running, limit).await?;
-    Ok(axum::Json(execs.into_iter().map(view).collect()))
+    Ok(axum::Json(execs.into_iter().map(|exec| view(exec, language)).collect()))
 }
 
 /// What an exec came to, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
@@ -86,12 +89,13 @@ pub async fn list(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
+    Wanted(language): Wanted,
     Path(id): Path<String>,
     Query(query): Query<AttachQuery>,
     upgrade: Result<Upgrade, ApiError>,
 ) -> Result<Response, ApiError> {
     let record = state.ledger.exec(caller.user.id, &id).await?;
-    let Ok(upgrade) = upgrade else { return Ok(axum::Json(view(record)).into_response()) };
+    let Ok(upgrade) = upgrade else { return Ok(axum::Json(view(record, language)).into_response()) };
     let tracked = state.tasks.token();
     Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
         let _tracked = tracked;
@@ -99,7 +103,7 @@ pub async fn show(
         let AttachQuery { offset, acks } = query;
         let gone_on = go_on(&state, &caller, record, offset, acks, &mut sender, &mut receiver);
         if let Err(error) = gone_on.await {
-            super::refuse(&error, &mut sender, &mut receiver).await;
+            super::refuse(&state, &caller, &error, &mut sender, &mut receiver).await;
         }
     }))
 }
@@ -241,7 +245,7 @@ pub(super) async fn go_on(
             _ => break,
         }
     }
-    tell_recorded(state, &caller.user, &record, offset, sender, receiver).await
+    tell_recorded(state, caller, &record, offset, sender, receiver).await
 }
 
 /// Attaches to an exec in its place; waits for its runner for the given time.
@@ -268,12 +272,13 @@ fn lost(record: &execs::Exec) -> SandboxError {
 /// Reports the record of an exec that its runner does not have any more.
 async fn tell_recorded(
     state: &AppState,
-    user: &User,
+    caller: &Caller,
     record: &execs::Exec,
     offset: u64,
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
+    let user = &caller.user;
     let mut record = state.ledger.exec(user.id, record.exec_id.as_str()).await?;
     // The code that serves it to its end may still get the result.
     let is_served = record.kind == ExecKind::Chat || state.ledger.is_watched(user.id, &record.exec_id);
@@ -283,15 +288,14 @@ async fn tell_recorded(
     }
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
     let frame = match record.status {
-        ExecStatus::Running => ServerFrame::Error {
-            kind: ExecStatus::Lost.as_str().to_owned(),
-            message: "its runner cannot be reached; the server goes on waiting for it: look again later"
-                .to_owned(),
-        },
-        ExecStatus::Lost | ExecStatus::Failed => ServerFrame::Error {
-            kind: record.status.as_str().to_owned(),
-            message: record.error.unwrap_or_else(|| "its outcome is not known".to_owned()),
-        },
+        ExecStatus::Running => {
+            let why = "its runner cannot be reached; the server goes on waiting for it: look again later";
+            error_frame(state, caller, ExecStatus::Lost.as_str(), why)
+        }
+        ExecStatus::Lost | ExecStatus::Failed => {
+            let why = record.error.as_deref().unwrap_or("its outcome is not known");
+            error_frame(state, caller, record.status.as_str(), why)
+        }
         ExecStatus::Exited | ExecStatus::Signaled | ExecStatus::TimedOut | ExecStatus::Cancelled => {
             let ran_ms = record.finished_at_ms.map(|at| at - record.started_at_ms);
             ServerFrame::Exit(ExecExit {

@@ -26,6 +26,7 @@ use std::time::Instant;
 
 use accounts::User;
 use api::exec::{ExecExit, ServerFrame};
+use api::language::Language;
 use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
@@ -87,7 +88,7 @@ pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upg
         let _tracked = tracked;
         let (mut sender, mut receiver) = socket.split();
         if let Err(error) = converse(&state, &caller, &mut sender, &mut receiver).await {
-            refuse(&error, &mut sender, &mut receiver).await;
+            refuse(&state, &caller, &error, &mut sender, &mut receiver).await;
         }
     })
 }
@@ -308,7 +309,7 @@ impl<'a> Running<'a> {
     /// Sends the client the reason why it is served no longer.
     async fn tell(&self, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
         // A client that does not read gets nothing.
-        let _ = timeout(SOCKET_CLOSE_TIMEOUT, refuse(error, sender, receiver)).await;
+        let _ = timeout(SOCKET_CLOSE_TIMEOUT, refuse(self.state, self.caller, error, sender, receiver)).await;
     }
 
     /// Sends the rest of the output and how it ended, however slowly the client reads, until its session ends or the server
@@ -351,9 +352,7 @@ impl<'a> Running<'a> {
                 duration_ms: Some(outcome.duration.as_millis() as u64),
                 runner: Some(self.place.clone()),
             }),
-            Ended::Failed(error) => {
-                ServerFrame::Error { kind: error.kind().to_owned(), message: error.to_string() }
-            }
+            Ended::Failed(error) => error_frame(self.state, self.caller, error.kind(), &error.to_string()),
         }
     }
 
@@ -399,12 +398,24 @@ impl Ended {
 }
 
 /// Sends a client the reason why it is not served.
-async fn refuse(error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
-    let frame = ServerFrame::Error { kind: error.kind.to_owned(), message: error.message.clone() };
+async fn refuse(
+    state: &AppState,
+    caller: &Caller,
+    error: &ApiError,
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+) {
+    let frame = error_frame(state, caller, error.kind, &error.message);
     // An error here means that the client is gone.
     if sender.send(text(&frame)).await.is_ok() {
         close(sender, receiver).await;
     }
+}
+
+/// An error, in a page's language; a browser's own language, in the headers of its sockets, may be another one.
+fn error_frame(state: &AppState, caller: &Caller, kind: &str, message: &str) -> ServerFrame {
+    let language = caller.browser.map_or(Language::English, |_| state.chats.language(caller.user.id));
+    ServerFrame::Error { kind: kind.to_owned(), message: language.translated(message).into_owned() }
 }
 
 /// Sends a goodbye and waits for the client's: closing a socket with unread input would discard the last frame. Returns true

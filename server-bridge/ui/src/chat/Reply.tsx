@@ -1,7 +1,9 @@
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { isOpen } from "../state/messages";
 import { type LiveOutput, saidOn } from "../state/output";
 import type { Agent, Message } from "../types";
+import { countWords } from "./countWords";
 import { useFold } from "./folds";
 import { Markdown } from "./markdown/Markdown";
 import styles from "./messages.module.css";
@@ -27,7 +29,7 @@ export function Reply({ message, reply, live }: Props) {
 function Reasoning({ id, text }: { id: number; text: string }) {
   const { t } = useTranslation("chat");
   const [open, toggle] = useFold(`reasoning ${id}`, false);
-  const words = text.split(/\s+/).length;
+  const words = useMemo(() => countWords(text), [text]);
   return (
     <div className={styles.reasoning}>
       <button type="button" className="quiet" aria-expanded={open} onClick={toggle}>

@@ -130,6 +130,20 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
     }
 }
 
+/// The word of the permission rules on a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ruling {
+    /// No rule matches it: the mode decides.
+    #[default]
+    Silent,
+    /// It is not asked about, unless the mode denies it or it needs approval each time.
+    Allow,
+    /// Its user is asked each time, in every mode; with the reason.
+    Ask(String),
+    /// It is denied in every mode; with the reason.
+    Deny(String),
+}
+
 /// A user's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,17 +1,19 @@
-//! The points of a turn where hooks run: they watch turns, and may deny their actions or have the user asked.
+//! The points of a turn where hooks run: they watch turns, and may deny, ask about, allow or change their actions.
 //!
 //! ```text
-//!   TurnBegins ─▶ [ CallBegins ─▶ mode ─▶ user ─▶ CallEnds ]* ─▶ TurnEnds          Compresses, whenever room is made
+//!   TurnBegins ─▶ [ [ CallBegins ─▶ rules ─▶ mode ─▶ Asks ─▶ user ─▶ CallEnds | Denied ]* ─▶ CallsEnd ]* ─▶ Stops ─▶ TurnEnds
+//!                                             Compresses ─▶ Compressed, whenever room is made
 //! ```
 //! A source of hooks registers itself with [`Hooks::put`]; the engine names none of them. All hooks are asked at each place, in
-//! the order of registration, and the strictest word counts: deny before ask before pass. Without hooks, a place costs one look
-//! at an empty list.
+//! the order of registration, and the strictest word counts: deny before ask before allow before none. Without hooks, a place
+//! costs one look at an empty list.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
 use llm::ToolCall;
 use records::{ChatId, TurnId, TurnStatus, User};
+use serde_json::{Map, Value};
 
 use crate::approval::Access;
 use crate::tool::Outcome;
@@ -29,62 +31,140 @@ pub struct HookedTurn<'a> {
     pub turn: TurnId,
 }
 
+impl HookedTurn<'_> {
+    /// True for the turn of an agent that another agent called.
+    pub fn is_sub_agent(&self) -> bool {
+        self.chat != self.root
+    }
+}
+
 /// A place in a turn.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// The turn begins: a model is about to be asked for the first time. If denied, the turn fails with the reason.
-    TurnBegins,
-    /// A call was understood, and nothing was done or asked yet. If denied, the model gets the reason.
+    TurnBegins {
+        /// The message that it answers.
+        text: &'a str,
+        /// True if it is the chat's first turn.
+        is_first: bool,
+    },
+    /// A call was understood, and nothing was done or asked yet. If denied, the model gets the reason. Its arguments may be
+    /// replaced.
     CallBegins {
         /// The call, as the model wrote it.
         call: &'a ToolCall,
         /// The call's access to its place.
         access: Access,
     },
-    /// A call has ended; a note is added to the result that the model gets.
+    /// The user is about to be asked about a call. A hook may answer instead.
+    Asks {
+        /// The call.
+        call: &'a ToolCall,
+        /// The call's access to its place.
+        access: Access,
+    },
+    /// A call was denied, by a hook, a rule, the mode or the user. This only watches.
+    Denied {
+        /// The call.
+        call: &'a ToolCall,
+        /// The reason, as the model gets it.
+        why: &'a str,
+    },
+    /// A call that ran has ended; a note is added to the result that the model gets.
     CallEnds {
-        /// The call, as the model wrote it.
+        /// The call.
         call: &'a ToolCall,
         /// The call's outcome.
         outcome: &'a Outcome,
+        /// How long it took, in milliseconds.
+        took_ms: u64,
+    },
+    /// All calls of one answer have ended. This only watches.
+    CallsEnd {
+        /// The calls.
+        calls: &'a [ToolCall],
+    },
+    /// The model is done. If denied, it goes on with the reason, [`STOPS_DENIED`](crate::limits::STOPS_DENIED) times at most.
+    Stops {
+        /// Its last text.
+        text: &'a str,
+        /// True if it went on because of a hook before.
+        is_again: bool,
     },
     /// A summary is about to replace part of the conversation. This cannot be denied.
-    Compresses,
+    Compresses {
+        /// True if the user asked for it.
+        is_asked: bool,
+    },
+    /// A summary has replaced part of the conversation. This only watches.
+    Compressed {
+        /// The summary.
+        summary: &'a str,
+    },
     /// The turn has ended. This cannot be denied.
     TurnEnds {
         /// The status it ended with.
         status: TurnStatus,
+        /// The reason why it did not end well.
+        error: Option<&'a str>,
     },
 }
 
-/// A hook's word.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// No objection.
-    Pass,
-    /// An additional note for the model.
-    Note(String),
-    /// The user is asked, in every mode and in spite of permissions given for good; with the reason.
-    Ask(String),
-    /// It is denied; with the reason.
-    Deny(String),
-}
-
-/// A hook, called at the places of turns.
-pub trait Hook: Send + Sync + 'static {
-    /// Handles a turn at a place, and returns a word on it. It keeps its own timeouts: the turn waits.
-    fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Word>;
-}
-
-/// All words of a place, combined.
+/// The words of hooks on a place, combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// The reason of the first hook that denies it.
     pub denied: Option<String>,
-    /// The reason of the first hook that wants the user asked.
+    /// The reason of the first hook that wants the user asked, in every mode and in spite of permissions given for good.
     pub asks: Option<String>,
-    /// The additional notes for the model.
+    /// True if a hook spares the user the mode's question.
+    pub allows: bool,
+    /// Notes for the model.
     pub notes: Vec<String>,
+    /// The arguments that replace those of a call.
+    pub arguments: Option<Map<String, Value>>,
+}
+
+impl Words {
+    /// It is denied; with the reason.
+    pub fn deny(why: impl Into<String>) -> Self {
+        Self { denied: Some(why.into()), ..Self::default() }
+    }
+
+    /// The user is asked; with the reason.
+    pub fn ask(why: impl Into<String>) -> Self {
+        Self { asks: Some(why.into()), ..Self::default() }
+    }
+
+    /// The user is spared the mode's question.
+    pub fn allow() -> Self {
+        Self { allows: true, ..Self::default() }
+    }
+
+    /// A note for the model.
+    pub fn note(text: impl Into<String>) -> Self {
+        Self { notes: vec![text.into()], ..Self::default() }
+    }
+
+    /// Other arguments for the call.
+    pub fn instead(arguments: Map<String, Value>) -> Self {
+        Self { arguments: Some(arguments), ..Self::default() }
+    }
+
+    /// Adds the words of a later hook; of two replacements of the arguments the later one counts.
+    fn add(&mut self, other: Self) {
+        self.denied = self.denied.take().or(other.denied);
+        self.asks = self.asks.take().or(other.asks);
+        self.allows |= other.allows;
+        self.notes.extend(other.notes);
+        self.arguments = other.arguments.or(self.arguments.take());
+    }
+}
+
+/// A hook, called at the places of turns.
+pub trait Hook: Send + Sync + 'static {
+    /// Handles a turn at a place, and returns its words on it. It keeps its own timeouts: the turn waits.
+    fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words>;
 }
 
 /// All hooks of the server. Cheap to clone; every clone is the same.
@@ -98,18 +178,44 @@ impl Hooks {
     }
 
     /// Asks all hooks about a turn at a place.
-    pub async fn at(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Words {
+    pub(crate) async fn at(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Words {
         let mut words = Words::default();
         // The lock is not held while a hook works: another hook may be added meanwhile.
         let hooks = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         for hook in hooks {
-            match hook.at(turn, place).await {
-                Word::Pass => {}
-                Word::Note(note) => words.notes.push(note),
-                Word::Ask(why) => drop(words.asks.get_or_insert(why)),
-                Word::Deny(why) => drop(words.denied.get_or_insert(why)),
-            }
+            words.add(hook.at(turn, place).await);
         }
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_add_up_and_none_is_lost() {
+        let arguments = |word: &str| Map::from_iter([("x".to_owned(), Value::from(word))]);
+        let all = [
+            Words::allow(),
+            Words::ask("one"),
+            Words::note("a"),
+            Words::instead(arguments("1")),
+            Words::deny("two"),
+            Words::ask("three"),
+            Words::deny("four"),
+            Words::instead(arguments("2")),
+            Words::note("b"),
+        ];
+        let mut words = Words::default();
+        all.into_iter().for_each(|other| words.add(other));
+        let expected = Words {
+            denied: Some("two".to_owned()),
+            asks: Some("one".to_owned()),
+            allows: true,
+            notes: vec!["a".to_owned(), "b".to_owned()],
+            arguments: Some(arguments("2")),
+        };
+        assert_eq!(words, expected);
     }
 }

@@ -12,7 +12,7 @@ use crate::Services;
 use crate::limits::{DOWNLOAD_BYTES, DOWNLOAD_PATIENCE};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part, size};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// What to fetch, and where to.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,6 +35,10 @@ Fetch.";
 
     fn hint(&self) -> &str {
         self.url.as_str()
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Download(self.url.as_str(), &self.path)
     }
 
     async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {

@@ -8,7 +8,7 @@ use super::{Failure, Outcome, Work, change, edit, visible};
 use crate::Services;
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, edited, size};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// What to write.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,6 +33,10 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
 
     fn hint(&self) -> &str {
         &self.path
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Changes(&self.path)
     }
 
     async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {

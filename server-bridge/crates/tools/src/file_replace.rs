@@ -16,7 +16,7 @@ use agent::approval::Access;
 use agent::limits::REGEX_BYTES;
 use agent::tool::CardData;
 use agent::tool::look::{Ground, Looked, edited};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// What to replace.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,6 +52,10 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
 
     fn hint(&self) -> &str {
         &self.path
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Changes(&self.path)
     }
 
     async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {

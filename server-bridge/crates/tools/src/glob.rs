@@ -9,7 +9,7 @@ use crate::Work;
 use crate::limits::{GLOB_RESULTS, PROGRAM_LISTED};
 use agent::approval::Access;
 use agent::tool::{Failure, Outcome};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,6 +32,10 @@ impl TypedTool for Arguments {
 
     fn hint(&self) -> &str {
         &self.pattern
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Reads(self.path.as_deref().unwrap_or("."))
     }
 
     async fn run(

@@ -9,7 +9,7 @@ use crate::Work;
 use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS, PROGRAM_LISTED, PROGRAM_LISTED_BYTES};
 use agent::approval::Access;
 use agent::tool::{Failure, Outcome};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,6 +41,10 @@ a time): PATH:NUMBER:TEXT, and PATH-NUMBER-TEXT for lines around them. What .git
 
     fn hint(&self) -> &str {
         &self.pattern
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Reads(self.path.as_deref().unwrap_or("."))
     }
 
     async fn run(

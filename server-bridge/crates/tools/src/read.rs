@@ -8,7 +8,7 @@ use super::{Failure, FileSeen, Outcome, Work, change, image, visible};
 use crate::Services;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 use agent::approval::Access;
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// What to read.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,6 +34,10 @@ Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP i
 
     fn hint(&self) -> &str {
         &self.path
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Reads(&self.path)
     }
 
     async fn run(

@@ -23,7 +23,7 @@ use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Failure, Outcome, visible};
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 use execs::Ending;
 use execs::{Utf8Decoder, request_hash};
 
@@ -65,6 +65,10 @@ cat, find and grep.";
 
     fn hint(&self) -> &str {
         &self.command
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Command(&self.command)
     }
     fn run_as(&self) -> Option<&str> {
         self.run_as.as_deref()

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use super::{Failure, Outcome};
 use crate::Services;
 use agent::approval::Access;
-use agent::tool::{Beside, DelegationRequest, ForSubAgents, Live, Rules, ToolContext, TypedTool, shortened};
+use agent::tool::{
+    Beside, DelegationRequest, ForSubAgents, Live, Rules, Subject, ToolContext, TypedTool, shortened,
+};
 
 /// What to hand over.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,6 +47,10 @@ know, and what its answer must contain.";
 
     fn hint(&self) -> &str {
         self.task.trim().lines().next().unwrap_or_default()
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Agent(self.role.as_deref().unwrap_or_default())
     }
 
     async fn run(

@@ -24,10 +24,10 @@ use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 
 use super::agents::{Name, Named, TurnAncestry};
-use crate::approval::{Access, Mode};
+use crate::approval::{Access, Mode, Ruling};
 use crate::ask::{Ask, Asking};
 use crate::models::{ModelChain, NoModel, Place, Tier};
-use crate::tool::{Failure, Looked, Outcome, SubAgentState, TurnCost};
+use crate::tool::{Failure, Looked, Outcome, SubAgentState, Subject, TurnCost};
 
 /// The result of a port's method; it fails if the store does, or the chat is gone.
 pub type Asked<'a, T> = BoxFuture<'a, crate::PortResult<T>>;
@@ -205,6 +205,9 @@ pub enum CallStatus {
 pub trait Permissions: Send + Sync {
     /// The mode that applies at the moment.
     fn mode(&self) -> Asked<'_, Mode>;
+
+    /// The word of the permission rules on a call of a tool; a rule that decides it is counted as used.
+    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>) -> Asked<'a, Ruling>;
 
     /// True if the user allowed calls of a tool with this subject for good.
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool>;

@@ -9,12 +9,13 @@
 mod approve;
 mod ask;
 mod host;
+mod judge;
 mod model;
 mod output;
 mod room;
 mod run_tools;
 
-use llm::{Reply, Request, Stop, SystemPart, Usage};
+use llm::{Content, Message, Reply, Request, Stop, SystemPart, Usage};
 use records::{ChatId, MessageId, Spent, TurnId, TurnStatus, User};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
@@ -25,8 +26,8 @@ use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
 use crate::PortError;
 use crate::approval::Mode;
 use crate::context::{ContextMode, Conversation};
-use crate::hooks::{HookedTurn, Hooks, Place};
-use crate::limits::REPLY_WINDOW_SHARE;
+use crate::hooks::{HookedTurn, Hooks, Place, Words};
+use crate::limits::{REPLY_WINDOW_SHARE, STOPS_DENIED};
 use crate::models::{ModelChain, ModelSetup};
 use crate::tool::{Failure, TurnCost, gone};
 use ask::Shown;
@@ -124,6 +125,9 @@ impl Progress {
 /// The error for a model that wants to change something in plan mode.
 const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 
+/// The error for a call of a turn that its user stopped.
+const CANCELLED: &str = "Cancelled by the user";
+
 /// The text for the user of a turn that was cut off by the end of the server.
 pub const INTERRUPTED: &str =
     "the server was stopped during this answer; what was done so far is kept. Send any message to go on.";
@@ -152,10 +156,10 @@ impl Turn<'_> {
                 (TurnStatus::Interrupted, Some(INTERRUPTED.to_owned()))
             }
         };
-        self.hooks.at(self.hooked(), Place::TurnEnds { status }).await;
         let cost = TurnCost { usage: progress.usage, cost_micros: progress.cost_micros };
         let words = progress.words.take();
         log(self.finish(progress, status, error.as_deref(), cost).await);
+        self.hooks.at(self.hooked(), Place::TurnEnds { status, error: error.as_deref() }).await;
         Some(TurnEnd { status, error, cost, words })
     }
 
@@ -191,6 +195,15 @@ impl Turn<'_> {
         self.display().reply(self.message, &progress.text, state).await
     }
 
+    /// The words of hooks on a place. A cancel does not wait for them, and denies what is about to happen.
+    async fn words(&self, place: Place<'_>) -> Words {
+        tokio::select! {
+            biased;
+            words = self.hooks.at(self.hooked(), place) => words,
+            () = self.cancelled.cancelled() => Words::deny(CANCELLED),
+        }
+    }
+
     /// The turn as hooks see it.
     fn hooked(&self) -> HookedTurn<'_> {
         let (root, turn) = (self.ancestry.root(), self.turn);
@@ -210,27 +223,28 @@ impl Turn<'_> {
             return Err(End::Failed("it was ended elsewhere".to_owned()));
         }
         self.display().reply(self.message, "", ReplyState::of(TurnStatus::Running)).await?;
-        let words = self.hooks.at(self.hooked(), Place::TurnBegins).await;
-        if let Some(why) = words.denied {
-            return Err(End::Failed(why));
-        }
         let Setting { mut conversation, note, away } = tokio::select! {
             conversation = self.conversation(&chain.setup) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let conversation = &mut conversation;
+        let words = self.begins(conversation).await?;
         let note = [vec![note], words.notes].concat().join("\n");
         let note = |messages: &mut [_]| pipeline::put_note(messages, &note).is_some();
         if let Some(noted) = conversation.amend_last(self.turn, note) {
             self.ports.journal.change(Change::Amended(noted.id, &noted.message)).await?;
         }
         let rounds = self.ancestry.iterations();
+        let mut stops_denied = 0;
         for _ in 0..rounds {
             self.make_room(&mut chain, conversation, progress).await?;
             let reply = self.ask_within(&mut chain, conversation, progress).await?;
             let is_full = reply.stop == Stop::ContextFull;
             if !is_full && self.ends_with(&reply)? {
-                return Ok(());
+                let Some(why) = self.stops(&reply, stops_denied).await? else { return Ok(()) };
+                stops_denied += 1;
+                self.append(conversation, Entry::Said(Message::user(why))).await?;
+                continue;
             }
             let calls = &reply.message.tool_calls;
             let is_cut = is_full || reply.stop == Stop::MaxTokens;
@@ -241,6 +255,38 @@ impl Turn<'_> {
             }
         }
         Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
+    }
+
+    /// Asks the hooks about the turn as it begins, and returns their words.
+    async fn begins(&self, conversation: &Conversation) -> Result<Words, End> {
+        let items = conversation.items();
+        let text = items.iter().rev().find(|item| item.turn == self.turn).map(|item| text_of(&item.message));
+        let is_first = items.iter().all(|item| item.turn == self.turn);
+        let place = Place::TurnBegins { text: &text.unwrap_or_default(), is_first };
+        let mut words = self.words(place).await;
+        match words.denied.take() {
+            Some(_) if self.cancelled.is_cancelled() => Err(End::Cancelled),
+            Some(why) => Err(End::Failed(why)),
+            None => Ok(words),
+        }
+    }
+
+    /// Asks the hooks about the end of a model's work; returns the reason why it goes on, if it does.
+    async fn stops(&self, reply: &Reply, denied: usize) -> Result<Option<String>, End> {
+        let place = Place::Stops { text: &reply.message.text, is_again: denied > 0 };
+        let Some(why) = self.words(place).await.denied else { return Ok(None) };
+        if self.cancelled.is_cancelled() {
+            return Err(End::Cancelled);
+        }
+        if denied == STOPS_DENIED {
+            let text = format!(
+                "⚠️ A hook wants the model to go on, but it did so {STOPS_DENIED} times already: {why}"
+            );
+            self.display().notice(&text).await?;
+            return Ok(None);
+        }
+        self.display().notice(&format!("A hook lets the model go on: {why}")).await?;
+        Ok(Some(why))
     }
 
     /// The conversation after the system prompt, and the note for the next message.
@@ -301,6 +347,12 @@ impl Turn<'_> {
         conversation.push(item, self.turn, message);
         Ok(())
     }
+}
+
+/// The text of a user's message.
+fn text_of(message: &Message) -> String {
+    let Message::User(content) = message else { return String::new() };
+    content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n")
 }
 
 /// The request, without the messages.

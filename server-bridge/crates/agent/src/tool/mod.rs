@@ -11,6 +11,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `rules` | rules for every call of a tool |
+//! | `subject` | the part of a call that permission rules look at |
 //! | `typed` | tools whose arguments are a type: its doc comments are what the model reads |
 //! | `registry` | all tools of the server |
 //! | `toolbox` | those of a turn |
@@ -29,6 +30,7 @@ pub mod path;
 mod proposal;
 mod registry;
 mod rules;
+mod subject;
 mod toolbox;
 mod typed;
 pub mod visible;
@@ -45,6 +47,7 @@ pub use outcome::{Failure, FileBytes, FileSeen, ForPrograms, Outcome, SubAgentSt
 pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};
 pub use registry::Registry;
 pub use rules::{Beside, ForSubAgents, Offered, Rules};
+pub use subject::Subject;
 pub use toolbox::{Toolbox, kept};
 pub use typed::schema_of;
 pub use typed::{Typed, TypedTool};
@@ -90,6 +93,11 @@ pub trait Call: Send + Sync {
     /// Its subject, for people.
     fn hint(&self) -> &str;
 
+    /// Its subject, for permission rules.
+    fn subject(&self) -> Subject<'_> {
+        Subject::Nothing
+    }
+
     /// Looks at what it would do, without doing it: the basis of the question to its user. The ground is `None` if no machine
     /// can be reached.
     ///
@@ -131,6 +139,11 @@ impl Understood {
     /// The user of the machine that it names to run as.
     pub fn run_as(&self) -> Option<&str> {
         self.call.run_as()
+    }
+
+    /// Its subject, for permission rules.
+    pub fn subject(&self) -> Subject<'_> {
+        self.call.subject()
     }
 
     /// Looks at what it would do; see [`Call::look`].

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::look::{Ground, Looked, part};
-use super::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext};
+use super::{Call, Failure, Live, Outcome, Rules, Subject, Tool, ToolContext};
 use crate::approval::Access;
 
 /// The arguments of a tool as a model writes them, with the tool's implementation.
@@ -40,6 +40,11 @@ pub trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'stat
 
     /// See [`Call::hint`].
     fn hint(&self) -> &str;
+
+    /// See [`Call::subject`].
+    fn subject(&self) -> Subject<'_> {
+        Subject::Nothing
+    }
 
     /// See [`Call::look`].
     fn look(&self, ground: Option<&Ground>) -> impl Future<Output = Result<Looked, Failure>> + Send {
@@ -111,6 +116,10 @@ impl<T: TypedTool> Call for TypedCall<T> {
 
     fn hint(&self) -> &str {
         self.arguments.hint()
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        self.arguments.subject()
     }
 
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {

@@ -12,8 +12,8 @@ use super::world::Log;
 use crate::approval::Access;
 use crate::tool::look::part;
 use crate::tool::{
-    Beside, Call, DelegationRequest, Failure, ForSubAgents, Ground, Live, Looked, Outcome, Rules, Tool,
-    ToolContext,
+    Beside, Call, DelegationRequest, Failure, ForSubAgents, Ground, Live, Looked, Outcome, Rules, Subject,
+    Tool, ToolContext,
 };
 
 /// A tool's behaviour.
@@ -160,6 +160,10 @@ impl Call for FakeCall {
 
     fn hint(&self) -> &str {
         &self.x
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Command(&self.x)
     }
 
     fn look<'a>(&'a self, _: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {

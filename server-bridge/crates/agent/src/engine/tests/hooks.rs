@@ -2,38 +2,46 @@
 
 use futures_util::future::BoxFuture;
 use records::TurnStatus;
+use serde_json::{Map, Value};
 
 use super::fakes::{Does, Fake};
 use super::model::{calls, says};
 use super::world::{Log, World};
 use crate::approval::{Access, Answer, Mode};
-use crate::hooks::{Hook, HookedTurn, Place, Word};
+use crate::hooks::{Hook, HookedTurn, Place, Words};
+use crate::limits::STOPS_DENIED;
 use crate::tool::Rules;
 
 /// A hook that gives one word at one place, and logs all places.
-struct Says {
-    log: Log,
-    at: &'static str,
-    word: Word,
+pub(super) struct Says {
+    pub(super) log: Log,
+    pub(super) at: &'static str,
+    pub(super) words: Words,
 }
 
 impl Hook for Says {
-    fn at<'a>(&'a self, _: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Word> {
+    fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         let name = match place {
-            Place::TurnBegins => "begins".to_owned(),
-            Place::CallBegins { call, access } => format!("call {} {access:?}", call.name),
+            Place::TurnBegins { text, is_first } => format!("begins {text:?} {is_first}"),
+            Place::CallBegins { call, access } => format!("call {} {access:?} {}", call.name, call.arguments),
+            Place::Asks { call, access } => format!("asks {} {access:?}", call.name),
+            Place::Denied { call, why } => format!("denied {} {why}", call.name),
             Place::CallEnds { outcome, .. } => format!("called {}", outcome.is_error),
-            Place::Compresses => "compresses".to_owned(),
-            Place::TurnEnds { status } => format!("ends {status:?}"),
+            Place::CallsEnd { calls } => format!("calls {}", calls.len()),
+            Place::Stops { text, is_again } => format!("stops {text:?} {is_again}"),
+            Place::Compresses { is_asked } => format!("compresses {is_asked}"),
+            Place::Compressed { summary } => format!("compressed {summary:?}"),
+            Place::TurnEnds { status, error } => format!("ends {status:?} {error:?}"),
         };
-        self.log.add(format!("hook {name}"));
+        let of = if turn.is_sub_agent() { "sub-agent's hook" } else { "hook" };
+        self.log.add(format!("{of} {name}"));
         let is_here = name.split(' ').next() == Some(self.at);
-        Box::pin(async move { if is_here { self.word.clone() } else { Word::Pass } })
+        Box::pin(async move { if is_here { self.words.clone() } else { Words::default() } })
     }
 }
 
 /// A chat in full mode whose agent calls a web-reading tool and ends; with a hook for each of these words.
-fn world(words: &[(&'static str, Word)]) -> World {
+fn world(words: &[(&'static str, Words)]) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),
         _ => says("done"),
@@ -41,35 +49,44 @@ fn world(words: &[(&'static str, Word)]) -> World {
     let log = world.log.clone();
     let tool = Fake::new(&log, "Do", Rules::of(Access::Web), Does::Echo(0));
     let world = world.mode(Mode::Full).with(tool);
-    words.iter().fold(world, |world, (at, word)| {
+    hooked(world, words)
+}
+
+fn hooked(world: World, words: &[(&'static str, Words)]) -> World {
+    words.iter().fold(world, |world, (at, words)| {
         let log = world.log.clone();
-        world.hooked(Says { log, at, word: word.clone() })
+        world.hooked(Says { log, at, words: words.clone() })
     })
 }
 
-fn because(why: &str) -> String {
-    why.to_owned()
+fn arguments(word: &str) -> Words {
+    Words::instead(Map::from_iter([("x".to_owned(), Value::from(word))]))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_comes_by_every_place_in_order() {
-    let world = world(&[("nowhere", Word::Pass)]);
+    let world = world(&[("nowhere", Words::default())]);
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     world.log.came(&[
-        "hook begins",
-        "hook call Do Web",
+        "hook begins \"go\" true",
+        "hook call Do Web {\"x\":\"a\"}",
+        "ruling on Do",
         "Do begins a",
         "hook called false",
-        "hook ends Done",
+        "hook calls 1",
+        "hook stops \"done\" false",
+        "hook ends Done None",
     ]);
+    assert_eq!(world.run("more").await.status, TurnStatus::Done);
+    world.log.came(&["hook ends Done None", "hook begins \"more\" false"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_denial_holds_in_full_mode_whatever_another_hook_says_and_the_model_learns_why() {
     let world = world(&[
-        ("call", Word::Ask(because("look at it"))),
-        ("call", Word::Deny(because("not on a Friday"))),
-        ("call", Word::Note(because("noted"))),
+        ("call", Words::ask("look at it")),
+        ("call", Words::deny("not on a Friday")),
+        ("call", Words::note("noted")),
     ]);
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     assert_eq!((world.log.count("Do begins"), world.log.count("ask with")), (0, 0));
@@ -79,7 +96,7 @@ async fn a_denial_holds_in_full_mode_whatever_another_hook_says_and_the_model_le
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_wants_the_user_asked_is_heard_in_full_mode_and_each_time() {
-    let world = world(&[("call", Word::Ask(because("look at it")))]);
+    let world = world(&[("call", Words::ask("look at it"))]);
     for _ in 0..2 {
         let turn = world.begin("go");
         world.allow(Answer::AllowForGood).await;
@@ -90,10 +107,8 @@ async fn a_hook_that_wants_the_user_asked_is_heard_in_full_mode_and_each_time() 
 
 #[tokio::test(start_paused = true)]
 async fn notes_reach_the_model_beside_the_message_and_the_result() {
-    let world = world(&[
-        ("begins", Word::Note(because("it is Friday"))),
-        ("called", Word::Note(because("3 tests fail now"))),
-    ]);
+    let world =
+        world(&[("begins", Words::note("it is Friday")), ("called", Words::note("3 tests fail now"))]);
     world.run("go").await;
     let told = format!("{:?}", world.asked().last().unwrap().messages);
     assert!(told.contains("it is Friday") && told.contains("3 tests fail now"), "{told}");
@@ -101,9 +116,103 @@ async fn notes_reach_the_model_beside_the_message_and_the_result() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_a_hook_denies_fails_with_its_reason_and_asks_no_model() {
-    let world = world(&[("begins", Word::Deny(because("the budget is spent")))]);
+    let world = world(&[("begins", Words::deny("the budget is spent"))]);
     let end = world.run("go").await;
     assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("the budget is spent")));
     assert!(world.asked().is_empty());
     world.log.came(&["hook begins", "hook ends Failed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replaced_arguments_are_parsed_judged_and_run_and_the_model_learns_of_them() {
+    let world = world(&[("call", arguments("b"))]);
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    world.log.came(&["hook call Do Web {\"x\":\"a\"}", "ruling on Do Command(\"b\")", "Do begins b"]);
+    assert!(world.chat.results()[0].contains(r#"changed the arguments of this call to {"x":"b"}"#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn replaced_arguments_that_are_none_fail_the_call_and_run_nothing() {
+    let bad = Words::instead(Map::from_iter([("bad".to_owned(), Value::from(1))]));
+    let world = world(&[("call", bad)]);
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    assert_eq!(world.log.count("Do begins"), 0);
+    assert!(world.chat.results()[0].contains("the arguments are invalid"), "{:?}", world.chat.results());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_call_keeps_its_arguments() {
+    let world = world(&[("call", arguments("b")), ("call", Words::deny("no"))]);
+    world.run("go").await;
+    assert_eq!(world.log.count("Do begins"), 0);
+    world.log.came(&["hook denied Do no"]);
+    assert!(!world.chat.results()[0].contains("changed the arguments"), "{:?}", world.chat.results());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_allows_spares_the_modes_question_and_no_other() {
+    for (words, asked) in [
+        (vec![("call", Words::allow())], 0),
+        (vec![("asks", Words::allow())], 0),
+        (vec![("call", Words::allow()), ("call", Words::ask("look at it"))], 1),
+        (vec![("asks", Words::allow()), ("call", Words::ask("look at it"))], 1),
+    ] {
+        let world = world(&words).mode(Mode::Ask);
+        let turn = world.begin("go");
+        if asked == 1 {
+            world.allow(Answer::Deny).await;
+        }
+        turn.await.unwrap().unwrap();
+        assert_eq!(
+            (world.log.count("ask with"), world.log.count("Do begins")),
+            (asked, 1 - asked),
+            "{words:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_that_needs_approval_each_time_is_allowed_by_a_hook() {
+    for at in ["call", "asks"] {
+        let world = World::new(vec![calls(&[("Do", r#"{"x":"a"}"#)]), says("done")]);
+        let tool = Fake::new(&world.log.clone(), "Do", Rules::of(Access::Settings), Does::Echo(0));
+        let world = hooked(world.mode(Mode::Full).with(tool), &[(at, Words::allow())]);
+        let turn = world.begin("go");
+        world.allow(Answer::Deny).await;
+        turn.await.unwrap().unwrap();
+        assert_eq!((world.log.count("ask with"), world.log.count("Do begins")), (1, 0), "{at}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_answers_the_question_with_no_in_place_of_the_user() {
+    let world = world(&[("asks", Words::deny("never on this machine"))]).mode(Mode::Ask);
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    assert_eq!((world.log.count("ask with"), world.log.count("Do begins")), (0, 0));
+    world.log.came(&["hook asks Do Web", "hook denied Do never on this machine"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_done_goes_on_as_often_as_the_limit_allows_and_no_more() {
+    let world = world(&[("stops", Words::deny("the tests do not pass"))]);
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    assert_eq!(world.log.count("hook stops"), STOPS_DENIED + 1);
+    world.log.came(&["hook stops \"done\" false", "hook stops \"done\" true", "hook ends Done None"]);
+    let told = format!("{:?}", world.asked().last().unwrap().messages);
+    assert!(told.contains("the tests do not pass"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_users_no_is_told_to_hooks() {
+    let world = world(&[("nowhere", Words::default())]).mode(Mode::Ask);
+    let turn = world.begin("go");
+    world.allow(Answer::Deny).await;
+    turn.await.unwrap().unwrap();
+    world.log.came(&[
+        "hook call Do",
+        "hook asks Do Web",
+        "hook denied Do The user does not allow this",
+        "hook calls 1",
+    ]);
+    assert_eq!(world.log.count("hook called"), 0);
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::model::{Played, Step};
 use crate::PortError;
-use crate::approval::{Access, Answer, Mode};
+use crate::approval::{Access, Answer, Mode, Ruling};
 use crate::ask::{Ask, Asking, Reply, Waiters};
 use crate::context::{ContextMode, history};
 use crate::engine::agents::AtWork;
@@ -30,7 +30,7 @@ use crate::engine::{
 };
 use crate::hooks::{Hook, Hooks};
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
-use crate::tool::{Failure, Registry, Tool};
+use crate::tool::{Failure, Registry, Subject, Tool};
 
 /// The log of events, in order. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
@@ -100,6 +100,8 @@ pub(super) struct Settings {
     pub(super) news: Option<String>,
     /// The port methods that fail, by name.
     pub(super) broken: HashSet<&'static str>,
+    /// The rules' word on calls of a tool.
+    pub(super) rulings: HashMap<String, Ruling>,
     /// The calls that the user allowed for good.
     pub(super) allowed: HashSet<(String, String)>,
     /// True if a named sub-agent has been waiting too long.
@@ -136,6 +138,7 @@ impl Default for Chat {
             context: ContextMode::Full,
             news: None,
             broken: HashSet::new(),
+            rulings: HashMap::new(),
             allowed: HashSet::new(),
             is_closed: false,
             agents: HashMap::new(),
@@ -401,6 +404,12 @@ impl Permissions for Chat {
     fn mode(&self) -> Asked<'_, Mode> {
         let mode = self.settings().mode;
         self.asked("mode", mode)
+    }
+
+    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>) -> Asked<'a, Ruling> {
+        self.log(format!("ruling on {tool} {subject:?}"));
+        let ruling = self.settings().rulings.get(tool).cloned().unwrap_or_default();
+        self.asked("ruling", ruling)
     }
 
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use records::MessageId;
 
 use super::run_tools::Begun;
-use super::{End, Turn};
+use super::{CANCELLED, End, Turn};
 use crate::approval::{Access, Answer};
 use crate::ask::{Ask, Asking, Kind};
 use crate::engine::ports::{CallState, CallStatus, Card, Display};
@@ -115,7 +115,7 @@ impl Turn<'_> {
             let card = Card { asked_by: Some(&name), ..begun.card(CallState::Settled(status)) };
             display.call(shown, card).await?;
         }
-        let Some(answer) = answer else { return Ok(Some(Outcome::denied("Cancelled by the user"))) };
+        let Some(answer) = answer else { return Ok(Some(Outcome::denied(CANCELLED))) };
         Ok(match answer {
             Some(Answer::Allow) => None,
             Some(Answer::AllowForGood) if !begun.access().may_be_remembered() => None,

@@ -22,7 +22,7 @@ impl Turn<'_> {
         let work = async {
             let chain = &mut self.chain().await?;
             let mut conversation = self.conversation(&chain.setup).await?.conversation;
-            self.compress(chain, &mut conversation, &mut Progress::default()).await.map(drop)
+            self.compress(chain, &mut conversation, &mut Progress::default(), true).await.map(drop)
         };
         let done = tokio::select! {
             done = work => done,
@@ -49,7 +49,7 @@ impl Turn<'_> {
         progress: &mut Progress,
     ) -> Result<(), End> {
         if self.ports.permissions.wants_room() {
-            self.compress(chain, conversation, progress).await?;
+            self.compress(chain, conversation, progress, true).await?;
         }
         let masks = if self.context.masks() { mask::due(conversation) } else { Vec::new() };
         if !masks.is_empty() {
@@ -57,7 +57,7 @@ impl Turn<'_> {
             conversation.mask(masks);
         }
         if self.context.compresses() && compress::is_due(conversation) {
-            self.compress(chain, conversation, progress).await?;
+            self.compress(chain, conversation, progress, false).await?;
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Turn<'_> {
         }
         progress.forced += 1;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
-        if has_tries && self.compress(chain, conversation, progress).await? {
+        if has_tries && self.compress(chain, conversation, progress, false).await? {
             return Ok(());
         }
         Err(End::Failed(format!(
@@ -123,11 +123,12 @@ impl Turn<'_> {
         chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
+        is_asked: bool,
     ) -> Result<bool, End> {
         let Some(cut) = compress::cut(conversation) else {
             return self.leave_as_it_is(conversation, "there is nothing in it to leave out").await;
         };
-        self.hooks.at(self.hooked(), Place::Compresses).await;
+        self.words(Place::Compresses { is_asked }).await;
         let said = match self.summary(chain, conversation, cut, progress).await? {
             Ok(said) => said,
             Err(why) => return self.leave_as_it_is(conversation, &why).await,
@@ -147,6 +148,7 @@ impl Turn<'_> {
              goes on from a summary."
         );
         self.display().notice(&text).await?;
+        self.words(Place::Compressed { summary: &said }).await;
         Ok(true)
     }
 

@@ -33,8 +33,10 @@ pub(super) struct Begun {
     /// The effect it would have, if its user was to be asked.
     looked: Looked,
     verdict: Verdict,
-    /// The reason why a hook denies it.
+    /// The reason why a hook or a rule denies it.
     denied: Option<String>,
+    /// The notes of hooks for the model, which go with the result.
+    notes: Vec<String>,
 }
 
 impl Begun {
@@ -90,7 +92,7 @@ impl Turn<'_> {
             let mut begun = Vec::with_capacity(group.len());
             for call in group.map(|at| calls[at].clone()) {
                 let understood = understood.next().expect("there is one for each call");
-                begun.push(self.begin_tool(call, understood).await?);
+                begun.push(self.begin_tool(call, understood, away).await?);
             }
             let running = begun.into_iter().enumerate().map(|(at, (begun, message, question))| async move {
                 (at, self.run_tool(begun, message, question).await)
@@ -115,10 +117,16 @@ impl Turn<'_> {
                 return Err(End::Cancelled);
             }
         }
+        self.words(Place::CallsEnd { calls }).await;
         Ok(())
     }
 
-    fn understand(&self, call: &ToolCall, is_cut: bool, away: Option<&str>) -> Result<Understood, String> {
+    pub(super) fn understand(
+        &self,
+        call: &ToolCall,
+        is_cut: bool,
+        away: Option<&str>,
+    ) -> Result<Understood, String> {
         match (self.ancestry.tools().understand(call), away) {
             (Err(_), _) if is_cut => {
                 Err("the answer was cut off in the middle of this call; write less at once".to_owned())
@@ -133,32 +141,28 @@ impl Turn<'_> {
     /// Shows a call that is about to begin, and asks for the permission that it needs.
     async fn begin_tool(
         &self,
-        call: ToolCall,
-        understood: Result<Understood, String>,
+        mut call: ToolCall,
+        mut understood: Result<Understood, String>,
+        away: Option<&str>,
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
+        let mut words = self.hooked_call(&mut call, &mut understood, away).await;
         let place = self.ports.workplace.name().await?;
         let access = match &understood {
             Ok(understood) => self.access(understood).await,
             Err(_) => Access::Read,
         };
         let mode = if access == Access::Read { None } else { Some(self.ports.permissions.mode().await?) };
-        let (mut understood, mut looked) = (understood, Looked::default());
+        let mut looked = Looked::default();
         let mut verdict = mode.map_or(Verdict::Allowed, |mode| verdict(mode, access));
-        let words = match &understood {
-            Ok(_) => self.hooks.at(self.hooked(), Place::CallBegins { call: &call, access }).await,
-            Err(_) => Words::default(),
-        };
-        let Words { denied, asks, .. } = words;
-        if denied.is_some() {
-            verdict = Verdict::Denied;
-        } else if asks.is_some() && verdict == Verdict::Allowed {
-            verdict = Verdict::Asks;
+        if let Ok(known) = &understood {
+            verdict = self.judged(&call, known, access, verdict, &mut words).await?;
         }
+        let Words { mut denied, asks, notes, .. } = words;
+        let is_asked_for = asks.is_some();
         let hint = understood.as_ref().map(Understood::hint).unwrap_or_default();
         if let (Ok(known), Verdict::Asks) = (&understood, verdict) {
             match self.look(known, access).await? {
                 Ok(found) => {
-                    let is_asked_for = asks.is_some();
                     if !is_asked_for && self.is_allowed_for_good(&call.name, access, &found.subject).await? {
                         verdict = Verdict::Allowed;
                     } else if found.shown_bytes() > APPROVAL_DETAIL_BYTES {
@@ -175,9 +179,18 @@ impl Turn<'_> {
                 Err(why) => (verdict, understood) = (Verdict::Allowed, Err(why)),
             }
         }
+        if verdict == Verdict::Asks {
+            let asked = self.words(Place::Asks { call: &call, access }).await;
+            if asked.denied.is_some() {
+                (verdict, denied) = (Verdict::Denied, asked.denied);
+            } else if asked.allows && !is_asked_for && access.may_be_remembered() {
+                verdict = Verdict::Allowed;
+            }
+        }
         let hint = if understood.is_ok() { hint } else { String::new() };
         let name = call.name.chars().take(TOOL_NAME_CHARS).collect();
-        let begun = Begun { call, name, hint, understood, place, access, mode, looked, verdict, denied };
+        let begun =
+            Begun { call, name, hint, understood, place, access, mode, looked, verdict, denied, notes };
         // A sub-agent's question is asked in the user's chat.
         let asks_here = verdict == Verdict::Asks && self.ancestry.delegation().is_none();
         let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
@@ -224,11 +237,15 @@ impl Turn<'_> {
             }
             (None, Err(why)) => (Outcome::failed(why), None),
         };
-        let ends = Place::CallEnds { call: &begun.call, outcome: &outcome };
-        let notes = self.hooks.at(self.hooked(), ends).await.notes;
-        for note in notes {
+        let took_ms = began.map(|began| began.elapsed().as_millis().try_into().unwrap_or(u64::MAX));
+        let place = match took_ms {
+            Some(took_ms) => Place::CallEnds { call: &begun.call, outcome: &outcome, took_ms },
+            None => Place::Denied { call: &begun.call, why: &outcome.text },
+        };
+        let later = self.words(place).await.notes;
+        for note in begun.notes.iter().chain(&later) {
             outcome.text.push_str("\n\n");
-            outcome.text.push_str(&note);
+            outcome.text.push_str(note);
         }
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => CallStatus::Cancelled,
@@ -236,7 +253,6 @@ impl Turn<'_> {
             (_, true) => CallStatus::Failed,
             (_, false) => CallStatus::Done,
         };
-        let took_ms = began.map(|began| began.elapsed().as_millis().try_into().unwrap_or(u64::MAX));
         let ended = begun.card(CallState::Ended(status, &outcome, took_ms));
         self.display().call(message, ended).await?;
         Ok(Ran { begun, outcome, stops })

@@ -1,0 +1,20 @@
+//! The subject of a call: the part of its arguments that permission rules look at.
+
+/// The subject of a call, as the model wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// A command line for the shell of the machine.
+    Command(&'a str),
+    /// A file or directory that is read.
+    Reads(&'a str),
+    /// A file that is changed.
+    Changes(&'a str),
+    /// An address on the internet.
+    Address(&'a str),
+    /// A download: an address, and the file that it is stored in.
+    Download(&'a str, &'a str),
+    /// A sub-agent, by its role; empty for one without a role.
+    Agent(&'a str),
+    /// None: rules can only name the tool.
+    Nothing,
+}

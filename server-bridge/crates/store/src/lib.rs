@@ -24,6 +24,7 @@
 //! | `checkpoints` | files as they were before a turn changed them |
 //! | `undo`, `fork` | turns taken back; copies of conversations |
 //! | `approvals` | the approval mode and permissions of a chat |
+//! | `permission_rules` | which tool calls are denied, asked about or allowed |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
@@ -76,6 +77,7 @@ mod name;
 mod offloads;
 mod passwords;
 mod patience;
+mod permission_rules;
 mod runners;
 mod seal;
 mod sealing;
@@ -121,6 +123,7 @@ pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
 pub use patience::{patiently, until_done};
+pub use permission_rules::{PermissionRule, RuleEffect};
 pub use records::{
     AuditId, BegunCall, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId,
     NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus,

@@ -100,6 +100,12 @@ pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 pub const MEMORY_TEXT_MAX_BYTES: usize = 2 * 1024;
 /// The most memories of one user.
 pub const MEMORIES_PER_USER: i64 = 100;
+/// The longest permission rule, in bytes.
+pub const PERMISSION_RULE_MAX_BYTES: usize = 4 * 1024;
+/// The longest justification of a permission rule, in bytes.
+pub const PERMISSION_REASON_MAX_BYTES: usize = 1024;
+/// The most permission rules of one user.
+pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
 /// The most subscriptions of one user.
 pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
 /// The longest key of a provider, in bytes.

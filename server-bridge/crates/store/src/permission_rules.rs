@@ -1,0 +1,214 @@
+//! A user's permission rules: the tool calls that are denied, asked about or allowed, and how often each rule decided one.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{PERMISSION_REASON_MAX_BYTES, PERMISSION_RULE_MAX_BYTES, PERMISSION_RULES_PER_USER};
+use crate::sql::{Scope, query, query_as};
+use crate::{Store, UserId, is_unseen};
+
+/// The effect of a permission rule on the calls that match it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// They are denied.
+    Deny,
+    /// Their user is asked.
+    Ask,
+    /// They are allowed.
+    Allow,
+}
+
+impl RuleEffect {
+    /// All of them, the strictest first.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(RuleEffect);
+
+/// A permission rule.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct PermissionRule {
+    /// The id.
+    pub id: i64,
+    /// The effect.
+    pub effect: RuleEffect,
+    /// The rule as its user wrote it, such as `Shell(git push *)`.
+    pub rule: String,
+    /// The reason that its user gave; may be empty.
+    pub justification: String,
+    /// When it was added, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// The number of calls that it decided.
+    pub hits: i64,
+    /// When it last decided one, in Unix milliseconds.
+    pub last_hit_at_ms: Option<i64>,
+}
+
+macro_rules! rule_columns {
+    () => {
+        "id, effect, rule, justification, created_at_ms, hits, last_hit_at_ms"
+    };
+}
+
+impl Store {
+    /// A user's permission rules, in the order in which they were added.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn permission_rules(&self, user: UserId) -> Result<Vec<PermissionRule>> {
+        Ok(query_as(concat!(
+            "SELECT ",
+            rule_columns!(),
+            " FROM permission_rules WHERE user_id = $1 ORDER BY id"
+        ))
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Adds a permission rule. The same rule with the same effect is there once; it gets the new justification.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a rule beyond 4 KiB, a justification beyond 1 KiB, invisible characters, and if there are 10,000
+    /// already.
+    pub async fn add_permission_rule(
+        &self,
+        user: UserId,
+        effect: RuleEffect,
+        rule: &str,
+        justification: &str,
+    ) -> Result<PermissionRule> {
+        check_length("rule", rule, PERMISSION_RULE_MAX_BYTES)?;
+        check_length("justification", justification, PERMISSION_REASON_MAX_BYTES)?;
+        let invalid = |rule: String| Error::Invalid { what: "rule", rule };
+        if let Some(found) = rule.chars().chain(justification.chars()).find(|c| is_unseen(*c)) {
+            let code = u32::from(found);
+            return Err(invalid(format!("holds U+{code:04X}, an invisible character; leave it out")));
+        }
+        let added: Option<PermissionRule> = query_as(concat!(
+            "INSERT INTO permission_rules (user_id, effect, rule, justification, created_at_ms)
+             SELECT $1, $2, $3, $4, $5
+             WHERE (SELECT COUNT(*) FROM permission_rules WHERE user_id = $1 AND NOT (effect = $2 AND rule = $3)) < $6
+             ON CONFLICT (user_id, effect, rule) DO UPDATE SET justification = excluded.justification
+             RETURNING ",
+            rule_columns!()
+        ))
+            .bind(user)
+            .bind(effect)
+            .bind(rule)
+            .bind(justification)
+            .bind(self.now_ms())
+            .bind(PERMISSION_RULES_PER_USER)
+            .fetch_optional(self.database.writer(Scope::User(user)))
+            .await?;
+        added.ok_or_else(|| {
+            invalid(format!("cannot be added to {PERMISSION_RULES_PER_USER} others; remove some first"))
+        })
+    }
+
+    /// Removes a permission rule of a user and returns it, or `None` if it is gone or another user's.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_permission_rule(&self, user: UserId, rule: i64) -> Result<Option<PermissionRule>> {
+        Ok(query_as(concat!(
+            "DELETE FROM permission_rules WHERE id = $1 AND user_id = $2 RETURNING ",
+            rule_columns!()
+        ))
+        .bind(rule)
+        .bind(user)
+        .fetch_optional(self.database.writer(Scope::User(user)))
+        .await?)
+    }
+
+    /// Counts a call that a permission rule of a user decided.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn hit_permission_rule(&self, user: UserId, rule: i64) -> Result<()> {
+        query(
+            "UPDATE permission_rules SET hits = hits + 1, last_hit_at_ms = $1 WHERE id = $2 AND user_id = $3",
+        )
+        .bind(self.now_ms())
+        .bind(rule)
+        .bind(user)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Name;
+    use crate::testing;
+
+    async fn two_users(store: &Store) -> (UserId, UserId) {
+        let (ada, eve) = (Name::parse("ada").unwrap(), Name::parse("eve").unwrap());
+        let ada = store.add_user(&ada, "correct horse", false).await.unwrap().id;
+        (ada, store.add_user(&eve, "correct horse", false).await.unwrap().id)
+    }
+
+    #[tokio::test]
+    async fn rules_are_their_users_and_are_counted() {
+        let store = testing::empty().await;
+        let (ada, eve) = two_users(&store).await;
+        let add = |effect, rule| store.add_permission_rule(ada, effect, rule, "because");
+        let deny = add(RuleEffect::Deny, "Shell(git push *)").await.unwrap();
+        let allow = add(RuleEffect::Allow, "Shell(git *)").await.unwrap();
+        assert_eq!(store.permission_rules(ada).await.unwrap(), [deny.clone(), allow.clone()]);
+        assert_eq!(store.permission_rules(eve).await.unwrap(), []);
+        store.hit_permission_rule(eve, deny.id).await.unwrap();
+        store.hit_permission_rule(ada, deny.id).await.unwrap();
+        store.hit_permission_rule(ada, deny.id).await.unwrap();
+        let rules = store.permission_rules(ada).await.unwrap();
+        assert_eq!((rules[0].hits, rules[1].hits), (2, 0), "another user's hit counts nothing");
+        assert!(rules[0].last_hit_at_ms.is_some() && rules[1].last_hit_at_ms.is_none());
+        assert_eq!(store.remove_permission_rule(eve, deny.id).await.unwrap(), None);
+        assert_eq!(
+            store.remove_permission_rule(ada, deny.id).await.unwrap().unwrap().rule,
+            "Shell(git push *)"
+        );
+        assert_eq!(store.remove_permission_rule(ada, deny.id).await.unwrap(), None);
+        assert_eq!(store.permission_rules(ada).await.unwrap(), [allow]);
+    }
+
+    #[tokio::test]
+    async fn the_same_rule_is_there_once_and_keeps_its_count() {
+        let store = testing::empty().await;
+        let (ada, eve) = two_users(&store).await;
+        let first = store.add_permission_rule(ada, RuleEffect::Ask, "Fetch", "").await.unwrap();
+        store.hit_permission_rule(ada, first.id).await.unwrap();
+        let again = store.add_permission_rule(ada, RuleEffect::Ask, "Fetch", "pages lie").await.unwrap();
+        assert_eq!((again.id, again.hits, again.justification.as_str()), (first.id, 1, "pages lie"));
+        let other = store.add_permission_rule(ada, RuleEffect::Deny, "Fetch", "").await.unwrap();
+        let hers = store.add_permission_rule(eve, RuleEffect::Ask, "Fetch", "").await.unwrap();
+        assert!(other.id != first.id && hers.id != first.id && hers.justification.is_empty());
+    }
+
+    #[tokio::test]
+    async fn too_long_and_invisible_texts_are_refused() {
+        let store = testing::empty().await;
+        let (ada, _) = two_users(&store).await;
+        let long = "x".repeat(PERMISSION_RULE_MAX_BYTES + 1);
+        let reason = "x".repeat(PERMISSION_REASON_MAX_BYTES + 1);
+        for (rule, reason) in
+            [(long.as_str(), ""), ("Fetch", reason.as_str()), ("Fe\u{200b}tch", ""), ("Fetch", "a\u{202e}b")]
+        {
+            let refused = store.add_permission_rule(ada, RuleEffect::Deny, rule, reason).await;
+            assert!(matches!(refused, Err(Error::Invalid { .. })), "{rule} {reason}");
+        }
+        assert_eq!(store.permission_rules(ada).await.unwrap(), []);
+    }
+}

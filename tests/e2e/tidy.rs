@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("home", &[]),
     ("records", &[]),
+    ("rules", &[]),
     ("store", &["records"]),
     ("sandbox", &["proto"]),
     ("runner", &["address", "proto", "pathguard", "wsclient"]),

@@ -1,0 +1,165 @@
+//! The parts of a shell line: its commands, and the files that it reads and writes.
+
+use super::{Finding, Findings, PartKind, Rules};
+use crate::call::Place;
+use crate::index::Number;
+use crate::limits::READING_BYTES;
+use crate::rule::{Effect, ShellPattern, Specifier};
+use crate::shell::{self, Line, Reached};
+
+const SHELL: &str = "Shell";
+
+/// Tools whose rules a shell line may offend.
+const CONCERNED: [&str; 4] = [SHELL, "FileReplace", "FileCreate", "Read"];
+
+impl Rules {
+    /// Adds the parts of a line.
+    pub(super) fn line(&self, line: &str, place: &Place<'_>, findings: &mut Findings) {
+        let parsed = shell::parse(line);
+        self.commands(&parsed, findings);
+        for reached in shell::reached(&parsed, place.cwd, place.home) {
+            findings.parts.extend(self.reached(&reached, place));
+        }
+        if parsed.doubts.is_empty() {
+            return;
+        }
+        let mut part = Finding::new(PartKind::Line, line.trim());
+        part.hits = self.hits(|effect, index| match effect {
+            Effect::Allow => Vec::new(),
+            Effect::Deny | Effect::Ask => self.raw_hits(line, index),
+        });
+        findings.parts.push(part);
+        if Effect::ALL.iter().any(|effect| self.index(*effect).has_any(&CONCERNED)) {
+            findings.doubts.extend(parsed.doubts);
+        }
+    }
+
+    fn pattern(&self, number: Number) -> Option<&ShellPattern> {
+        match &self.rule(number).specifier {
+            Specifier::Shell(pattern) => Some(pattern),
+            _ => None,
+        }
+    }
+
+    fn commands(&self, line: &Line, findings: &mut Findings) {
+        let covers = self.covers(line);
+        for (segment, (is_covered, allows)) in line.segments.iter().zip(covers) {
+            let mut part = Finding::new(PartKind::Command, segment.shown());
+            let mut outer = segment.within;
+            while let Some(within) = outer {
+                part.depth += 1;
+                outer = line.segments[within.segment].within;
+            }
+            let readings = shell::readings(segment);
+            part.hits = self.hits(|effect, index| {
+                let mut found = index.whole_tool(SHELL);
+                if effect == Effect::Allow {
+                    found.extend(&allows);
+                    return found;
+                }
+                for reading in &readings {
+                    let may_match = index.commands(&reading.text).into_iter();
+                    found.extend(may_match.filter(|number| {
+                        self.pattern(*number).is_some_and(|pattern| pattern.matches(reading))
+                    }));
+                }
+                found
+            });
+            // A command within a covered one needs no cover of its own.
+            part.needs_cover = segment.within.is_none();
+            part.is_covered = is_covered;
+            findings.parts.push(part);
+        }
+    }
+
+    /// For each command, true if allow rules cover it, with those rules.
+    fn covers(&self, line: &Line) -> Vec<(bool, Vec<Number>)> {
+        let index = self.index(Effect::Allow);
+        let covers_all = !index.whole_tool(SHELL).is_empty();
+        let mut covers = vec![(covers_all, Vec::new()); line.segments.len()];
+        if covers_all {
+            return covers;
+        }
+        let mut within: Vec<Vec<usize>> = vec![Vec::new(); line.segments.len()];
+        for (number, segment) in line.segments.iter().enumerate() {
+            if let Some(outer) = segment.within {
+                within[outer.segment].push(number);
+            }
+        }
+        // Commands come before those within them.
+        for (number, segment) in line.segments.iter().enumerate().rev() {
+            if segment.assigns || segment.is_odd {
+                continue;
+            }
+            if segment.words.is_empty() {
+                covers[number].0 = true;
+                continue;
+            }
+            let text = shell::exact(&segment.words);
+            let inner = &within[number];
+            let is_spelled = |pattern: &ShellPattern, inner: usize| match line.segments[inner]
+                .within
+                .and_then(|it| it.word)
+            {
+                Some(word) => pattern.spells(&shell::exact(&segment.words[..=word])),
+                None => pattern.is_literal(),
+            };
+            let matching = index.commands(&text).into_iter().filter(|rule| {
+                self.pattern(*rule).is_some_and(|pattern| {
+                    pattern.matches_exactly(&text)
+                        && inner.iter().all(|inner| covers[*inner].0 || is_spelled(pattern, *inner))
+                })
+            });
+            let matching: Vec<Number> = matching.collect();
+            let is_passed_on =
+                segment.is_transparent && !inner.is_empty() && inner.iter().all(|inner| covers[*inner].0);
+            covers[number] = (!matching.is_empty() || is_passed_on, matching);
+        }
+        covers
+    }
+
+    /// A file that the line reads or writes; none if nothing depends on it.
+    fn reached(&self, reached: &Reached, place: &Place<'_>) -> Option<Finding> {
+        let kind = if reached.writes { PartKind::Write } else { PartKind::Read };
+        let mut part = Finding::new(kind, reached.shown.as_str());
+        part.hits = self.hits(|effect, index| {
+            let is_allow = effect == Effect::Allow;
+            let tools: &[&str] = match (reached.writes, is_allow) {
+                (true, true) => &["FileReplace"],
+                (true, false) => &["FileReplace", "FileCreate"],
+                (false, _) => &["Read"],
+            };
+            if is_allow && !reached.is_certain {
+                return index.whole_tool(SHELL);
+            }
+            let paths = reached.paths.iter();
+            let mut found: Vec<Number> =
+                paths.flat_map(|path| self.path_hits(index, tools, path, place, is_allow)).collect();
+            if is_allow {
+                found.extend(index.whole_tool(SHELL));
+            }
+            found
+        });
+        part.needs_cover = reached.is_redirect && reached.writes;
+        let is_hit = [Effect::Deny, Effect::Ask].iter().any(|effect| !part.hits(*effect).is_empty());
+        (part.needs_cover || is_hit).then(|| part.covered_by_hits())
+    }
+
+    /// The patterns that match the beginning of some word of a line that is not understood.
+    fn raw_hits(&self, line: &str, index: &super::Index) -> Vec<Number> {
+        let (text, starts) = shell::raw(line);
+        let mut found = Vec::new();
+        for start in starts {
+            let mut end = text.len().min(start + READING_BYTES);
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let rest = &text[start..end];
+            let may_match = index.commands(rest).into_iter();
+            found.extend(
+                may_match.filter(|number| self.pattern(*number).is_some_and(|pattern| pattern.begins(rest))),
+            );
+        }
+        found
+    }
+}

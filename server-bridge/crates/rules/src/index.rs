@@ -1,0 +1,165 @@
+//! The rules of one effect, found by what a call is about.
+//!
+//! Rules are looked up by the literal beginning of what they match: the command's name, the folder, the host, the server. Only
+//! the few that share it are compared with a call.
+
+use std::collections::HashMap;
+
+use crate::paths::{Anchor, PathPattern};
+use crate::rule::{Rule, ShellPattern, Specifier, Target};
+use crate::shell::GAP;
+use crate::wild::Wild;
+
+/// The number of a rule in its set.
+pub(crate) type Number = u32;
+
+/// The rules of one effect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Index {
+    /// `*`.
+    everything: Vec<Number>,
+    tools: HashMap<String, ToolIndex>,
+    servers: HashMap<String, Vec<Number>>,
+    /// Rules about MCP tools that do not spell their server.
+    open_servers: Vec<Number>,
+}
+
+/// The rules about one tool.
+#[derive(Clone, Debug, Default)]
+struct ToolIndex {
+    /// Rules without a specifier.
+    all: Vec<Number>,
+    commands: HashMap<String, Vec<Number>>,
+    /// Patterns that spell the command's name and the word after it, by both.
+    subcommands: HashMap<String, Vec<Number>>,
+    /// Patterns that do not spell the command's name, by their first character.
+    open_commands: HashMap<Option<char>, Vec<Number>>,
+    /// Patterns of paths, by what they begin at and the names that they spell.
+    paths: HashMap<Anchor, HashMap<String, Vec<Number>>>,
+    /// Patterns of names at any depth with a wildcard, by their last character.
+    open_names: HashMap<Option<char>, Vec<Number>>,
+    domains: HashMap<String, Vec<Number>>,
+    named: HashMap<String, Vec<Number>>,
+    open_named: Vec<Number>,
+}
+
+impl Index {
+    /// Adds a rule.
+    pub(crate) fn insert(&mut self, number: Number, rule: &Rule) {
+        match &rule.target {
+            Target::Everything => self.everything.push(number),
+            Target::Mcp { server, .. } => match server.as_ref().and_then(Wild::literal) {
+                Some(server) => self.servers.entry(server.to_owned()).or_default().push(number),
+                None => self.open_servers.push(number),
+            },
+            Target::Tool(name) => {
+                self.tools.entry(name.clone()).or_default().insert(number, &rule.specifier);
+            }
+        }
+    }
+
+    /// The rules about all calls, and those about all calls of a tool.
+    pub(crate) fn whole_tool(&self, tool: &str) -> Vec<Number> {
+        let all = self.tools.get(tool).map(|index| index.all.as_slice()).unwrap_or_default();
+        [&self.everything, all].concat()
+    }
+
+    /// True if a rule is about everything, or about one of these tools.
+    pub(crate) fn has_any(&self, tools: &[&str]) -> bool {
+        !self.everything.is_empty() || tools.iter().any(|tool| self.tools.contains_key(*tool))
+    }
+
+    /// The patterns that may match a command that begins with this text.
+    pub(crate) fn commands(&self, text: &str) -> Vec<Number> {
+        let Some(index) = self.tools.get("Shell") else { return Vec::new() };
+        let mut gaps = text.match_indices(GAP).map(|(at, _)| &text[..at]).chain(std::iter::once(text));
+        let named = gaps.next().and_then(|name| index.commands.get(name));
+        let with_next = gaps.next().and_then(|names| index.subcommands.get(names));
+        let first = text.chars().next().and_then(|first| index.open_commands.get(&Some(first)));
+        let any = index.open_commands.get(&None);
+        [named, with_next, first, any].into_iter().flatten().flatten().copied().collect()
+    }
+
+    /// The patterns of a tool that may match a path, given by the names that lead to it.
+    pub(crate) fn paths(&self, tool: &str, anchor: Anchor, names: &[&str]) -> Vec<Number> {
+        let Some(index) = self.tools.get(tool) else { return Vec::new() };
+        let mut found = Vec::new();
+        let spelled = index.paths.get(&anchor);
+        if anchor == Anchor::Anywhere {
+            for name in names {
+                found.extend(spelled.and_then(|spelled| spelled.get(*name)).into_iter().flatten());
+                let last = name.chars().next_back();
+                found.extend(last.and_then(|last| index.open_names.get(&Some(last))).into_iter().flatten());
+            }
+            found.extend(index.open_names.get(&None).into_iter().flatten());
+        } else if let Some(spelled) = spelled {
+            let mut folder = String::new();
+            found.extend(spelled.get("").into_iter().flatten());
+            for name in names {
+                if !folder.is_empty() {
+                    folder.push('/');
+                }
+                folder.push_str(name);
+                found.extend(spelled.get(&folder).into_iter().flatten());
+            }
+        }
+        found
+    }
+
+    /// The rules of a tool about a host or a domain that it is below; hosts are lower-case.
+    pub(crate) fn domains(&self, tool: &str, host: &str) -> Vec<Number> {
+        let Some(index) = self.tools.get(tool) else { return Vec::new() };
+        let parents = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
+        let keys = std::iter::once(host).chain(parents);
+        keys.filter_map(|key| index.domains.get(key)).flatten().copied().collect()
+    }
+
+    /// The rules of a tool that may match a named thing.
+    pub(crate) fn named(&self, tool: &str, name: &str) -> Vec<Number> {
+        let Some(index) = self.tools.get(tool) else { return Vec::new() };
+        index.named.get(name).into_iter().flatten().chain(&index.open_named).copied().collect()
+    }
+
+    /// The rules that may match a tool of an MCP server.
+    pub(crate) fn mcp(&self, server: &str) -> impl Iterator<Item = Number> {
+        // A name with two underscores can be split in several places.
+        let cuts = server.match_indices("__").map(|(at, _)| &server[..at]);
+        let found: Vec<_> =
+            std::iter::once(server).chain(cuts).filter_map(|key| self.servers.get(key)).collect();
+        found.into_iter().flatten().chain(&self.open_servers).copied()
+    }
+}
+
+impl ToolIndex {
+    fn insert(&mut self, number: Number, specifier: &Specifier) {
+        let numbers = match specifier {
+            Specifier::All => &mut self.all,
+            Specifier::Shell(pattern) => self.command(pattern),
+            Specifier::Path(pattern) => self.path(pattern),
+            Specifier::Domain(host, _) => self.domains.entry(host.clone()).or_default(),
+            Specifier::Name(wild) => match wild.literal() {
+                Some(name) => self.named.entry(name.to_owned()).or_default(),
+                None => &mut self.open_named,
+            },
+        };
+        numbers.push(number);
+    }
+
+    fn command(&mut self, pattern: &ShellPattern) -> &mut Vec<Number> {
+        match pattern.command() {
+            Some(_) if pattern.subcommand().is_some() => {
+                let names = pattern.subcommand().unwrap_or_default();
+                self.subcommands.entry(names.to_owned()).or_default()
+            }
+            Some(name) => self.commands.entry(name.to_owned()).or_default(),
+            None => self.open_commands.entry(pattern.head().chars().next()).or_default(),
+        }
+    }
+
+    fn path(&mut self, pattern: &PathPattern) -> &mut Vec<Number> {
+        match pattern.open_name() {
+            Some(wild) => self.open_names.entry(wild.tail().chars().next_back()).or_default(),
+            None => self.paths.entry(pattern.anchor).or_default().entry(pattern.literal.clone()).or_default(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Permission rules: the verdict of deny, ask and allow rules on a call of a tool, and the reason for it.
+//!
+//! ```text
+//!   texts ─▶ Rule ─▶ Document ─▶ Layer: managed, user, chat, workspace ─▶ RuleSet ◀─ Call: tool, line, paths, host
+//!              │ refused: an error that says what to do                     │
+//!              └ kept: warnings                                             ▼
+//!                                         Decision: deny over ask over allow, or none; the rule, the reason
+//! ```
+//! The grammar is the one that people know from Claude Code: `Bash(npm run *)`, `Edit(/src/**)`, `WebFetch(domain:example.com)`,
+//! `mcp__server__tool`. There is no I/O, no lock, no clock and no async code here.
+//!
+//! A shell line is parsed. Deny and ask rules match any of its commands, also those within substitutions, wrappers and texts for
+//! another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes. A line that is
+//! not understood is asked, never allowed.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`rule`] | one rule: grammar, errors, warnings, effects, origins |
+//! | [`document`] | rules as JSON |
+//! | [`examples`] | examples, checked when a rule is loaded |
+//! | [`layer`] | rules with their effects, by origin |
+//! | [`call`] | calls of tools, as rules see them |
+//! | [`set`] | all rules of a chat, and their verdict |
+//! | [`explain`] | the verdict on each part of a call |
+//! | [`dangerous`] | built-in rules that ask before dangerous commands |
+//! | [`names`] | our names of tools, and those of peers |
+//! | [`limits`] | every limit |
+//! | `findings` | the matching rules of each part of a call |
+//! | `index` | rules by what they are about |
+//! | `shell` | shell lines, taken apart into commands |
+//! | `paths`, `wild` | patterns of paths, and texts with wildcards |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod call;
+pub mod dangerous;
+pub mod document;
+pub mod examples;
+pub mod explain;
+mod findings;
+mod index;
+pub mod layer;
+pub mod limits;
+pub mod names;
+mod paths;
+pub mod rule;
+pub mod set;
+mod shell;
+mod wild;
+
+pub use call::{Call, PathAccess, Place, Subject};
+pub use dangerous::dangerous;
+pub use document::{Document, DocumentError, Problem, ProblemKind};
+pub use explain::{Explanation, Part};
+pub use findings::PartKind;
+pub use layer::{Layer, LoadedRule};
+pub use rule::{Effect, Origin, Rule, RuleError, Warning};
+pub use set::{Decision, RuleRef, RuleSet};
+pub use shell::Doubt;

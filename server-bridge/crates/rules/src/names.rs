@@ -1,0 +1,94 @@
+//! Names of tools: ours, and those that peers use for the same tools.
+
+/// Our tools, in alphabetical order.
+pub const TOOLS: &[&str] = &[
+    "AskUser",
+    "Cd",
+    "ChatHistory",
+    "DownloadFile",
+    "Fetch",
+    "FileCreate",
+    "FileReplace",
+    "Glob",
+    "Grep",
+    "Logs",
+    "ManageTools",
+    "Read",
+    "Shell",
+    "Skill",
+    "SubAgent",
+    "WebSearch",
+    "config",
+    "context_edit",
+    "mcp_resource",
+    "memory_list",
+    "memory_write",
+    "offload_recall",
+    "recall_masked",
+    "search_tools",
+    "task_kill",
+    "task_read",
+    "task_status",
+    "todo_list",
+    "todo_write",
+    "tui_control",
+];
+
+/// Peers' names, with ours.
+const ALIASES: &[(&str, &str)] = &[
+    ("Agent", "SubAgent"),
+    ("AskUserQuestion", "AskUser"),
+    ("Bash", "Shell"),
+    ("BashOutput", "task_read"),
+    ("Edit", "FileReplace"),
+    ("KillShell", "task_kill"),
+    ("MultiEdit", "FileReplace"),
+    ("Task", "SubAgent"),
+    ("TaskOutput", "task_read"),
+    ("TaskStop", "task_kill"),
+    ("TodoWrite", "todo_write"),
+    ("WebFetch", "Fetch"),
+    ("Write", "FileCreate"),
+];
+
+/// Our name of a tool.
+pub fn ours(name: &str) -> &str {
+    ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
+}
+
+/// The name that peers use most for one of our tools.
+pub fn peers(name: &str) -> &str {
+    ALIASES.iter().find(|(_, ours)| *ours == name).map_or(name, |(peer, _)| peer)
+}
+
+/// True if it names a tool of ours, in our words or a peer's.
+pub(crate) fn is_known(name: &str) -> bool {
+    TOOLS.contains(&ours(name))
+}
+
+/// The known name that an unknown one was probably meant to be.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let known = || TOOLS.iter().copied().chain(ALIASES.iter().map(|(peer, _)| *peer));
+    let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    known()
+        .find(|known| plain(known) == plain(name))
+        .or_else(|| known().find(|known| is_one_off(known, name)))
+}
+
+/// True if the names differ in one letter, or two that changed places.
+fn is_one_off(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len().abs_diff(other.len()) > 1 || one.len() < 3 {
+        return false;
+    }
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let (rest, other_rest) = (&one[same..], &other[same..]);
+    let tail = |slice: &[char], from: usize| slice.get(from..).map(<[char]>::to_vec);
+    tail(rest, 1) == tail(other_rest, 1)
+        || tail(rest, 1).as_deref() == Some(other_rest)
+        || tail(other_rest, 1).as_deref() == Some(rest)
+        || (rest.len() == other_rest.len()
+            && rest.len() > 1
+            && rest[0] == other_rest[1]
+            && rest[1] == other_rest[0])
+}

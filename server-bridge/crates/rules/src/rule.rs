@@ -1,0 +1,242 @@
+//! One rule: its text, and what it was understood as.
+
+mod parse;
+mod shell_pattern;
+
+use std::fmt;
+
+pub(crate) use shell_pattern::ShellPattern;
+
+use crate::paths::PathPattern;
+use crate::wild::{Wild, WildError};
+
+/// The effect of a rule on a call that it matches; the strictest comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// It may not be done.
+    Deny,
+    /// The user is asked, in every mode.
+    Ask,
+    /// It may be done without asking.
+    Allow,
+}
+
+impl Effect {
+    /// All of them, the strictest first.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    /// Its word in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// The party that set a rule; the most powerful comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The server's administrator.
+    Managed,
+    /// The user, for all chats.
+    User,
+    /// The user, for one chat.
+    Chat,
+    /// A file of the workspace. It may deny and ask, and never allow.
+    Workspace,
+}
+
+impl Origin {
+    /// Its word in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Chat => "chat",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A rule's text, understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub(crate) text: String,
+    pub(crate) target: Target,
+    pub(crate) specifier: Specifier,
+}
+
+/// The tools that a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// `*`: all of them.
+    Everything,
+    /// One tool, by our name.
+    Tool(String),
+    /// Tools of an MCP server.
+    Mcp {
+        /// The server; none for the alias with single underscores, which does not show where its name ends.
+        server: Option<Wild>,
+        /// The tool; none for all of the server's.
+        tool: Option<Wild>,
+        /// The rule as a whole, for names that can be split in several ways.
+        whole: Wild,
+    },
+}
+
+/// The calls of a tool that a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Specifier {
+    /// All of them.
+    All,
+    /// Commands.
+    Shell(ShellPattern),
+    /// Paths.
+    Path(PathPattern),
+    /// A domain; with true, the domains below it.
+    Domain(String, bool),
+    /// Named things.
+    Name(Wild),
+}
+
+impl Rule {
+    /// The rule's text, without spaces around it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl std::str::FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        Self::parse(text)
+    }
+}
+
+/// The reason why a rule is refused: it is malformed, or can never match. Each says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// Nothing is there.
+    #[error(
+        "the rule is empty; write a tool such as `Read`, or a tool with a specifier such as `Bash(npm run *)`"
+    )]
+    Empty,
+    /// It is longer than the limit.
+    #[error("the rule is longer than {} bytes; split it", crate::limits::RULE_BYTES)]
+    TooLong,
+    /// An invisible or control character.
+    #[error("the rule contains the invisible character U+{:04X}; remove it", *.0 as u32)]
+    Unseen(char),
+    /// The parentheses do not fit.
+    #[error("the specifier must begin with `(` after the tool's name and end with `)` at the end")]
+    Parentheses,
+    /// A tool's name has other characters than it can have.
+    #[error("`{0}` is no tool's name: names have letters, digits, `_` and `-`")]
+    ToolName(String),
+    /// Nothing is between the parentheses.
+    #[error("the specifier is empty and matches nothing; write `{0}` for all calls of the tool")]
+    EmptySpecifier(String),
+    /// The tool's calls cannot be told apart.
+    #[error("`{0}` takes no specifier; write `{0}` alone")]
+    NoSpecifier(String),
+    /// A rule about several commands.
+    #[error("`{0}` never matches: a line is matched one command at a time; write one rule for each command")]
+    SeveralCommands(char),
+    /// A rule about a redirection.
+    #[error(
+        "`{0}` never matches: redirections are no part of a command; write `Edit(path)` or `Read(path)` for the file"
+    )]
+    Redirection(char),
+    /// A rule about a word that is no command.
+    #[error("`{0}` never matches: it is part of the shell's grammar; write a rule for the command after it")]
+    ReservedWord(String),
+    /// A rule about an assignment.
+    #[error(
+        "`{0}` never matches: assignments before a command are no part of it; write a rule for the command"
+    )]
+    Assignment(String),
+    /// A quote is not closed.
+    #[error("a quote is not closed; write `\\'` or `\\\"` for the character itself")]
+    Quote,
+    /// A pattern of paths is malformed.
+    #[error("the path is no pattern: {0}")]
+    Path(#[from] WildError),
+    /// A negated path.
+    #[error("a path must not begin with `!`; put what it excepts into a rule of its own")]
+    Negated,
+    /// A domain is malformed.
+    #[error(
+        "`{0}` is no domain; write `domain:example.com` or `domain:*.example.com`, in its xn-- form if it has other letters"
+    )]
+    Domain(String),
+    /// An MCP rule names no server.
+    #[error("the rule names no server; write `mcp__server` or `mcp__server__tool`")]
+    NoServer,
+    /// An allow rule for servers that are not known yet.
+    #[error("an allow rule must name its server; write `mcp__server__*`")]
+    AnyServer,
+    /// An allow rule with single underscores.
+    #[error("`{0}` may mean tools of several servers; write `mcp__server__tool` in an allow rule")]
+    AmbiguousServer(String),
+    /// An example contradicts the rule.
+    #[error("its example `{example}` {}", if *.should_match { "does not match; correct the rule or the example" } else { "matches, and must not; correct the rule or the example" })]
+    Example {
+        /// The example.
+        example: String,
+        /// True if it should match.
+        should_match: bool,
+    },
+    /// Too many examples.
+    #[error("it has more than {} examples of a kind; remove some", crate::limits::EXAMPLES)]
+    TooManyExamples,
+}
+
+/// A remark on a rule that is kept, or on an allow rule that has no effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Warning {
+    /// No tool of that name is known.
+    #[error("no tool is named `{name}`{}; the rule takes effect when one is added", .nearest.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default())]
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// A known name that is close.
+        nearest: Option<&'static str>,
+    },
+    /// An allow rule of a workspace.
+    #[error(
+        "a workspace may deny and ask, and never allow, so the rule has no effect; add it to your own rules"
+    )]
+    WorkspaceAllows,
+    /// An allow rule for a command that runs any other.
+    #[error(
+        "`{0}` runs other commands, which need an allow rule of their own; name the command as well, as in `Bash({0} make *)`"
+    )]
+    AllowsWrapper(String),
+    /// An allow rule for everything.
+    #[error("the rule allows every call that can be understood")]
+    AllowsEverything,
+}
+
+#[cfg(test)]
+mod tests;

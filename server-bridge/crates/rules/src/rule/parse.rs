@@ -1,0 +1,147 @@
+//! Reading a rule's text.
+
+use super::{Effect, Origin, Rule, RuleError, ShellPattern, Specifier, Target, Warning};
+use crate::limits::RULE_BYTES;
+use crate::names;
+use crate::paths::PathPattern;
+use crate::shell::{is_unseen, runs_others};
+use crate::wild::Wild;
+
+impl Rule {
+    /// Reads a rule: a tool, a tool with a specifier in parentheses, or `*`.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(RuleError::Empty);
+        }
+        if text.len() > RULE_BYTES {
+            return Err(RuleError::TooLong);
+        }
+        if let Some(unseen) = text.chars().find(|c| *c != '\n' && is_unseen(*c)) {
+            return Err(RuleError::Unseen(unseen));
+        }
+        let (name, specifier) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => {
+                (name.trim_end(), Some(rest.strip_suffix(')').ok_or(RuleError::Parentheses)?.trim()))
+            }
+        };
+        let target = target(name)?;
+        let specifier = match (specifier, &target) {
+            (None, _) => Specifier::All,
+            (Some(""), _) => return Err(RuleError::EmptySpecifier(name.to_owned())),
+            (Some("*"), _) => Specifier::All,
+            (Some(text), Target::Tool(tool)) => read_specifier(name, tool, text)?,
+            (Some(_), _) => return Err(RuleError::NoSpecifier(name.to_owned())),
+        };
+        Ok(Self { text: text.to_owned(), target, specifier })
+    }
+
+    /// The reason why the rule cannot have this effect.
+    pub(crate) fn refusal(&self, effect: Effect) -> Option<RuleError> {
+        let Target::Mcp { server, whole, .. } = &self.target else { return None };
+        if effect != Effect::Allow {
+            return None;
+        }
+        let is_open = |server: &Wild| server.literal().is_none();
+        match server {
+            Some(server) => is_open(server).then_some(RuleError::AnyServer),
+            None => {
+                // `mcp_server_tool` has one reading only if neither name has an underscore.
+                let parts = whole.head().trim_start_matches("mcp_").split('_').count();
+                let is_plain = whole.literal().is_some() && parts == 2;
+                (!is_plain).then(|| RuleError::AmbiguousServer(self.text.clone()))
+            }
+        }
+    }
+
+    /// Remarks on the rule with this effect, of this origin; `tools` are the names of tools that are known besides ours.
+    pub fn warnings(&self, effect: Effect, origin: Origin, tools: &[&str]) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Target::Tool(name) = &self.target
+            && !names::is_known(name)
+            && !tools.contains(&name.as_str())
+        {
+            warnings.push(Warning::UnknownTool { name: name.clone(), nearest: names::nearest(name) });
+        }
+        if effect != Effect::Allow {
+            return warnings;
+        }
+        if origin == Origin::Workspace {
+            warnings.push(Warning::WorkspaceAllows);
+        }
+        if self.target == Target::Everything {
+            warnings.push(Warning::AllowsEverything);
+        }
+        if let Specifier::Shell(pattern) = &self.specifier
+            && let Some(name) = pattern.leaves_open().filter(|name| runs_others(name))
+        {
+            warnings.push(Warning::AllowsWrapper(name.to_owned()));
+        }
+        warnings
+    }
+}
+
+fn target(name: &str) -> Result<Target, RuleError> {
+    if name == "*" {
+        return Ok(Target::Everything);
+    }
+    let is_mcp = name.starts_with("mcp_") && !names::is_known(name);
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.') || (is_mcp && c == '*');
+    if name.is_empty() || !name.chars().all(is_letter) {
+        return Err(RuleError::ToolName(name.to_owned()));
+    }
+    if !is_mcp {
+        return Ok(Target::Tool(names::ours(name).to_owned()));
+    }
+    let whole = Wild::stars(name);
+    let Some(rest) = name.strip_prefix("mcp__") else {
+        let is_named = name.len() > "mcp_".len();
+        return is_named
+            .then_some(Target::Mcp { server: None, tool: None, whole })
+            .ok_or(RuleError::NoServer);
+    };
+    let (server, tool) = rest.split_once("__").map_or((rest, None), |(server, tool)| (server, Some(tool)));
+    if server.is_empty() {
+        return Err(RuleError::NoServer);
+    }
+    let tool = tool.filter(|tool| !tool.is_empty() && *tool != "*");
+    Ok(Target::Mcp { server: Some(Wild::stars(server)), tool: tool.map(Wild::stars), whole })
+}
+
+fn read_specifier(name: &str, tool: &str, text: &str) -> Result<Specifier, RuleError> {
+    match tool {
+        "Shell" => ShellPattern::parse(text)
+            .map(|pattern| if pattern.is_everything() { Specifier::All } else { Specifier::Shell(pattern) }),
+        "Fetch" => domain(text),
+        "DownloadFile" if text.starts_with("domain:") => domain(text),
+        "FileCreate" | "FileReplace" | "Read" | "Glob" | "Grep" | "DownloadFile" | "Cd" => {
+            if text.starts_with('!') {
+                return Err(RuleError::Negated);
+            }
+            Ok(Specifier::Path(PathPattern::parse(text)?))
+        }
+        "SubAgent" | "Skill" => Ok(Specifier::Name(Wild::stars(text))),
+        _ => Err(RuleError::NoSpecifier(name.to_owned())),
+    }
+}
+
+fn domain(text: &str) -> Result<Specifier, RuleError> {
+    let refused = || RuleError::Domain(text.to_owned());
+    let host = text.strip_prefix("domain:").ok_or_else(refused)?.trim();
+    if host == "*" {
+        return Ok(Specifier::All);
+    }
+    let (host, is_below) = host.strip_prefix("*.").map_or((host, false), |host| (host, true));
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    let is_address = host.starts_with('[') && host.ends_with(']');
+    if is_address || host.split('.').all(is_label) {
+        Ok(Specifier::Domain(host, is_below))
+    } else {
+        Err(refused())
+    }
+}

@@ -1,0 +1,47 @@
+//! The reasons why a line is not understood.
+
+/// A reason why a line is not understood in full. Such a line is asked, never allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    /// It is longer than the limit.
+    #[error("it is longer than {} KiB", crate::limits::LINE_BYTES / 1024)]
+    TooLong,
+    /// It is nested deeper than the limit.
+    #[error("it is nested more than {} levels deep", crate::limits::DEPTH)]
+    TooDeep,
+    /// It has more commands than the limit.
+    #[error("it has more than {} commands", crate::limits::SEGMENTS)]
+    TooMany,
+    /// A character that is invisible, or looks like another one.
+    #[error("it contains the invisible or misleading character U+{:04X}", *.0 as u32)]
+    Unseen(char),
+    /// Something begins and does not end.
+    #[error("{0} does not end")]
+    Unterminated(&'static str),
+    /// A character that no shell expects there.
+    #[error("{0:?} is not expected there")]
+    Unexpected(char),
+    /// The name of a command is known only when it runs.
+    #[error("the name of the command `{0}` is known only when it runs")]
+    UnknownCommand(String),
+    /// The line gives a name a new meaning.
+    #[error("it gives a command's name a new meaning with `{0}`")]
+    Defines(String),
+    /// A shell gets its commands from standard input, a file descriptor or another command.
+    #[error("`{0}` runs commands that are not in the line")]
+    RunsInput(String),
+    /// A shell gets a text that is known only when it runs.
+    #[error("`{0}` runs a text that is known only when it runs")]
+    RunsText(String),
+    /// A command that runs other commands has an option that is not known here.
+    #[error("the option `{option}` of `{command}` is not known, so the command it runs is not certain")]
+    UnknownOption {
+        /// The command.
+        command: String,
+        /// Its option.
+        option: String,
+    },
+    /// Shells disagree.
+    #[error("shells read {0} in different ways")]
+    Dialect(&'static str),
+}

@@ -63,10 +63,10 @@ const RULES: &[(&str, &[&str])] = &[
             "chmod -R o+w *",
         ],
     ),
-    ("it starts itself again without end", &[":", "fork-bomb"]),
 ];
 
-/// The built-in rules, as a managed layer. A fork bomb defines a function, so it is asked as soon as any rule for lines is there.
+/// The built-in rules, as a managed layer. A fork bomb needs none of its own: it defines a function, and such a line is asked as
+/// soon as there is any rule for lines.
 pub fn dangerous() -> Layer {
     let mut rules = Vec::new();
     for (why, patterns) in RULES {

@@ -44,7 +44,15 @@ impl RuleSet {
                 || part.needs_cover
                 || Effect::ALL.iter().any(|effect| !part.hits(*effect).is_empty())
         };
-        let parts = findings.parts.iter().filter(has_something).map(|part| self.part(part)).collect();
+        let mut parts: Vec<Part<'_>> =
+            findings.parts.iter().filter(has_something).map(|part| self.part(part)).collect();
+        if let Some(doubt) = findings.doubts.first() {
+            for part in parts.iter_mut().filter(|part| part.kind == PartKind::Line && part.verdict.is_none())
+            {
+                part.verdict = Some(Effect::Ask);
+                part.reason = format!("The line is not understood: {doubt}.");
+            }
+        }
         Explanation { decision, parts, doubts: findings.doubts }
     }
 

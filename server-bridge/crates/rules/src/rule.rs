@@ -216,7 +216,7 @@ pub enum RuleError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// No tool of that name is known.
-    #[error("no tool is named `{name}`{}; the rule takes effect when one is added", .nearest.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default())]
+    #[error("no tool is named `{name}`{}; the rule takes effect when one is added", .nearest.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default())]
     UnknownTool {
         /// The name.
         name: String,

@@ -11,6 +11,9 @@ fn decide(set: &RuleSet, line: &str) -> Option<Effect> {
 }
 
 fn set(json: &str) -> RuleSet {
+    if json.trim() == "dangerous" {
+        return RuleSet::new([rules::dangerous()]);
+    }
     let Document { rules, problems } = Document::parse(json, Origin::User, &[]).unwrap();
     let errors: Vec<_> = problems.iter().filter(|problem| problem.kind.is_error()).collect();
     assert!(errors.is_empty(), "{errors:?}");

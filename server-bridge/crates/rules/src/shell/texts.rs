@@ -83,7 +83,14 @@ impl Inside<'_> {
             let valued = letters.by_ref().find(|letter| SSH_VALUES.contains(*letter));
             at += if valued.is_some() && letters.next().is_none() { 2 } else { 1 };
         }
-        self.joined(at + 1, false);
+        if self.words().len() > at + 1 {
+            return self.joined(at + 1, false);
+        }
+        // Without a command, the other machine's shell reads standard input.
+        match self.segment.input.clone() {
+            Some(input) => self.text(&input),
+            None => self.doubt(Doubt::RunsInput(self.segment.shown())),
+        }
     }
 
     pub(super) fn trap(&mut self) {

@@ -1,6 +1,8 @@
 //! Commands within the words of other commands: `sudo rm`, `sh -c 'rm'`, `find -exec rm`.
 
-use super::wrappers::{EVALUATORS, EXEC_OPTIONS, SHELLS, TEXT_OPTION, WRAPPERS, Wrapper};
+use super::wrappers::{
+    CARRIERS, CONTAINERS, EVALUATORS, EXEC_OPTIONS, SHELLS, TEXT_OPTION, WRAPPERS, Wrapper,
+};
 use super::{Doubt, Line, Segment, Within, Word};
 use crate::limits::{DEPTH, SEGMENTS};
 
@@ -24,7 +26,7 @@ const NOT_PLAIN: &[&str] = &["zsh", "fish", "csh", "tcsh", "ksh", "mksh"];
 pub(crate) fn runs_others(name: &str) -> bool {
     let more = ["eval", "watch", "ssh", "find", "fd", "fdfind"];
     WRAPPERS.iter().any(|wrapper| wrapper.name == name)
-        || [SHELLS, TEXT_OPTION, &more].iter().any(|names| names.contains(&name))
+        || [SHELLS, TEXT_OPTION, CARRIERS, &more].iter().any(|names| names.contains(&name))
 }
 
 /// A segment whose inside is looked for.
@@ -40,6 +42,9 @@ impl Inside<'_> {
         if first.is_dynamic || first.has_glob || first.has_braces() || first.is_odd {
             self.doubt(Doubt::UnknownCommand(first.text.clone()));
         }
+        if first.text.starts_with('=') && !first.is_quoted {
+            self.doubt(Doubt::Dialect("a command that begins with `=`"));
+        }
         let name = self.segment.base_name();
         let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name);
         if SHELLS.contains(&name) {
@@ -49,6 +54,12 @@ impl Inside<'_> {
         }
         if TEXT_OPTION.contains(&name) {
             self.text_option();
+        }
+        if CARRIERS.contains(&name) {
+            self.line.segments[self.number].is_wrapper = true;
+        }
+        if CARRIERS.contains(&name) || CONTAINERS.contains(&name) {
+            self.carried_shell();
         }
         if EVALUATORS.contains(&name) {
             self.evaluator();
@@ -107,7 +118,7 @@ impl Inside<'_> {
 
     /// Adds the commands of a text.
     pub(super) fn text(&mut self, text: &Word) {
-        if text.is_dynamic {
+        if text.is_dynamic || text.has_glob || text.is_odd || text.has_braces() {
             self.doubt(Doubt::RunsText(self.segment.base_name().to_owned()));
         }
         if text.text.trim().is_empty() || !self.has_room() {
@@ -168,6 +179,15 @@ impl Inside<'_> {
             let is_plain = words[..at].iter().all(Word::is_literal);
             self.line.segments[self.number].is_transparent = wrapper.is_transparent && is_plain;
             self.command(at..length, assigns);
+        }
+    }
+
+    /// A shell somewhere among the words: `docker exec web sh -c 'make'`.
+    fn carried_shell(&mut self) {
+        let words = self.words();
+        let is_shell = |word: &Word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
+        if let Some(at) = words.iter().skip(1).position(is_shell) {
+            self.command(at + 1..words.len(), false);
         }
     }
 

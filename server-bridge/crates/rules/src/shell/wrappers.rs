@@ -203,3 +203,40 @@ pub(super) const EVALUATORS: &[&str] = &[
 /// Options of `find` and `fd` after which a command comes.
 pub(super) const EXEC_OPTIONS: &[&str] =
     &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+
+/// Commands that run another command, and whose options are not known here.
+pub(super) const CARRIERS: &[&str] = &[
+    "bwrap",
+    "cgexec",
+    "entr",
+    "faketime",
+    "firejail",
+    "nsenter",
+    "numactl",
+    "parallel",
+    "prlimit",
+    "proxychains",
+    "runcon",
+    "setarch",
+    "setpriv",
+    "systemd-run",
+    "torsocks",
+    "unshare",
+    "xvfb-run",
+];
+
+/// Commands that run another command in some other place, and that have subcommands with names of commands (`docker rm`).
+pub(super) const CONTAINERS: &[&str] = &[
+    "docker",
+    "incus",
+    "kubectl",
+    "lxc",
+    "machinectl",
+    "nerdctl",
+    "oc",
+    "podman",
+    "screen",
+    "tmux",
+    "vagrant",
+    "wsl",
+];

@@ -5,7 +5,7 @@
 pub struct Call<'a> {
     /// The tool's name: `Shell`, `FileCreate`, `mcp__github__search`. A peer's name (`Bash`, `Write`) means the same tool.
     pub tool: &'a str,
-    /// What the call acts on. A download acts on a domain and on a path; a tool that rules only know by name has none.
+    /// The things that the call acts on. A download acts on a domain and on a path; a tool that rules only know by name has none.
     pub subjects: &'a [Subject<'a>],
     /// Where it runs.
     pub place: Place<'a>,
@@ -34,7 +34,7 @@ pub enum Subject<'a> {
     Path {
         /// The path, absolute or from the current directory.
         path: &'a str,
-        /// What happens to it.
+        /// The access to it.
         access: PathAccess,
     },
     /// A host on the network.
@@ -56,7 +56,7 @@ pub enum Subject<'a> {
     },
 }
 
-/// What a call does to a path.
+/// A call's access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathAccess {
     /// It reads it.

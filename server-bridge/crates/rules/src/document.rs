@@ -10,12 +10,12 @@ use crate::layer::LoadedRule;
 use crate::limits::RULES_PER_DOCUMENT;
 use crate::rule::{Effect, Origin, Rule, RuleError, Warning};
 
-/// The rules of a document, and what is wrong with the others.
+/// The rules of a document, and the problems of its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// The rules that have an effect, each with its place as its id: `deny[3]`.
     pub rules: Vec<LoadedRule>,
-    /// What is to be looked at. A caller whose denies must hold refuses a document with errors in them.
+    /// The entries that their author should look at. A caller whose denies must hold refuses a document with errors among them.
     pub problems: Vec<Problem>,
 }
 

@@ -1,4 +1,4 @@
-//! What each part of a call has to do with the rules.
+//! The parts of a call, each with the rules that match it.
 
 mod line;
 

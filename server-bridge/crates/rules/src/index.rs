@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::paths::{Anchor, PathPattern};
+use crate::paths::{Anchor, Hint, PathPattern};
 use crate::rule::{Rule, ShellPattern, Specifier, Target};
 use crate::shell::GAP;
 use crate::wild::Wild;
@@ -33,14 +33,24 @@ struct ToolIndex {
     /// Patterns that spell the command's name and the word after it, by both.
     subcommands: HashMap<String, Vec<Number>>,
     /// Patterns that do not spell the command's name, by their first character.
-    open_commands: HashMap<Option<char>, Vec<Number>>,
+    open_commands: HashMap<char, Vec<Number>>,
+    /// Patterns that begin with a wildcard, by their last character.
+    open_ends: HashMap<Option<char>, Vec<Number>>,
     /// Patterns of paths, by what they begin at and the names that they spell.
-    paths: HashMap<Anchor, HashMap<String, Vec<Number>>>,
+    paths: HashMap<Anchor, HashMap<String, Folder>>,
     /// Patterns of names at any depth with a wildcard, by their last character.
     open_names: HashMap<Option<char>, Vec<Number>>,
     domains: HashMap<String, Vec<Number>>,
     named: HashMap<String, Vec<Number>>,
     open_named: Vec<Number>,
+}
+
+/// Patterns of paths that spell the same names, by what is known about the names after them.
+#[derive(Clone, Debug, Default)]
+struct Folder {
+    all: Vec<Number>,
+    by_end: HashMap<char, Vec<Number>>,
+    by_name: HashMap<String, Vec<Number>>,
 }
 
 impl Index {
@@ -69,15 +79,23 @@ impl Index {
         !self.everything.is_empty() || tools.iter().any(|tool| self.tools.contains_key(*tool))
     }
 
-    /// The patterns that may match a command that begins with this text.
-    pub(crate) fn commands(&self, text: &str) -> Vec<Number> {
+    /// The patterns that may match a command, or with `is_raw` the beginning of a text.
+    pub(crate) fn commands(&self, text: &str, is_raw: bool) -> Vec<Number> {
         let Some(index) = self.tools.get("Shell") else { return Vec::new() };
         let mut gaps = text.match_indices(GAP).map(|(at, _)| &text[..at]).chain(std::iter::once(text));
         let named = gaps.next().and_then(|name| index.commands.get(name));
         let with_next = gaps.next().and_then(|names| index.subcommands.get(names));
-        let first = text.chars().next().and_then(|first| index.open_commands.get(&Some(first)));
-        let any = index.open_commands.get(&None);
-        [named, with_next, first, any].into_iter().flatten().flatten().copied().collect()
+        let first = text.chars().next().and_then(|first| index.open_commands.get(&first));
+        let mut found: Vec<Number> =
+            [named, with_next, first].into_iter().flatten().flatten().copied().collect();
+        if is_raw {
+            found.extend(index.open_ends.values().flatten());
+        } else {
+            let last = text.chars().next_back().map(Some);
+            let ends = [last, Some(None)].into_iter().flatten();
+            found.extend(ends.filter_map(|end| index.open_ends.get(&end)).flatten());
+        }
+        found
     }
 
     /// The patterns of a tool that may match a path, given by the names that lead to it.
@@ -87,20 +105,23 @@ impl Index {
         let spelled = index.paths.get(&anchor);
         if anchor == Anchor::Anywhere {
             for name in names {
-                found.extend(spelled.and_then(|spelled| spelled.get(*name)).into_iter().flatten());
+                found.extend(
+                    spelled.and_then(|spelled| spelled.get(*name)).into_iter().flat_map(|it| &it.all),
+                );
                 let last = name.chars().next_back();
                 found.extend(last.and_then(|last| index.open_names.get(&Some(last))).into_iter().flatten());
             }
             found.extend(index.open_names.get(&None).into_iter().flatten());
         } else if let Some(spelled) = spelled {
-            let mut folder = String::new();
-            found.extend(spelled.get("").into_iter().flatten());
-            for name in names {
-                if !folder.is_empty() {
-                    folder.push('/');
+            let mut path = String::new();
+            for depth in 0..=names.len() {
+                if let Some(folder) = spelled.get(&path) {
+                    folder.find(&names[depth..], &mut found);
                 }
-                folder.push_str(name);
-                found.extend(spelled.get(&folder).into_iter().flatten());
+                if depth > 0 {
+                    path.push('/');
+                }
+                path.push_str(names.get(depth).unwrap_or(&""));
             }
         }
         found
@@ -152,14 +173,37 @@ impl ToolIndex {
                 self.subcommands.entry(names.to_owned()).or_default()
             }
             Some(name) => self.commands.entry(name.to_owned()).or_default(),
-            None => self.open_commands.entry(pattern.head().chars().next()).or_default(),
+            None => match pattern.head().chars().next() {
+                Some(first) => self.open_commands.entry(first).or_default(),
+                None => self.open_ends.entry(pattern.tail().chars().next_back()).or_default(),
+            },
         }
     }
 
     fn path(&mut self, pattern: &PathPattern) -> &mut Vec<Number> {
         match pattern.open_name() {
             Some(wild) => self.open_names.entry(wild.tail().chars().next_back()).or_default(),
-            None => self.paths.entry(pattern.anchor).or_default().entry(pattern.literal.clone()).or_default(),
+            None => {
+                let folders = self.paths.entry(pattern.anchor).or_default();
+                let folder = folders.entry(pattern.literal.clone()).or_default();
+                match pattern.hint() {
+                    Hint::None => &mut folder.all,
+                    Hint::EndsWith(end) => folder.by_end.entry(end).or_default(),
+                    Hint::HasName(name) => folder.by_name.entry(name.to_owned()).or_default(),
+                }
+            }
+        }
+    }
+}
+
+impl Folder {
+    /// Adds the patterns that may match a path with these names after the folder.
+    fn find(&self, names: &[&str], found: &mut Vec<Number>) {
+        found.extend(&self.all);
+        let end = names.first().and_then(|name| name.chars().next_back());
+        found.extend(end.and_then(|end| self.by_end.get(&end)).into_iter().flatten());
+        if !self.by_name.is_empty() {
+            found.extend(names.iter().filter_map(|name| self.by_name.get(*name)).flatten());
         }
     }
 }

@@ -22,7 +22,7 @@
 //! | [`call`] | calls of tools, as rules see them |
 //! | [`set`] | all rules of a chat, and their verdict |
 //! | [`explain`] | the verdict on each part of a call |
-//! | [`dangerous`] | built-in rules that ask before dangerous commands |
+//! | [`mod@dangerous`] | built-in rules that ask before dangerous commands |
 //! | [`names`] | our names of tools, and those of peers |
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |

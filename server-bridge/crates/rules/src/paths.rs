@@ -37,6 +37,17 @@ enum Part {
     Name(Wild),
 }
 
+/// A property of the names after the literal ones of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hint<'a> {
+    /// None is known.
+    None,
+    /// The next one ends with this character.
+    EndsWith(char),
+    /// One of them is this.
+    HasName(&'a str),
+}
+
 /// A pattern of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathPattern {
@@ -90,6 +101,16 @@ impl PathPattern {
             _ if self.anchor != Anchor::Anywhere => None,
             Some(Part::Name(wild)) => wild.literal().is_none().then_some(wild),
             Some(Part::Folders) | None => Some(&EVERYTHING),
+        }
+    }
+
+    /// A property of the names after the literal ones that each matching path has.
+    pub(crate) fn hint(&self) -> Hint<'_> {
+        let spelled = if self.literal.is_empty() { 0 } else { self.literal.split('/').count() };
+        match (self.parts.get(spelled), self.parts.get(spelled + 1)) {
+            (Some(Part::Name(wild)), _) => wild.tail().chars().next_back().map_or(Hint::None, Hint::EndsWith),
+            (Some(Part::Folders), Some(Part::Name(wild))) => wild.literal().map_or(Hint::None, Hint::HasName),
+            _ => Hint::None,
         }
     }
 

@@ -58,7 +58,7 @@ impl Rules {
                     return found;
                 }
                 for reading in &readings {
-                    let may_match = index.commands(&reading.text).into_iter();
+                    let may_match = index.commands(&reading.text, false).into_iter();
                     found.extend(may_match.filter(|number| {
                         self.pattern(*number).is_some_and(|pattern| pattern.matches(reading))
                     }));
@@ -104,7 +104,7 @@ impl Rules {
                 Some(word) => pattern.spells(&shell::exact(&segment.words[..=word])),
                 None => pattern.is_literal(),
             };
-            let matching = index.commands(&text).into_iter().filter(|rule| {
+            let matching = index.commands(&text, false).into_iter().filter(|rule| {
                 self.pattern(*rule).is_some_and(|pattern| {
                     pattern.matches_exactly(&text)
                         && inner.iter().all(|inner| covers[*inner].0 || is_spelled(pattern, *inner))
@@ -155,7 +155,7 @@ impl Rules {
                 end -= 1;
             }
             let rest = &text[start..end];
-            let may_match = index.commands(rest).into_iter();
+            let may_match = index.commands(rest, true).into_iter();
             found.extend(
                 may_match.filter(|number| self.pattern(*number).is_some_and(|pattern| pattern.begins(rest))),
             );

@@ -105,6 +105,11 @@ impl ShellPattern {
         self.wild.head()
     }
 
+    /// The text that the command ends with; empty if there are several.
+    pub(crate) fn tail(&self) -> &str {
+        if self.alone.is_some() { "" } else { self.wild.tail() }
+    }
+
     /// The command that it leaves open which command follows: `sudo *`.
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let alone = self.alone.as_ref().and_then(Wild::literal)?;

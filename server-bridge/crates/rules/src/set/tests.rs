@@ -62,7 +62,7 @@ fn deny_goes_over_ask_over_allow_in_all_layers() {
 }
 
 #[test]
-fn a_workspace_never_allows_whoever_joins_the_layers() {
+fn rules_of_a_workspace_that_allow_are_left_out() {
     let rule = Rule::parse("Bash").unwrap();
     let loaded = LoadedRule { id: "1".to_owned(), effect: Effect::Allow, rule, justification: None };
     let rules = RuleSet::new([Layer { origin: Origin::Workspace, rules: vec![loaded] }]);

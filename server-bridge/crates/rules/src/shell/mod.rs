@@ -72,6 +72,8 @@ pub(crate) struct Segment {
     pub(crate) is_transparent: bool,
     /// True if it runs another command that is among its words.
     pub(crate) is_wrapper: bool,
+    /// True after `&>`, which some shells read as the end of the command and a redirection of the next.
+    is_cut: bool,
     /// The text of its standard input, where the line holds it.
     input: Option<Word>,
     /// How deep it is nested.

@@ -33,6 +33,7 @@ impl Parser<'_> {
             self.doubt(Doubt::Unterminated("a redirection"));
             return;
         }
+        command.is_cut |= matches!(operator, "&>" | "&>>");
         match operator {
             "<<<" => command.input = Some(target),
             "<<" | "<<-" => {

@@ -243,6 +243,9 @@ impl<'a> Parser<'a> {
             }
             return;
         }
+        if frame.command.is_cut {
+            self.doubt(Doubt::Dialect("words after `&>`"));
+        }
         frame.command.words.push(word);
     }
 }

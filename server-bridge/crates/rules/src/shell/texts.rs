@@ -109,6 +109,8 @@ impl Inside<'_> {
     }
 
     pub(super) fn source(&mut self) {
+        // A name without a slash is looked for among the programs.
+        self.line.segments[self.number].is_wrapper = true;
         let is_elsewhere = |word: &Word| {
             word.is_dynamic || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")
         };

@@ -8,6 +8,7 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("user list", Shape::List(&["admin", "created_at", "name"])),
     ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
     ("key list", Shape::List(&["created_at", "expires_at", "last_used", "name", "scope"])),
+    ("rule list", Shape::List(&["created_at", "effect", "hits", "id", "last_hit_at", "origin", "rule"])),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),

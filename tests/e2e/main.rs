@@ -49,6 +49,7 @@ mod reach;
 mod readme;
 mod resume;
 mod routing;
+mod rules;
 mod run_as;
 mod shell;
 mod strangers;

@@ -32,7 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("execs", &["sandbox", "store"]),
     ("agent", &["llm", "records", "sandbox"]),
     ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
-    ("chats", &["agent", "api", "execs", "llm", "sandbox", "store", "tools"]),
+    ("chats", &["agent", "api", "execs", "llm", "rules", "sandbox", "store", "tools"]),
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),
     (
         "server-bridge",

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -66,6 +66,7 @@ pub mod providers;
 pub mod proxy_protocol;
 pub mod rate;
 pub mod routes;
+pub mod rules;
 pub mod runner_admission;
 pub mod runner_socket;
 pub mod runner_updates;
@@ -123,6 +124,7 @@ pub fn routes() -> Routes {
         .merge(chat_copies::routes())
         .merge(answers::routes())
         .merge(agents::routes())
+        .merge(rules::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

@@ -71,6 +71,7 @@ pub async fn list(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
+    Wanted(language): Wanted,
     Path(id): Path<String>,
     extract::Query(query): extract::Query<OutputQuery>,
 ) -> Result<Json<TaskOutput>, ApiError> {
@@ -84,7 +85,7 @@ pub async fn show(
         head: String::from_utf8_lossy(&report.head).into_owned(),
         tail: String::from_utf8_lossy(&report.tail).into_owned(),
         left_out_bytes: report.output_bytes.saturating_sub(shown_bytes),
-        task: view(task),
+        task: view(task, language),
     }))
 }
 

@@ -1,5 +1,5 @@
 /** The details that a person sees before allowing an action: the whole of it, whatever the model wrote. */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
@@ -72,7 +72,7 @@ test("what a command says never stands where the page's own words stand", async 
   const card = page.getByRole("group", { name: "Allow Shell on laptop?" });
   await expect(card.getByRole("group", { name: "command" })).toHaveText(command);
   await expect(card.getByRole("group", { name: "reason that the model gives" })).toHaveText("to look");
-  await expect(card.locator("dl dt")).toHaveText(["Effect", "Machine", "Directory"]);
+  await expect(card.locator("dl dt")).toHaveText(["Effect", "Machine", "Directory", "Note"]);
   await card.getByRole("button", { name: "Deny" }).click();
   await expect(messages(page, "assistant").last()).toContainText("Understood.");
 });
@@ -101,4 +101,41 @@ test("what was always allowed is listed in the settings, and asked for again aft
   await say(page, "Thrice");
   await card.getByRole("button", { name: "Deny" }).click();
   await expect(done).toHaveCount(3);
+});
+
+test("a rule is added, holds, shows its use, is tried and removed", async ({ page, model, laptop }) => {
+  model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command: "true; touch mark" }]] }));
+  await page.goto("/#/settings/approvals");
+  const rules = page.getByRole("region", { name: "Rules", exact: true });
+  await rules.getByLabel("Calls").fill("Shell(");
+  await rules.getByRole("button", { name: "Add a rule" }).click();
+  await expect(rules.getByRole("alert").filter({ hasText: "Shell(" })).toHaveCount(1);
+  await expect(rules.getByLabel("Calls")).toHaveValue("Shell(");
+  await rules.getByLabel("Calls").fill("Shell(touch *)");
+  await rules.getByLabel("Reason (optional; the model is told)").fill("nothing is touched");
+  await rules.getByRole("button", { name: "Add a rule" }).click();
+  const rule = rules.getByRole("listitem").filter({ hasText: "nothing is touched" });
+  await expect(rule).toContainText("Never used");
+  await page.keyboard.press("Escape");
+  await say(page, "Go");
+  await expect(messages(page, "assistant").last()).toContainText("Done.");
+  expect(existsSync(join(laptop.workspace, "mark"))).toBe(false);
+  await page.goto("/#/settings/approvals");
+  await expect(rule).toContainText("Decided one call");
+  await expect(rule).toContainText("by you");
+  await expect(rules.getByText("Shell(rm -rf *)", { exact: true })).toBeHidden();
+  await rules.getByText("Built-in rules").click();
+  await expect(rules.getByText("Shell(rm -rf *)", { exact: true })).toBeVisible();
+  await rules.getByLabel("Command line, path or address").fill("ls && touch mark");
+  await rules.getByRole("button", { name: "Try it" }).click();
+  await expect(rules.getByRole("status")).toContainText("Denied");
+  await expectAccessible(page);
+  await picture(page, "permission-rules");
+  await rule.getByRole("button", { name: "Remove the rule Shell(touch *)" }).click();
+  await rule.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(rule).toHaveCount(0);
+  // The answer was that of other rules.
+  await expect(rules.getByRole("status")).toBeEmpty();
+  await rules.getByRole("button", { name: "Try it" }).click();
+  await expect(rules.getByRole("status")).toContainText("Left to the mode");
 });

@@ -15,6 +15,7 @@
 //! | [`model`] | models and subscriptions |
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
+//! | [`rules`] | permission rules |
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
 //! | [`session`], [`account`], [`key`] | the current user, accounts, keys for programs |
@@ -39,6 +40,7 @@ pub mod language;
 mod lenient;
 mod line;
 pub mod model;
+pub mod rules;
 pub mod runner;
 pub mod server;
 pub mod server_settings;

@@ -363,6 +363,44 @@ words! {
     }
 }
 
+words! {
+    /// The effect of a permission rule on the calls that match it.
+    RuleEffect {
+        /// They are denied.
+        Deny = "deny",
+        /// Their user is asked.
+        Ask = "ask",
+        /// They are allowed.
+        Allow = "allow",
+    }
+}
+
+words! {
+    /// The origin of a permission rule.
+    RuleOrigin {
+        /// The server's administrator.
+        Managed = "managed",
+        /// The server itself: commands that are hard to undo.
+        BuiltIn = "built_in",
+        /// The user.
+        User = "user",
+    }
+}
+
+words! {
+    /// The word of the permission rules on a call.
+    RuleVerdict {
+        /// It is denied.
+        Deny = "deny",
+        /// Its user is asked.
+        Ask = "ask",
+        /// It is allowed.
+        Allow = "allow",
+        /// No rule matches it: the chat's approval mode decides.
+        Mode = "mode",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,7 @@ use crate::bus::Bus;
 use crate::languages::Languages;
 use crate::models::Models;
 use crate::queue::Queue;
+use crate::rule_book::RuleBook;
 use crate::running::Running;
 use crate::sending::Sending;
 use crate::server_settings::LiveSettings;
@@ -51,6 +52,7 @@ pub(crate) struct House {
     pub(crate) bus: Bus,
     pub(crate) settings: Arc<LiveSettings>,
     pub(crate) languages: Languages,
+    pub(crate) rules: RuleBook,
 }
 
 impl Deref for House {

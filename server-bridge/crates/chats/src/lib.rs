@@ -27,6 +27,7 @@
 //! | `tasks` | background commands of a deleted chat |
 //! | `administration`, `server_settings` | server-wide settings that administrators change while it runs |
 //! | `preferences` | a user's settings for every agent |
+//! | `rule_book/`, `rules` | permission rules, in front of the approval mode; listing, adding and trying them |
 //! | `detail` | a chat's details for clients, beside its messages |
 //! | `running` | the running commands of each chat, their limit and their cancellation |
 //! | `sending`, `sends` | handling a repeated message only once |
@@ -65,6 +66,8 @@ mod preferences;
 mod prompt;
 mod queue;
 mod recover;
+mod rule_book;
+mod rules;
 mod running;
 mod sending;
 mod sends;

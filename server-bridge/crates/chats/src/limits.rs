@@ -148,5 +148,11 @@ pub const OWN_INSTRUCTIONS_BYTES: usize = 32 * 1024;
 pub const LANGUAGE_CHARS: usize = 64;
 /// The timeout for checking which files changed, in milliseconds.
 pub const STALE_CHECK_TIMEOUT_MS: u64 = 2_000;
+/// The largest file of the administrator's permission rules, in bytes.
+pub const MANAGED_RULES_BYTES: u64 = 4 * 1024 * 1024;
+/// The most users whose permission rules are kept ready.
+pub const RULE_SETS_KEPT: usize = 1_000;
+/// The longest call that the permission rules are tried on, in bytes.
+pub const RULE_TRIAL_BYTES: usize = 64 * 1024;
 /// How much of a returned text is kept for a client that sends its message again, in bytes.
 pub const SEND_INPUT_KEPT_BYTES: usize = 4 * 1024;

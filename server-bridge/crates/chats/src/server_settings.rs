@@ -89,6 +89,11 @@ impl LiveSettings {
         self.home.get().map(|home| home.join(name))
     }
 
+    /// The server's home directory, if the service has one.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.get().map(PathBuf::as_path)
+    }
+
     pub(crate) fn values(&self) -> Values {
         // Values are replaced whole, so a panic elsewhere leaves them whole.
         self.values.read().unwrap_or_else(PoisonError::into_inner).clone()

@@ -16,6 +16,7 @@ use crate::house::{ChatService, House};
 use crate::limits::TURNS_QUEUED;
 use crate::models::{Models, ModelsConfig};
 use crate::prompt;
+use crate::rule_book::RuleBook;
 use crate::running::Running;
 use crate::sending::Sending;
 use crate::sends;
@@ -59,6 +60,7 @@ impl ChatService {
             bus,
             settings,
             languages,
+            rules: RuleBook::default(),
         }))
     }
 
@@ -85,6 +87,7 @@ impl ChatService {
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
         self.0.load_settings().await?;
+        self.0.rules.load(self.0.settings.home()).await?;
         self.0.store.remove_unfinished_forks().await?;
         Ok(recover::recover(&self.0).await? + turns::recover(&self.0).await?)
     }

@@ -54,6 +54,7 @@ mod names;
 pub mod output;
 mod ps;
 mod routes;
+mod rule;
 mod run_as;
 mod runner;
 mod runner_update;

@@ -9,6 +9,7 @@ use api::model::{
     ModelChoice, ModelList, OfferedModels, ProviderDocument, SubscriptionDocument, SubscriptionView,
     TrialView,
 };
+use api::rules::{NewRule, RuleTrial, RuleTrialView, RuleView};
 use api::runner::{NewRunner, RunnerView, TokenView, UpdateStarted};
 use api::server_settings::{ServerSettings, ServerSettingsChange};
 use api::session::{LoggedIn, Login, Me, SignInView};
@@ -243,6 +244,26 @@ impl Client {
     /// `PUT /api/v1/chats/{id}/approval`.
     pub(crate) async fn set_approval(&mut self, chat: &str, mode: Approval) -> Answer<ApprovalMode> {
         self.put(&of_chat(chat, "/approval"), &ApprovalMode { mode }).await
+    }
+
+    /// `GET /api/v1/rules`.
+    pub(crate) async fn rules(&mut self) -> Answer<Vec<RuleView>> {
+        self.get("/api/v1/rules").await
+    }
+
+    /// `POST /api/v1/rules`.
+    pub(crate) async fn add_rule(&mut self, rule: &NewRule) -> Answer<RuleView> {
+        self.post("/api/v1/rules", rule).await
+    }
+
+    /// `DELETE /api/v1/rules/{id}`.
+    pub(crate) async fn remove_rule(&mut self, id: i64) -> Answer<()> {
+        self.delete(&format!("/api/v1/rules/{id}")).await
+    }
+
+    /// `POST /api/v1/rules/try`.
+    pub(crate) async fn try_rules(&mut self, trial: &RuleTrial) -> Answer<RuleTrialView> {
+        self.post("/api/v1/rules/try", trial).await
     }
 
     /// `GET /api/v1/execs`, of all or of the running ones.

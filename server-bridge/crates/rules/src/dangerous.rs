@@ -65,8 +65,8 @@ const RULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The built-in rules, as a managed layer. A fork bomb needs none of its own: it defines a function, and such a line is asked as
-/// soon as there is any rule for lines.
+/// The built-in rules, as a layer of their own: defaults, which a caller asks after all others. A fork bomb is not among them: it
+/// defines a function, which makes its line one that is not understood, and a runner's limit of processes ends it.
 pub fn dangerous() -> Layer {
     let mut rules = Vec::new();
     for (why, patterns) in RULES {
@@ -80,7 +80,7 @@ pub fn dangerous() -> Layer {
             });
         }
     }
-    Layer { origin: Origin::Managed, rules }
+    Layer { origin: Origin::BuiltIn, rules }
 }
 
 #[cfg(test)]

@@ -52,6 +52,8 @@ pub enum Origin {
     Chat,
     /// A file of the workspace. It may deny and ask, and never allow.
     Workspace,
+    /// The program itself: defaults.
+    BuiltIn,
 }
 
 impl Origin {
@@ -62,6 +64,7 @@ impl Origin {
             Self::User => "user",
             Self::Chat => "chat",
             Self::Workspace => "workspace",
+            Self::BuiltIn => "built_in",
         }
     }
 }

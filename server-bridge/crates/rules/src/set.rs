@@ -5,7 +5,7 @@ use crate::findings::{Finding, Findings, Rules};
 use crate::index::Number;
 use crate::layer::{Layer, LoadedRule};
 use crate::limits::QUOTED_CHARS;
-use crate::rule::{Effect, Origin};
+use crate::rule::{Effect, Origin, Specifier};
 
 /// All rules that apply to a chat. Made once whenever a rule changes; deciding takes microseconds.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +60,11 @@ impl RuleSet {
     /// True if no rule has an effect.
     pub fn is_empty(&self) -> bool {
         self.rules.entries.is_empty()
+    }
+
+    /// True if a rule is about paths, so that its verdict depends on the folders of a call and on where links lead.
+    pub fn has_paths(&self) -> bool {
+        self.rules.entries.iter().any(|entry| matches!(entry.loaded.rule.specifier, Specifier::Path(_)))
     }
 
     /// The verdict on a call: deny over ask over allow, over all layers.
@@ -134,7 +139,14 @@ fn by_rule(effect: Effect, part: &Finding, rule: RuleRef<'_>) -> String {
 
 /// A rule in a sentence.
 pub(crate) fn named(rule: RuleRef<'_>) -> String {
-    format!("the {} rule `{}`", rule.origin, quoted(rule.rule.rule.text()))
+    let whose = match rule.origin {
+        Origin::Managed => "the administrator's rule",
+        Origin::User => "the user's rule",
+        Origin::Chat => "the chat's rule",
+        Origin::Workspace => "the workspace's rule",
+        Origin::BuiltIn => "the built-in rule",
+    };
+    format!("{whose} `{}`", quoted(rule.rule.rule.text()))
 }
 
 /// A text in a sentence: one line, not too long.

@@ -5,6 +5,7 @@ import { useActions, useAppState } from "../state/context";
 import { APPROVAL_MODES, type ApprovalMode } from "../types";
 import { ApprovalRules } from "./ApprovalRules";
 import { Choices, Problem, Ready } from "./parts";
+import { PermissionRules } from "./PermissionRules";
 import { useRequests } from "./requests";
 import type { Preferences } from "./types";
 
@@ -18,6 +19,7 @@ export default function Approvals() {
         {(preferences) => <DefaultMode known={preferences} onSaved={loaded.replace} />}
       </Ready>
       {chatId !== null && <ChatMode key={chatId} chatId={chatId} />}
+      <PermissionRules />
       <ApprovalRules />
     </>
   );

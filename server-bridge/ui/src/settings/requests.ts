@@ -5,7 +5,7 @@ import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { KeyScope, Preferences, ProviderDocument, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { KeyScope, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -46,6 +46,12 @@ export function createRequests(client: ApiClient) {
 
     approvalRules: () => taken(client.GET("/api/v1/approvals")),
     revokeApproval: async (id: number) => void (await client.DELETE("/api/v1/approvals/{id}", { params: { path: { id } } })),
+
+    rules: () => taken(client.GET("/api/v1/rules")),
+    addRule: (effect: RuleEffect, rule: string, justification: string) =>
+      taken(client.POST("/api/v1/rules", { body: { effect, rule, justification: justification || null } })),
+    removeRule: async (id: number) => void (await client.DELETE("/api/v1/rules/{id}", { params: { path: { id } } })),
+    tryRules: (tool: string, subject: string) => taken(client.POST("/api/v1/rules/try", { body: { tool, subject } })),
 
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),

@@ -6,6 +6,12 @@ export type Preferences = Schemas["PreferencesView"];
 /** A kind of tool call that was allowed for good in a chat. */
 export type ApprovalRule = Schemas["ApprovalRuleView"];
 
+export const RULE_EFFECTS = ["deny", "ask", "allow"] as const satisfies Schemas["RuleEffect"][];
+export type RuleEffect = (typeof RULE_EFFECTS)[number];
+/** A rule in front of the approval mode. */
+export type PermissionRule = Schemas["RuleView"];
+export type RuleTrialResult = Schemas["RuleTrialView"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

@@ -69,9 +69,8 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
     };
     let lines: Vec<String> = past.iter().enumerate().map(line).collect();
     let head = context.in_words("Your last messages, newest first:");
-    let foot = context.in_words(
-        "/rewind N takes back the last N of them; --files also restores the files they changed.",
-    );
+    let foot = context
+        .in_words("/rewind N takes back the last N of them; --files also restores the files they changed.");
     context.notice_as_it_is(&format!("{head}\n\n{}\n\n{foot}", lines.join("\n"))).await
 }
 

@@ -7,10 +7,13 @@ use store::MessageId;
 
 use super::{Stored, asked};
 use crate::Error;
-use agent::approval::Mode;
+use crate::house::House;
+use crate::rule_book::Judged;
+use agent::approval::{Mode, Ruling};
 use agent::ask::{Ask, Asking};
 use agent::engine::{Asked, ModelPool, Permissions};
 use agent::models::{ModelChain, NoModel, Place, Tier};
+use agent::tool::Subject;
 use tools::COMMANDS;
 use tools::ported;
 
@@ -20,6 +23,14 @@ impl Permissions for Stored {
             let word = self.service.store.approval(self.user.id, &self.root).await?;
             // A newer server's word: asking too often is safer than too seldom.
             Ok(word.parse().unwrap_or(Mode::Ask))
+        })
+    }
+
+    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>) -> Asked<'a, Ruling> {
+        Box::pin(async move {
+            let judged = Judged { tool, subject, workplace: Some(self) };
+            let House { rules, settings, services, .. } = &*self.service;
+            rules.ruling(&services.store, settings.home(), self.user.id, &judged).await
         })
     }
 

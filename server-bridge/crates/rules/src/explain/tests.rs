@@ -18,12 +18,12 @@ fn each_part_has_its_sentence() {
     let (verdict, reasons) = explained("sudo git pull > out/log && make && find . -exec rm {} +");
     assert_eq!(verdict, Some(Effect::Deny));
     let expected = [
-        "`sudo git pull` is allowed by the user rule `Bash(sudo git *)`.",
+        "`sudo git pull` is allowed by the user's rule `Bash(sudo git *)`.",
         "No rule matches `make`.",
         "No rule matches `find . -exec rm {} +`.",
-        "`git pull` is allowed by the user rule `Bash(git *)`.",
-        "`rm {} +` is denied by the user rule `Bash(rm *)`.",
-        "`out/log` is allowed by the user rule `Edit(/out/**)`.",
+        "`git pull` is allowed by the user's rule `Bash(git *)`.",
+        "`rm {} +` is denied by the user's rule `Bash(rm *)`.",
+        "`out/log` is allowed by the user's rule `Edit(/out/**)`.",
     ];
     assert_eq!(reasons, expected);
 }

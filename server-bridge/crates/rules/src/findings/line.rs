@@ -29,7 +29,8 @@ impl Rules {
             Effect::Deny | Effect::Ask => self.raw_hits(line, index),
         });
         findings.parts.push(part);
-        if Effect::ALL.iter().any(|effect| self.index(*effect).has_any(&CONCERNED)) {
+        // Rules that only allow are no reason to ask: what is not understood is not covered, and the mode decides.
+        if [Effect::Deny, Effect::Ask].iter().any(|effect| self.index(*effect).has_any(&CONCERNED)) {
             findings.doubts.extend(parsed.doubts);
         }
     }

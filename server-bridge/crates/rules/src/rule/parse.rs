@@ -38,7 +38,7 @@ impl Rule {
     }
 
     /// The reason why the rule cannot have this effect.
-    pub(crate) fn refusal(&self, effect: Effect) -> Option<RuleError> {
+    pub fn refusal(&self, effect: Effect) -> Option<RuleError> {
         let Target::Mcp { server, whole, .. } = &self.target else { return None };
         if effect != Effect::Allow {
             return None;

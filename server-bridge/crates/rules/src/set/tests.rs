@@ -57,7 +57,7 @@ fn deny_goes_over_ask_over_allow_in_all_layers() {
     assert_eq!(decision.rules[0].rule.id, "deny[0]");
     assert_eq!(
         decision.reason,
-        "`git push origin` is denied by the managed rule `Bash(git push *)`: pushing is CI's."
+        "`git push origin` is denied by the administrator's rule `Bash(git push *)`: pushing is CI's."
     );
 }
 

@@ -1,0 +1,102 @@
+//! Permission rules: which calls of tools are denied, asked about or allowed.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{RuleEffect, RuleOrigin, RuleVerdict};
+
+/// A permission rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuleView {
+    /// The id; null for a rule of the administrator, which the user cannot remove.
+    #[serde(default)]
+    #[schema(required)]
+    pub id: Option<i64>,
+    /// Who made it.
+    pub origin: RuleOrigin,
+    /// Its effect on the calls that match it.
+    pub effect: RuleEffect,
+    /// The rule as it was written, such as `Shell(git push *)`.
+    pub rule: String,
+    /// The reason that was given with it; may be empty.
+    #[serde(default)]
+    #[schema(required)]
+    pub justification: String,
+    /// Why it has no effect, or less than it seems to; may be empty.
+    #[serde(default)]
+    #[schema(required)]
+    pub warnings: Vec<String>,
+    /// When it was added, in Unix milliseconds; null for a rule of the administrator.
+    #[serde(default)]
+    #[schema(required)]
+    pub created_at: Option<i64>,
+    /// The number of calls that it decided; null for a rule of the administrator.
+    #[serde(default)]
+    #[schema(required)]
+    pub hits: Option<i64>,
+    /// When it last decided a call, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub last_hit_at: Option<i64>,
+}
+
+/// A rule to add.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewRule {
+    /// Its effect on the calls that match it.
+    pub effect: RuleEffect,
+    /// The rule, such as `Shell(git push *)`; at most 4 KiB.
+    pub rule: String,
+    /// The reason for it; at most 1 KiB.
+    #[serde(default)]
+    pub justification: Option<String>,
+}
+
+/// A call to try the rules on; nothing is run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuleTrial {
+    /// The tool's name, such as `Shell` or `FileReplace`.
+    pub tool: String,
+    /// The command line, path or address that the call would have; at most 64 KiB.
+    #[serde(default)]
+    pub subject: String,
+}
+
+/// What the rules say of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuleTrialView {
+    /// The verdict.
+    pub verdict: RuleVerdict,
+    /// The reason for it, in a sentence.
+    pub reason: String,
+    /// The rule that decided it, if one did.
+    #[serde(default)]
+    #[schema(required)]
+    pub decided_by: Option<RuleMatchView>,
+    /// The parts that the call was taken apart into, such as the commands of a command line.
+    #[serde(default)]
+    #[schema(required)]
+    pub parts: Vec<RulePartView>,
+}
+
+/// A part of a call, and the rules that match it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RulePartView {
+    /// The part, as it was understood.
+    pub text: String,
+    /// The rules that match it, the strictest first.
+    #[serde(default)]
+    #[schema(required)]
+    pub matches: Vec<RuleMatchView>,
+}
+
+/// A rule that matches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuleMatchView {
+    /// Who made the rule.
+    pub origin: RuleOrigin,
+    /// Its effect.
+    pub effect: RuleEffect,
+    /// The rule as it was written.
+    pub rule: String,
+}

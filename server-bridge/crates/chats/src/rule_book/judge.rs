@@ -1,0 +1,205 @@
+//! The word of the rules on a call.
+
+use std::path::Path;
+
+use agent::approval::Ruling;
+use agent::engine::Workplace;
+use agent::tool::Subject as Acted;
+use agent::tool::path::join;
+use rules::{Call, Decision, Effect, Explanation, Origin, PathAccess, Place, RuleSet, Subject};
+use store::{Store, UserId};
+use tools::Ported;
+
+use super::RuleBook;
+
+/// A call of a model, and the place where it would run.
+pub(crate) struct Judged<'a> {
+    /// The tool's name.
+    pub(crate) tool: &'a str,
+    /// The part of the call that rules look at.
+    pub(crate) subject: Acted<'a>,
+    /// The place where it would run; `None` for a call that is only tried.
+    pub(crate) workplace: Option<&'a dyn Workplace>,
+}
+
+/// The folders of a call's machine.
+struct Ground {
+    root: String,
+    cwd: String,
+    /// The absolute path that a link in the call leads to.
+    target: Option<String>,
+}
+
+impl RuleBook {
+    /// The word of the rules on a call of a user's model; the rules that decide it are counted.
+    pub(crate) async fn ruling(
+        &self,
+        store: &Store,
+        home: Option<&Path>,
+        user: UserId,
+        judged: &Judged<'_>,
+    ) -> agent::PortResult<Ruling> {
+        let set = self.of(store, home, user).await.ported()?;
+        // Without a rule about paths no machine is needed: none is started for a call that works without one.
+        let ground = match judged.workplace.filter(|_| set.has_paths() && judged.names_a_place()) {
+            Some(workplace) => Ground::of(judged, workplace).await?,
+            None => Ground::default(),
+        };
+        let subjects = ground.subjects(judged.subject);
+        let call = Call { tool: judged.tool, subjects: &subjects, place: ground.place() };
+        let decision = self.decided(&set, &call);
+        for id in own_rules(&decision) {
+            store.hit_permission_rule(user, id).await.ported()?;
+        }
+        // The sentence goes on where it is shown.
+        let reason = decision.reason.trim_end_matches('.').to_owned();
+        Ok(match decision.verdict {
+            None => Ruling::Silent,
+            Some(Effect::Allow) => Ruling::Allow,
+            Some(Effect::Ask) => Ruling::Ask(reason),
+            Some(Effect::Deny) => Ruling::Deny(reason),
+        })
+    }
+
+    /// The decision of people's rules; if none of them decides, that of the built-in ones. Those are defaults: a line that is not
+    /// understood is no reason for them to ask.
+    fn decided<'a>(&'a self, set: &'a RuleSet, call: &Call<'_>) -> Decision<'a> {
+        let decision = set.decide(call);
+        if decision.verdict.is_some() {
+            return decision;
+        }
+        let built_in = self.built_in.decide(call);
+        if built_in.rules.is_empty() { decision } else { built_in }
+    }
+
+    /// The same with the verdict on each part of the call.
+    fn explained<'a>(&'a self, set: &'a RuleSet, call: &Call<'_>) -> Explanation<'a> {
+        let explanation = set.explain(call);
+        if explanation.decision.verdict.is_some() {
+            return explanation;
+        }
+        let built_in = self.built_in.explain(call);
+        if built_in.decision.rules.is_empty() { explanation } else { built_in }
+    }
+}
+
+/// The ids of a user's own rules that decided.
+fn own_rules(decision: &Decision<'_>) -> Vec<i64> {
+    let own = decision.rules.iter().filter(|rule| rule.origin == Origin::User);
+    own.filter_map(|rule| rule.rule.id.parse().ok()).collect()
+}
+
+impl Ground {
+    /// The folders of a call's machine, where links in its path are followed. Without a machine the call fails anyway.
+    async fn of(judged: &Judged<'_>, workplace: &dyn Workplace) -> agent::PortResult<Self> {
+        let Ok(sandbox) = workplace.sandbox().await else { return Ok(Self::default()) };
+        let root = sandbox.facts().workspace.clone();
+        let within = |path: &str| match path {
+            path if path.starts_with('/') => path.to_owned(),
+            "." | "" => root.clone(),
+            path => format!("{}/{path}", root.trim_end_matches('/')),
+        };
+        let cwd = workplace.cwd().await?;
+        let mut target = None;
+        if let Acted::Reads(path) | Acted::Changes(path) | Acted::Download(_, path) = judged.subject {
+            // A path that cannot be followed fails in the tool as well.
+            if let Ok(Some(found)) = sandbox.resolve(join(&cwd, path).as_bytes()).await {
+                target = Some(within(&String::from_utf8_lossy(found.path.as_bytes())));
+            }
+        }
+        Ok(Self { cwd: within(&cwd), target, root })
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { cwd: &self.cwd, root: Some(&self.root), home: None }
+    }
+
+    /// The subjects of a call as rules see them: a link and its target are two, and each must be allowed.
+    fn subjects<'a>(&'a self, subject: Acted<'a>) -> Vec<Subject<'a>> {
+        let paths = |path: &'a str, access| {
+            let target = self.target.as_deref().map(|path| Subject::Path { path, access });
+            std::iter::once(Subject::Path { path, access }).chain(target)
+        };
+        let host = |address: &'a str| Subject::Domain { host: host_of(address) };
+        match subject {
+            Acted::Command(line) => vec![Subject::Shell { line }],
+            Acted::Reads(path) => paths(path, PathAccess::Read).collect(),
+            Acted::Changes(path) => paths(path, PathAccess::Write).collect(),
+            Acted::Address(address) => vec![host(address)],
+            Acted::Download(address, path) => {
+                std::iter::once(host(address)).chain(paths(path, PathAccess::Write)).collect()
+            }
+            Acted::Agent(role) => vec![Subject::Named { name: role }],
+            Acted::Nothing => Vec::new(),
+        }
+    }
+}
+
+/// The host of an address that was parsed and written again: `scheme://user@host:port/…`; the text itself for a bare host.
+fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.strip_prefix('[') {
+        Some(literal) => literal.split(']').next().unwrap_or(literal),
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+impl Default for Ground {
+    fn default() -> Self {
+        Self { root: "/".to_owned(), cwd: "/".to_owned(), target: None }
+    }
+}
+
+impl<'a> Judged<'a> {
+    /// True if it acts on files of the machine.
+    fn names_a_place(&self) -> bool {
+        !matches!(self.subject, Acted::Address(_) | Acted::Agent(_) | Acted::Nothing)
+    }
+
+    /// A call that is only tried: its subject is read by the tool's kind.
+    pub(crate) fn trial(tool: &'a str, subject: &'a str) -> Self {
+        let subject = match rules::names::ours(tool) {
+            "Shell" => Acted::Command(subject),
+            "FileCreate" | "FileReplace" => Acted::Changes(subject),
+            "Read" | "Glob" | "Grep" => Acted::Reads(subject),
+            "Fetch" | "DownloadFile" => Acted::Address(subject),
+            "SubAgent" => Acted::Agent(subject),
+            _ => Acted::Nothing,
+        };
+        Self { tool, subject, workplace: None }
+    }
+
+    /// The explanation of a set of rules, or of the built-in ones if no rule of the set decides.
+    pub(crate) fn explained<T>(
+        &self,
+        book: &RuleBook,
+        set: &RuleSet,
+        told: impl FnOnce(&Explanation<'_>) -> T,
+    ) -> T {
+        let ground = Ground::default();
+        let subjects = ground.subjects(self.subject);
+        let call = Call { tool: self.tool, subjects: &subjects, place: ground.place() };
+        told(&book.explained(set, &call))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_address_is_not_its_user_port_or_path() {
+        for (address, host) in [
+            ("https://example.com/a?b#c", "example.com"),
+            ("http://user:pass@example.com:8080/", "example.com"),
+            ("https://example.com?x=@evil.example", "example.com"),
+            ("https://good.example@evil.example/", "evil.example"),
+            ("http://[::1]:80/", "::1"),
+            ("example.com", "example.com"),
+        ] {
+            assert_eq!(host_of(address), host, "{address}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `permissions.json` in the server's home directory: the administrator's rules, which hold for every user.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rules::{Document, Layer, LoadedRule, Origin};
+use tokio::sync::Mutex;
+
+use crate::limits::MANAGED_RULES_BYTES;
+use crate::server_settings::beginning;
+
+/// The file's name in the home directory.
+const FILE: &str = "permissions.json";
+
+/// The administrator's rules, read again whenever the file changes.
+#[derive(Default)]
+pub(super) struct Managed(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    stamp: Option<Stamp>,
+    rules: ManagedRules,
+}
+
+/// A version of the file.
+type Stamp = (SystemTime, u64);
+
+/// The rules of one state of the file. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct ManagedRules {
+    /// Counts the states.
+    pub(super) state: u64,
+    pub(crate) rules: Arc<[LoadedRule]>,
+    /// What is odd about each rule, by its id.
+    pub(crate) warnings: Arc<[(String, String)]>,
+}
+
+impl ManagedRules {
+    pub(super) fn layer(&self) -> Layer {
+        Layer { origin: Origin::Managed, rules: self.rules.to_vec() }
+    }
+}
+
+impl Managed {
+    /// The rules as they are now. If the file has a mistake, the rules that were read last stay, and the log names it.
+    pub(super) async fn current(&self, home: Option<&Path>) -> ManagedRules {
+        match self.look(home).await {
+            Ok(rules) => rules,
+            Err(why) => {
+                tracing::error!("{why}; the rules that were read before stay");
+                self.0.lock().await.rules.clone()
+            }
+        }
+    }
+
+    /// The rules of the file as it is now.
+    ///
+    /// # Errors
+    /// The mistake, for people. The same state of the file is reported once.
+    pub(super) async fn look(&self, home: Option<&Path>) -> Result<ManagedRules, String> {
+        let Some(path) = home.map(|home| home.join(FILE)) else { return Ok(ManagedRules::default()) };
+        let mut seen = self.0.lock().await;
+        let stamp = match tokio::fs::metadata(&path).await {
+            Ok(found) => Some((found.modified().unwrap_or(SystemTime::UNIX_EPOCH), found.len())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        };
+        if stamp == seen.stamp {
+            return Ok(seen.rules.clone());
+        }
+        seen.stamp = stamp;
+        let rules = match stamp {
+            None => ManagedRules::default(),
+            Some(_) => {
+                read(&path).await.map_err(|why| format!("{} cannot be used: {why}", path.display()))?
+            }
+        };
+        seen.rules = ManagedRules { state: seen.rules.state + 1, ..rules };
+        Ok(seen.rules.clone())
+    }
+}
+
+async fn read(path: &Path) -> Result<ManagedRules, String> {
+    let content = beginning(path, MANAGED_RULES_BYTES + 1).await.map_err(|error| error.to_string())?;
+    let content = content.ok_or("it is not a regular file")?;
+    if content.len() as u64 > MANAGED_RULES_BYTES {
+        return Err(format!("it is longer than {} MiB", MANAGED_RULES_BYTES >> 20));
+    }
+    let text = String::from_utf8(content).map_err(|_| "it is not UTF-8")?;
+    let document = Document::parse(&text, Origin::Managed, &[]).map_err(|error| error.to_string())?;
+    // Its denials must hold: a file with a mistake is used as a whole, or not at all.
+    if let Some(problem) = document.problems.iter().find(|problem| problem.kind.is_error()) {
+        return Err(problem.to_string());
+    }
+    let warnings = document.problems.into_iter().map(|problem| (problem.place, problem.kind.to_string()));
+    Ok(ManagedRules { state: 0, rules: document.rules.into(), warnings: warnings.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_is_read_when_it_changes_and_a_mistake_in_it_changes_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let managed = Managed::default();
+        let current = async || managed.current(Some(home.path())).await;
+        let texts = |rules: &ManagedRules| -> Vec<String> {
+            rules.rules.iter().map(|loaded| format!("{} {}", loaded.effect, loaded.rule)).collect()
+        };
+        assert!(current().await.rules.is_empty());
+        let put = |text: &str| std::fs::write(home.path().join(FILE), text).unwrap();
+        put(r#"{"permissions": {"deny": ["Fetch"], "allow": ["Bash(ls *)", "Bash(xargs *)"]}}"#);
+        let first = current().await;
+        assert_eq!(texts(&first), ["deny Fetch", "allow Bash(ls *)", "allow Bash(xargs *)"]);
+        assert_eq!(first.warnings.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>(), ["allow[1]"]);
+        assert_eq!(current().await.state, first.state, "it has not changed");
+        put(r#"{"permissions": {"deny": ["Fetch", "Shell("]}}"#);
+        let why = managed.look(Some(home.path())).await.err().unwrap();
+        assert!(why.contains(FILE) && why.contains("deny[1]") && why.contains("Shell("), "{why}");
+        assert_eq!(current().await.state, first.state, "the rules that were read before stay");
+        put(r#"{"permissions": {"deny": ["Read(.env)"]}}"#);
+        let second = current().await;
+        assert!(texts(&second) == ["deny Read(.env)"] && second.state != first.state);
+        std::fs::remove_file(home.path().join(FILE)).unwrap();
+        assert!(current().await.rules.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_document_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(FILE);
+        for (content, why) in [
+            (&b"\xff"[..], "not UTF-8"),
+            (b"[", "no JSON"),
+            (b"[]", "must be an object"),
+            (br#"{"permissions": {"deny": "Fetch"}}"#, "a list of rules"),
+            (br#"{"permissions": {"deny": [7]}}"#, "deny[0]"),
+        ] {
+            std::fs::write(&file, content).unwrap();
+            let told = Managed::default().look(Some(home.path())).await.err().unwrap();
+            assert!(told.contains(why), "{told}");
+        }
+        std::fs::File::create(&file).unwrap().set_len(MANAGED_RULES_BYTES + 1).unwrap();
+        assert!(Managed::default().look(Some(home.path())).await.err().unwrap().contains("longer than"));
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        assert!(Managed::default().look(Some(home.path())).await.err().unwrap().contains("regular file"));
+    }
+}

@@ -1,0 +1,132 @@
+//! Permission rules: those of the administrator's file, of the user and of the server itself, and their word on calls.
+//!
+//! ```text
+//!   permissions.json ─┐
+//!   the user's rules ─┴─▶ RuleSet, kept for each user ─▶ no rule decides ─▶ built-in rules ─▶ no rule decides: the mode does
+//! ```
+//! The built-in rules are defaults: they ask before commands that are hard to undo, and any rule of a person is heard first.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `managed` | the administrator's file |
+//! | `judge` | the word of the rules on a call |
+
+mod judge;
+mod managed;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rules::{Effect, Layer, LoadedRule, Origin, Rule, RuleSet};
+use store::{PermissionRule, RuleEffect, Store, UserId};
+
+pub(crate) use judge::Judged;
+use managed::{Managed, ManagedRules};
+
+use crate::limits::RULE_SETS_KEPT;
+use crate::{Error, Result};
+
+/// The rules of all users, as they are needed.
+pub(crate) struct RuleBook {
+    managed: Managed,
+    /// Rules of the server itself, heard last.
+    built_in: RuleSet,
+    kept: Mutex<Kept>,
+}
+
+/// The rule sets of users, all made from the same state of the administrator's file.
+#[derive(Default)]
+struct Kept {
+    /// Counts the states of the administrator's file.
+    state: u64,
+    sets: HashMap<UserId, Arc<RuleSet>>,
+    /// Counts the changes of rules: a set that was read before a change is not kept.
+    changes: u64,
+}
+
+impl Default for RuleBook {
+    fn default() -> Self {
+        Self {
+            managed: Managed::default(),
+            built_in: RuleSet::new([rules::dangerous()]),
+            kept: Mutex::default(),
+        }
+    }
+}
+
+impl RuleBook {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops what is kept of a user, whose rules have changed.
+    pub(crate) fn changed(&self, user: UserId) {
+        let mut kept = self.kept();
+        kept.changes += 1;
+        kept.sets.remove(&user);
+    }
+
+    /// Reads the administrator's file for the first time.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a file that cannot be read or has a mistake.
+    pub(crate) async fn load(&self, home: Option<&Path>) -> Result<()> {
+        self.managed.look(home).await.map(drop).map_err(|why| Error::refused("invalid", why))
+    }
+
+    /// The administrator's rules as they are now.
+    pub(crate) async fn managed(&self, home: Option<&Path>) -> ManagedRules {
+        self.managed.current(home).await
+    }
+
+    /// The rules that people made for a user: the administrator's and the user's own.
+    pub(crate) async fn of(
+        &self,
+        store: &Store,
+        home: Option<&Path>,
+        user: UserId,
+    ) -> store::Result<Arc<RuleSet>> {
+        let managed = self.managed.current(home).await;
+        let changes = {
+            let mut kept = self.kept();
+            if kept.state != managed.state {
+                (kept.state, kept.sets) = (managed.state, HashMap::new());
+            }
+            if let Some(set) = kept.sets.get(&user) {
+                return Ok(Arc::clone(set));
+            }
+            kept.changes
+        };
+        let rules = store.permission_rules(user).await?;
+        let own = Layer { origin: Origin::User, rules: rules.into_iter().filter_map(loaded).collect() };
+        let set = Arc::new(RuleSet::new([managed.layer(), own]));
+        let mut kept = self.kept();
+        if kept.changes == changes && kept.state == managed.state {
+            if kept.sets.len() >= RULE_SETS_KEPT {
+                kept.sets.clear();
+            }
+            kept.sets.insert(user, Arc::clone(&set));
+        }
+        Ok(set)
+    }
+}
+
+/// A user's rule, parsed. One that an older version stored and this one refuses is left out; the list names it.
+fn loaded(rule: PermissionRule) -> Option<LoadedRule> {
+    let PermissionRule { id, effect, rule, justification, .. } = rule;
+    let parsed = Rule::parse(&rule)
+        .inspect_err(|error| tracing::warn!(%error, rule, "a permission rule is left out"))
+        .ok()?;
+    let justification = (!justification.is_empty()).then_some(justification);
+    Some(LoadedRule { id: id.to_string(), effect: effect_of(effect), rule: parsed, justification })
+}
+
+/// The effect of a stored rule.
+pub(crate) fn effect_of(effect: RuleEffect) -> Effect {
+    match effect {
+        RuleEffect::Deny => Effect::Deny,
+        RuleEffect::Ask => Effect::Ask,
+        RuleEffect::Allow => Effect::Allow,
+    }
+}

@@ -1,0 +1,179 @@
+//! A user's permission rules: listing, adding, removing and trying them.
+
+use api::rules::{NewRule, RuleMatchView, RulePartView, RuleTrial, RuleTrialView, RuleView};
+use api::words;
+use rules::{Effect, Origin, Part, Rule, RuleRef};
+use store::{PermissionRule, RuleEffect, User, UserId};
+
+use crate::house::ChatService;
+use crate::limits::RULE_TRIAL_BYTES;
+use crate::rule_book::{Judged, effect_of};
+use crate::{Error, Result};
+
+impl ChatService {
+    /// The rules that hold for a user: the administrator's, the user's own in the order in which they were added, and the
+    /// built-in ones.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn rules(&self, user: UserId) -> Result<Vec<RuleView>> {
+        let house = &self.0;
+        let managed = house.rules.managed(house.settings.home()).await;
+        let others =
+            |origin: words::RuleOrigin, loaded: &rules::LoadedRule, warnings: Vec<String>| RuleView {
+                id: None,
+                origin,
+                effect: word_of(loaded.effect),
+                rule: loaded.rule.text().to_owned(),
+                justification: loaded.justification.clone().unwrap_or_default(),
+                warnings,
+                created_at: None,
+                hits: None,
+                last_hit_at: None,
+            };
+        let warned = |id: &str| {
+            managed.warnings.iter().filter(|(place, _)| place == id).map(|(_, text)| text.clone()).collect()
+        };
+        let mut views: Vec<RuleView> = managed
+            .rules
+            .iter()
+            .map(|loaded| others(words::RuleOrigin::Managed, loaded, warned(&loaded.id)))
+            .collect();
+        views.extend(house.store.permission_rules(user).await?.into_iter().map(view));
+        views.extend(
+            rules::dangerous()
+                .rules
+                .iter()
+                .map(|loaded| others(words::RuleOrigin::BuiltIn, loaded, Vec::new())),
+        );
+        Ok(views)
+    }
+
+    /// Adds a rule of a user's. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a rule that is malformed or can never match; [`Error::Store`] for one that is too long, and if
+    /// there are too many.
+    pub async fn add_rule(&self, user: &User, new: &NewRule) -> Result<RuleView> {
+        let effect = match &new.effect {
+            words::RuleEffect::Deny => RuleEffect::Deny,
+            words::RuleEffect::Ask => RuleEffect::Ask,
+            words::RuleEffect::Allow => RuleEffect::Allow,
+            words::RuleEffect::Unknown(word) => {
+                return Err(Error::refused(
+                    "invalid",
+                    format!("there is no effect {word:?}; use deny, ask or allow"),
+                ));
+            }
+        };
+        let refused = |why: rules::RuleError| {
+            Error::refused("invalid", format!("the rule {:?} is refused: {why}", new.rule))
+        };
+        let rule = Rule::parse(&new.rule).map_err(refused)?;
+        if let Some(why) = rule.refusal(effect_of(effect)) {
+            return Err(refused(why));
+        }
+        let house = &self.0;
+        let justification = new.justification.as_deref().unwrap_or_default().trim();
+        let added = house.store.add_permission_rule(user.id, effect, rule.text(), justification).await?;
+        house.rules.changed(user.id);
+        house.note(user, "rule.add", None, rule.text(), effect.as_str()).await;
+        Ok(view(added))
+    }
+
+    /// Removes a rule of a user's: it does not hold for the next call. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a rule that is gone or another user's; [`Error::Store`].
+    pub async fn remove_rule(&self, user: &User, id: i64) -> Result<()> {
+        let house = &self.0;
+        let removed = house.store.remove_permission_rule(user.id, id).await?;
+        house.rules.changed(user.id);
+        let Some(removed) = removed else {
+            return Err(Error::refused(
+                "not_found",
+                format!("there is no rule {id} of yours; see `sandbridge rule list`"),
+            ));
+        };
+        house.note(user, "rule.remove", None, &removed.rule, removed.effect.as_str()).await;
+        Ok(())
+    }
+
+    /// What the rules would do with a call of a user's model. Nothing is run, counted or looked up on a machine: links are not
+    /// followed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a call without a tool or one that is too long; [`Error::Store`].
+    pub async fn try_rules(&self, user: &User, trial: &RuleTrial) -> Result<RuleTrialView> {
+        let RuleTrial { tool, subject } = trial;
+        if tool.is_empty() {
+            return Err(Error::refused("invalid", "name a tool, such as Shell"));
+        }
+        if tool.len() + subject.len() > RULE_TRIAL_BYTES {
+            return Err(Error::refused(
+                "invalid",
+                format!("a call to try has at most {} KiB", RULE_TRIAL_BYTES / 1024),
+            ));
+        }
+        let set = self.0.rules.of(&self.0.store, self.0.settings.home(), user.id).await?;
+        let judged = Judged::trial(tool, subject);
+        let view = judged.explained(&self.0.rules, &set, |explanation| {
+            let part = |part: &Part<'_>| RulePartView {
+                text: part.text.clone(),
+                matches: part.rules.iter().map(matched).collect(),
+            };
+            let decision = &explanation.decision;
+            RuleTrialView {
+                verdict: match decision.verdict {
+                    Some(Effect::Deny) => words::RuleVerdict::Deny,
+                    Some(Effect::Ask) => words::RuleVerdict::Ask,
+                    Some(Effect::Allow) => words::RuleVerdict::Allow,
+                    None => words::RuleVerdict::Mode,
+                },
+                reason: decision.reason.clone(),
+                decided_by: decision.rules.first().map(matched),
+                parts: explanation.parts.iter().map(part).collect(),
+            }
+        });
+        Ok(view)
+    }
+}
+
+fn view(rule: PermissionRule) -> RuleView {
+    let effect = effect_of(rule.effect);
+    let warnings = match Rule::parse(&rule.rule) {
+        Ok(parsed) => parsed.warnings(effect, Origin::User, &[]).iter().map(ToString::to_string).collect(),
+        Err(error) => vec![format!("it has no effect: {error}")],
+    };
+    RuleView {
+        id: Some(rule.id),
+        origin: words::RuleOrigin::User,
+        effect: word_of(effect),
+        rule: rule.rule,
+        justification: rule.justification,
+        warnings,
+        created_at: Some(rule.created_at_ms),
+        hits: Some(rule.hits),
+        last_hit_at: rule.last_hit_at_ms,
+    }
+}
+
+fn matched(rule: &RuleRef<'_>) -> RuleMatchView {
+    RuleMatchView {
+        origin: match rule.origin {
+            Origin::BuiltIn => words::RuleOrigin::BuiltIn,
+            Origin::Managed => words::RuleOrigin::Managed,
+            Origin::User | Origin::Chat | Origin::Workspace => words::RuleOrigin::User,
+        },
+        effect: word_of(rule.rule.effect),
+        rule: rule.rule.rule.text().to_owned(),
+    }
+}
+
+fn word_of(effect: Effect) -> words::RuleEffect {
+    match effect {
+        Effect::Deny => words::RuleEffect::Deny,
+        Effect::Ask => words::RuleEffect::Ask,
+        Effect::Allow => words::RuleEffect::Allow,
+    }
+}

@@ -1,0 +1,63 @@
+//! The caller's permission rules.
+
+use api::rules::{NewRule, RuleTrial, RuleTrialView, RuleView};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::routes::{Routes, route};
+use crate::web::scope::Access;
+use crate::web::state::AppState;
+
+/// The routes of permission rules. A key may read and try them, but not loosen what its user set.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, route!(list))
+        .add(Access::Session, route!(add))
+        .add(Access::Session, route!(remove))
+        .add(Access::Full, route!(attempt))
+}
+
+/// The rules that hold for the caller: the administrator's, those of the server itself, and the caller's own.
+#[utoipa::path(get, path = "/api/v1/rules", tag = "settings", responses((status = 200, body = [RuleView])))]
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RuleView>>, ApiError> {
+    Ok(Json(state.chats.rules(caller.user.id).await?))
+}
+
+/// Add a rule of the caller's. Needs a session: no key changes rules.
+#[utoipa::path(post, path = "/api/v1/rules", tag = "settings", request_body = NewRule,
+    responses((status = 201, body = RuleView), (status = 400), (status = 403)))]
+pub async fn add(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(new): extract::Json<NewRule>,
+) -> Result<(StatusCode, Json<RuleView>), ApiError> {
+    Ok((StatusCode::CREATED, Json(state.chats.add_rule(&caller.user, &new).await?)))
+}
+
+/// Remove a rule of the caller's: it does not hold for the next call. Needs a session: no key changes rules.
+#[utoipa::path(delete, path = "/api/v1/rules/{id}", tag = "settings",
+    params(("id" = i64, Path)), responses((status = 204), (status = 403), (status = 404)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let id = id.parse().map_err(|_| ApiError::invalid("a rule's id is a number"))?;
+    state.chats.remove_rule(&caller.user, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What the rules would do with a call; nothing is run.
+#[utoipa::path(post, path = "/api/v1/rules/try", tag = "settings", request_body = RuleTrial,
+    responses((status = 200, body = RuleTrialView), (status = 400)))]
+pub async fn attempt(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(trial): extract::Json<RuleTrial>,
+) -> Result<Json<RuleTrialView>, ApiError> {
+    Ok(Json(state.chats.try_rules(&caller.user, &trial).await?))
+}

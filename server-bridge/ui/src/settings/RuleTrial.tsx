@@ -1,0 +1,74 @@
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useAction } from "../lib/useAction";
+import { Field, Problem } from "./parts";
+import { useRequests } from "./requests";
+import styles from "./settings.module.css";
+import type { PermissionRule, RuleTrialResult } from "./types";
+
+/** A call to try the rules on: nothing is run. An answer is shown as long as the rules are those that gave it. */
+export function RuleTrial({ rules }: { rules: readonly PermissionRule[] | null }) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const [tool, setTool] = useState("Shell");
+  const [subject, setSubject] = useState("");
+  const [result, setResult] = useState<{ rules: typeof rules; view: RuleTrialResult } | null>(null);
+  const attempt = useAction(async () => setResult({ rules, view: await requests.tryRules(tool.trim(), subject) }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt.run();
+  };
+  const field = (id: string, value: string, set: (value: string) => void) => (
+    <input
+      id={id}
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+      value={value}
+      onChange={(event) => {
+        set(event.target.value);
+        // The answer is to another call.
+        setResult(null);
+      }}
+    />
+  );
+  return (
+    <form className={`${styles.card} ${styles.stack}`} onSubmit={submit}>
+      <h4>{t("rules.trial")}</h4>
+      <div className={styles.fields}>
+        <Field label={t("rules.tool")}>{(id) => field(id, tool, setTool)}</Field>
+        <Field label={t("rules.subject")}>{(id) => field(id, subject, setSubject)}</Field>
+      </div>
+      <Problem text={attempt.error} />
+      <div className={styles.formEnd}>
+        <button type="submit" disabled={attempt.busy}>
+          {t("rules.try")}
+        </button>
+      </div>
+      <div role="status">{result !== null && result.rules === rules && <Result result={result.view} />}</div>
+    </form>
+  );
+}
+
+function Result({ result }: { result: RuleTrialResult }) {
+  const { t } = useTranslation("settings");
+  return (
+    <>
+      <p>
+        <strong>{t(`rules.verdicts.${result.verdict}`)}</strong>: {result.reason}
+      </p>
+      <ul>
+        {result.parts.map((part, at) => (
+          <li key={at}>
+            <code className={styles.asWritten}>{part.text}</code>
+            {part.matches.map((match) => (
+              <p className="hint" key={`${match.origin} ${match.effect} ${match.rule}`}>
+                {t(`rules.effects.${match.effect}`)} <code>{match.rule}</code> ({t(`rules.origins.${match.origin}`)})
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

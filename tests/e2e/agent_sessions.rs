@@ -135,8 +135,7 @@ fn an_undo_restores_every_file_and_forgets_the_message() {
     let posted = chat.post("/undo");
     assert_eq!((&posted["input"], &posted["error"]), (&json!(route_request), &Value::Null), "{posted}");
     let told = posted["messages"][1]["text"].as_str().unwrap();
-    for expected in
-        ["Removed: sub/new.txt on laptop", "a.txt on laptop", "run.sh", "A command ran in the part"]
+    for expected in ["Removed: sub/new.txt (laptop)", "a.txt (laptop)", "run.sh", "A command ran in the part"]
     {
         assert!(told.contains(expected), "{told}");
     }

@@ -35,8 +35,9 @@ const FULL_PIPES: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, t
                           try: pipe = os.pipe()\n    except OSError: time.sleep(200)\n    \
                           os.set_blocking(pipe[1], False)\n    held.append(pipe)\n    os.write(pipe[1], bytes(1 << 16))'";
 
-const THREADS: &str = "exec python3 -c 'import threading, time\ndef more():\n    while True:\n        try: threading.Thread(target=more).start()\n        \
-                       except RuntimeError: time.sleep(0.01)\nmore()'";
+/// The threads wait: if each started more, Python would be busy with passing its lock around long before it met the limit.
+const THREADS: &str = "exec python3 -c 'import threading, time\nwhile True:\n    try: threading.Thread(target=time.sleep, args=(200,)).start()\n    \
+                       except RuntimeError: time.sleep(0.01)'";
 
 /// Exhausts the limit and starts new processes whenever it may.
 const CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.01)\n    \

@@ -20,10 +20,7 @@ fn a_chat_deleted_amid_an_answer_ends_what_it_runs_and_its_tasks() {
     chat.say(&format!("task touch begun; {task}"));
     eventually("the task runs", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
     let listed = chat.post("/tasks")["messages"][1]["text"].as_str().unwrap().to_owned();
-    assert!(
-        listed.contains("running") && listed.contains(&task) && listed.contains("(on laptop)"),
-        "{listed}"
-    );
+    assert!(listed.contains("running") && listed.contains(&task) && listed.contains("(laptop)"), "{listed}");
     chat.post(&format!("shell touch ready; {command}"));
     eventually("it works", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
     chat.post("create never.txt x");

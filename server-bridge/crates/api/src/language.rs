@@ -247,7 +247,7 @@ mod tests {
                         /models 列出可用的模型；/model 名称 或 /model 级别 可在此更改。";
         assert_eq!(zh(model), expected);
         let undo = zh(
-            "Taken back: “one”\nRemoved: a.txt (laptop)\nA command ran in it; what it changed stays as it is.",
+            "Taken back: “one”\nRemoved: a.txt (laptop)\nA command ran in the part that was taken back; what it changed stays as it is.",
         );
         assert!(!undo.contains("Removed") && !undo.contains("command"), "{undo}");
     }

@@ -363,7 +363,7 @@ const TABLE: &[Row] = &[
     ("it was cancelled", "已取消"),
     // More answers of slash commands.
     (
-        "No model is set up, so nothing can answer this yet. Add one of your own: on the page under Settings, Models, or with `sandbridge model add`. Or the server's administrator can set one up for everybody with",
+        "No model is set up, so nothing can answer this yet. Add one of your own: in the browser under Settings, Models, or with `sandbridge model add`. Or the server's administrator can set one up for everybody with",
         "尚未设置模型，因此还无法回答。请添加你自己的模型：在网页的“设置”中的“模型”页添加，或用 `sandbridge model add`。服务器管理员也可以通过以下变量为所有人设置：",
     ),
     ("SANDBRIDGE_LLM_PROVIDER   openai or anthropic", "SANDBRIDGE_LLM_PROVIDER   openai 或 anthropic"),
@@ -385,7 +385,7 @@ const TABLE: &[Row] = &[
         "请输入 /undo 或 /undo force。/rewind 可以撤回多条消息。",
     ),
     (
-        "Write /rewind N for the last N messages, or /rewind #ID; with --files their files are restored. /rewind alone lists them.",
+        "Write /rewind N for the last N messages, or /rewind #ID; --files also restores the files they changed. /rewind alone lists them.",
         "请输入 /rewind N 撤回最近 N 条消息，或 /rewind #ID；加上 --files 会同时恢复文件。只输入 /rewind 会列出消息。",
     ),
     (
@@ -397,7 +397,7 @@ const TABLE: &[Row] = &[
         "这不是此会话中已回答的消息；/rewind 会列出这些消息。",
     ),
     (
-        "This is a sub-agent's chat; take back what it did in the chat whose agent called it.",
+        "This is a sub-agent's chat; to take back what it did, go to the chat whose agent called it.",
         "这是子智能体的会话；请在调用它的智能体的会话中撤回。",
     ),
     (
@@ -433,11 +433,11 @@ const TABLE: &[Row] = &[
     ),
     ("This server's context mode is {}: {}.", "本服务器的上下文模式为 {0}：{1}。"),
     (
-        "long results are put aside, old ones become a line, and a conversation that fills the model's window is compressed automatically",
+        "long results are put aside, old ones shrink to one line, and a conversation that fills the model's window is compressed automatically",
         "长结果会转存，旧结果缩为一行，占满模型上下文窗口的对话会自动压缩",
     ),
     (
-        "long results are put aside and old ones become a line; nothing is compressed unless you say /compress",
+        "long results are put aside and old ones shrink to one line; nothing is compressed unless you say /compress",
         "长结果会转存，旧结果缩为一行；除非使用 /compress，否则不会压缩",
     ),
     (

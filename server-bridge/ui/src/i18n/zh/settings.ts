@@ -276,7 +276,7 @@ export const settings: Room<"settings"> = {
     },
     origins: { managed: "由管理员设置", built_in: "内置", user: "由你设置" },
     neverUsed: "从未使用",
-    used_one: "已决定 {{count}} 次调用 · 最近一次：{{when}}",
+    used_one: "已决定 1 次调用 · 最近一次：{{when}}",
     used_other: "已决定 {{count}} 次调用 · 最近一次：{{when}}",
     removeName: "移除规则 {{rule}}",
     removeQuestion: "移除规则 {{rule}}？下一次调用起不再适用。",

@@ -212,7 +212,7 @@ pub(super) const TABLE: &[Row] = &[
     ("update sandbridge-runner", "更新 sandbridge-runner"),
     ("keep its --state-dir outside the workspace", "将其 --state-dir 放在工作区之外"),
     (
-        "start sandbridge-runner itself, which brings its guardian",
+        "start sandbridge-runner itself, which starts its guardian process",
         "直接启动 sandbridge-runner，它会带上守护进程",
     ),
     ("give it a --network policy that the machine can hold", "使用该机器能够支持的 --network 策略"),

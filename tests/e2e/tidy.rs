@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["proto"]),
     ("runner", &["address", "proto", "pathguard", "wsclient"]),
     ("guard", &["address"]),
+    ("hooks", &[]),
     ("llm", &["guard", "sse"]),
     ("accounts", &["store"]),
     ("execs", &["sandbox", "store"]),

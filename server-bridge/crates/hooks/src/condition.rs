@@ -1,0 +1,81 @@
+//! Conditions: the `if` of a handler, such as `Shell(*git commit*)`.
+//!
+//! The grammar of rules, which parses shell lines, is not known here: the caller brings it as a [`Condition`]. [`Globs`] is the
+//! simple form.
+
+use serde_json::{Map, Value};
+
+use crate::dialect::{names, subjects};
+use crate::glob::fits;
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Our name of the tool.
+    pub tool: String,
+    /// Our arguments.
+    pub input: Map<String, Value>,
+    /// The call's id.
+    pub id: String,
+}
+
+/// A grammar of conditions.
+pub trait Condition {
+    /// Checks a condition when it is loaded.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it can never be used, as a sentence without its subject.
+    fn check(&self, condition: &str) -> Result<(), String>;
+
+    /// Whether a condition holds for a call. One that cannot be decided, such as for a shell line that cannot be parsed, holds: the
+    /// handler then looks for itself.
+    fn holds(&self, condition: &str, call: &Call) -> bool;
+}
+
+/// Conditions of the form `Tool` or `Tool(glob)`; the glob is compared with the command, path or address that the call is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Globs;
+
+impl Condition for Globs {
+    fn check(&self, condition: &str) -> Result<(), String> {
+        let (_, glob) = split(condition).ok_or("is not of the form Tool(pattern)")?;
+        match glob {
+            Some(glob) if glob.starts_with("domain:") => {
+                Err("asks for a domain, which is not supported here".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn holds(&self, condition: &str, call: &Call) -> bool {
+        let Some((tool, glob)) = split(condition) else { return true };
+        let is_named = names(&call.tool).iter().any(|name| name.text == tool);
+        is_named
+            && glob
+                .is_none_or(|glob| subjects(&call.tool, &call.input).into_iter().any(|it| covers(glob, it)))
+    }
+}
+
+/// The older form `git:*` stands for `git` and for `git` with arguments.
+fn covers(glob: &str, subject: &str) -> bool {
+    match glob.strip_suffix(":*") {
+        Some(prefix) => fits(prefix, subject) || fits(&format!("{prefix} *"), subject),
+        None => fits(glob, subject),
+    }
+}
+
+fn split(condition: &str) -> Option<(&str, Option<&str>)> {
+    let condition = condition.trim();
+    let (tool, glob) = match condition.split_once('(') {
+        Some((tool, rest)) => {
+            (tool.trim_end(), Some(rest.strip_suffix(')')?.trim()).filter(|it| !it.is_empty()))
+        }
+        None => (condition, None),
+    };
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+    (!tool.is_empty() && tool.chars().all(is_name)).then_some((tool, glob))
+}
+
+#[cfg(test)]
+mod tests;

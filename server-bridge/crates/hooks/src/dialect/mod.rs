@@ -1,0 +1,44 @@
+//! The two ways in which hooks are written: ours, and that of peers' files. Tools, arguments and modes have a name in each.
+
+mod arguments;
+mod tools;
+
+pub use arguments::{to_own, to_peer};
+pub use tools::{Name, main_name, names, subjects};
+
+/// The way in which a hook is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// Ours: `Shell`, `path`.
+    Own,
+    /// That of Claude Code and Codex: `Bash`, `file_path`.
+    Peer,
+}
+
+impl Dialect {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Own, Self::Peer];
+
+    /// The dialect's word in canonical texts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Peer => "peer",
+        }
+    }
+}
+
+/// Our approval modes, with the peers' words.
+const MODES: &[(&str, &str)] =
+    &[("plan", "plan"), ("ask", "default"), ("auto-edit", "acceptEdits"), ("full", "bypassPermissions")];
+
+/// The word for an approval mode of ours.
+pub fn mode(own: &str, dialect: Dialect) -> &str {
+    match dialect {
+        Dialect::Own => own,
+        Dialect::Peer => MODES.iter().find(|(name, _)| *name == own).map_or(own, |(_, peer)| peer),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Handlers: the action of a hook, and the rules under which it runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::limits::{BACKGROUND_PATIENCE, EVENT_PATIENCE, HANDLER_PATIENCE, MAX_BACKGROUND_PATIENCE};
+
+/// The variable for a plugin's directory.
+pub const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
+/// The variables for the workspace's root: ours, the peers', the seed's.
+pub const PROJECT_DIRS: [&str; 3] = ["SANDBRIDGE_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "XBOT_PROJECT_DIR"];
+
+/// Ends of names that are scripts without a folder too: `node hook.js`.
+const SCRIPT_ENDS: &[&str] =
+    &[".bash", ".cjs", ".js", ".lua", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts", ".zsh"];
+
+/// The action of a handler.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A command on the user's machine, which gets the payload on standard input.
+    Command {
+        /// A command line for a shell; with `args`, the program.
+        command: String,
+        /// The program's arguments, if it runs without a shell.
+        args: Option<Vec<String>>,
+    },
+    /// An HTTP request with the payload as its body.
+    Http {
+        /// The address. `${…}` may stand in its path and query.
+        url: String,
+        /// Additional headers.
+        headers: BTreeMap<String, String>,
+        /// The variables that headers may name.
+        allowed_variables: Vec<String>,
+    },
+    /// A call of an MCP server's tool.
+    McpTool {
+        /// The server.
+        server: String,
+        /// The server's own name of the tool.
+        tool: String,
+        /// The arguments, with `${…}` for values of the payload.
+        input: Map<String, Value>,
+    },
+    /// A function of the server, by the name under which it was registered.
+    Callback {
+        /// The name.
+        name: String,
+    },
+    /// A question to a model.
+    Prompt {
+        /// The question; `$ARGUMENTS` stands for the payload.
+        prompt: String,
+        /// The model, if not the default.
+        model: Option<String>,
+    },
+    /// A task for an agent with tools.
+    Agent {
+        /// The task; `$ARGUMENTS` stands for the payload.
+        prompt: String,
+        /// The model, if not the default.
+        model: Option<String>,
+    },
+}
+
+/// The consequence of a handler's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The action goes on as if the handler were not there. This allows nothing: the user is asked as usual.
+    Allow,
+    /// The action is denied.
+    Deny,
+    /// The user is asked.
+    Ask,
+}
+
+impl OnFailure {
+    /// The word in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+        }
+    }
+}
+
+/// A handler as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handler {
+    /// The action.
+    pub action: Action,
+    /// How long it may take, if it says so.
+    pub timeout: Option<Duration>,
+    /// Whether it runs in the background, where its result decides nothing.
+    pub is_async: bool,
+    /// How long it may take in the background, if it says so.
+    pub async_timeout: Option<Duration>,
+    /// Whether it runs only once in a session.
+    pub once: bool,
+    /// The condition under which it runs.
+    pub condition: Option<String>,
+    /// The consequence of its failure, if it says so.
+    pub on_failure: Option<OnFailure>,
+}
+
+impl Handler {
+    /// A handler with an action and nothing else.
+    pub fn new(action: Action) -> Self {
+        Self {
+            action,
+            timeout: None,
+            is_async: false,
+            async_timeout: None,
+            once: false,
+            condition: None,
+            on_failure: None,
+        }
+    }
+
+    /// How long it may take, before the limit of its event is considered.
+    pub fn patience(&self) -> Duration {
+        if self.is_async {
+            let asked = self.async_timeout.or(self.timeout).unwrap_or(BACKGROUND_PATIENCE);
+            return asked.min(MAX_BACKGROUND_PATIENCE);
+        }
+        self.timeout.unwrap_or(HANDLER_PATIENCE).min(EVENT_PATIENCE)
+    }
+
+    /// The kind's name in files.
+    pub fn kind(&self) -> &'static str {
+        match self.action {
+            Action::Command { .. } => "command",
+            Action::Http { .. } => "http",
+            Action::McpTool { .. } => "mcp_tool",
+            Action::Callback { .. } => "callback",
+            Action::Prompt { .. } => "prompt",
+            Action::Agent { .. } => "agent",
+        }
+    }
+
+    /// A short description for people: the command, the address, the tool.
+    pub fn describe(&self) -> String {
+        match &self.action {
+            Action::Command { command, args: None } => command.clone(),
+            Action::Command { command, args: Some(args) } => {
+                args.iter().fold(command.clone(), |line, word| format!("{line} {word}"))
+            }
+            Action::Http { url, .. } => url.clone(),
+            Action::McpTool { server, tool, .. } => format!("mcp__{server}__{tool}"),
+            Action::Callback { name } => name.clone(),
+            Action::Prompt { prompt, .. } | Action::Agent { prompt, .. } => prompt.clone(),
+        }
+    }
+
+    /// Everything that determines what runs and when, for a hash.
+    pub(crate) fn canonical(&self) -> Value {
+        let action = match &self.action {
+            Action::Command { command, args } => json!({"command": command, "args": args}),
+            Action::Http { url, headers, allowed_variables } => {
+                json!({"url": url, "headers": headers, "allowedEnvVars": allowed_variables})
+            }
+            Action::McpTool { server, tool, input } => {
+                json!({"server": server, "tool": tool, "input": input})
+            }
+            Action::Callback { name } => json!({"name": name}),
+            Action::Prompt { prompt, model } | Action::Agent { prompt, model } => {
+                json!({"prompt": prompt, "model": model})
+            }
+        };
+        json!({
+            "type": self.kind(),
+            "action": action,
+            "timeout_ms": self.timeout.map(ms),
+            "async": self.is_async,
+            "async_timeout_ms": self.async_timeout.map(ms),
+            "once": self.once,
+            "if": self.condition,
+            "onFailure": self.on_failure.map(OnFailure::word),
+        })
+    }
+
+    /// The files that a command names. A change of such a file changes what runs.
+    pub fn scripts(&self) -> Vec<Script> {
+        let Action::Command { command, args } = &self.action else { return Vec::new() };
+        let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,".contains(letter);
+        let texts = std::iter::once(command).chain(args.iter().flatten());
+        let mut found: Vec<Script> = texts
+            // Quotes often stand around the variable alone: "$CLAUDE_PROJECT_DIR"/.claude/hooks/lint.sh
+            .map(|text| text.replace(['"', '\''], ""))
+            .flat_map(|text| text.split(is_end).filter_map(Script::named).collect::<Vec<_>>())
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// A file that a command names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Script {
+    /// Whether the path is relative to the plugin's directory, and not to the workspace's root.
+    pub is_of_plugin: bool,
+    /// The path, relative or absolute.
+    pub path: String,
+}
+
+impl Script {
+    fn named(word: &str) -> Option<Self> {
+        let after = |name: &str| {
+            let bare = word.strip_prefix('$').and_then(|rest| rest.strip_prefix(name));
+            let braced = || word.strip_prefix("${")?.strip_prefix(name)?.strip_prefix('}');
+            bare.or_else(braced).and_then(|rest| rest.strip_prefix('/'))
+        };
+        let of_plugin = after(PLUGIN_ROOT);
+        let path = of_plugin.or_else(|| PROJECT_DIRS.iter().find_map(|name| after(name))).unwrap_or(word);
+        let is_file = path.contains('/') || SCRIPT_ENDS.iter().any(|end| path.ends_with(end)) || path != word;
+        if !is_file || path.contains("//") || path.starts_with(['~', '-', '$']) {
+            return None;
+        }
+        let path = path.trim_start_matches("./").to_owned();
+        (!path.is_empty()).then_some(Self { is_of_plugin: of_plugin.is_some(), path })
+    }
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,180 @@
+//! One loaded hook: where it comes from, what it may do, and the hash of what it runs.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::dialect::{self, Dialect};
+use crate::event::Event;
+use crate::handler::{Handler, OnFailure, Script};
+use crate::matcher::Matcher;
+use crate::strict::canonical;
+
+/// The version of the hash: a change of what it covers asks for all approvals again.
+const VERSION: u32 = 1;
+
+/// The origin of hooks. The first has the most power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// The administrator's.
+    Managed,
+    /// The user's own, with the plugins that the user installed.
+    User,
+    /// The workspace's, shared by its repository.
+    Workspace,
+    /// The workspace's, not shared.
+    WorkspaceLocal,
+}
+
+impl Layer {
+    /// All of them, the most powerful first.
+    pub const ALL: [Self; 4] = [Self::Managed, Self::User, Self::Workspace, Self::WorkspaceLocal];
+
+    /// Whether its hooks may allow a call and rewrite it. A workspace's may only deny, ask and add context.
+    pub fn may_loosen(self) -> bool {
+        matches!(self, Self::Managed | Self::User)
+    }
+
+    /// Whether its hooks run only after the user approved what they run.
+    pub fn needs_approval(self) -> bool {
+        !self.may_loosen()
+    }
+
+    /// The consequence of a failure if the handler names none.
+    pub fn on_failure(self) -> OnFailure {
+        match self {
+            Self::Managed => OnFailure::Deny,
+            Self::User | Self::Workspace | Self::WorkspaceLocal => OnFailure::Allow,
+        }
+    }
+
+    /// The place in the order in which hooks run; the administrator's are last. They judge what will be done, after everybody's
+    /// changes, and theirs cannot be changed by another.
+    pub(crate) fn turn(self) -> u8 {
+        match self {
+            Self::User => 0,
+            Self::Workspace => 1,
+            Self::WorkspaceLocal => 2,
+            Self::Managed => 3,
+        }
+    }
+
+    /// The layer's word in lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Workspace => "workspace",
+            Self::WorkspaceLocal => "workspace-local",
+        }
+    }
+}
+
+/// The SHA-256 of what a hook runs and when, in hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash(String);
+
+impl Hash {
+    /// The hexadecimal digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A hook: a handler with its event, its matcher and its origin.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// A short id that is the same as long as the hook is: `PreToolUse-0123456789ab`.
+    pub id: String,
+    /// The hash of what it runs.
+    pub hash: Hash,
+    /// The event.
+    pub event: Event,
+    /// The dialect in which the event's name is written.
+    pub spelling: Dialect,
+    /// The dialect of the file.
+    pub dialect: Dialect,
+    /// The matcher.
+    pub matcher: Matcher,
+    /// The handler.
+    pub handler: Handler,
+    /// The layer.
+    pub layer: Layer,
+    /// The file or plugin, for people.
+    pub origin: String,
+    /// The place in the file.
+    pub place: String,
+    /// The directory of the plugin that it belongs to.
+    pub plugin_root: Option<String>,
+    /// The files that a command names, each with the hash of its content if it has one.
+    pub scripts: Vec<(Script, Option<String>)>,
+}
+
+/// The name and the arguments' dialect with which a hook asked for a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The name that it gets.
+    pub name: String,
+    /// The dialect of the arguments that it gets.
+    pub dialect: Dialect,
+}
+
+impl Hook {
+    /// The consequence of its failure.
+    pub fn on_failure(&self) -> OnFailure {
+        self.handler.on_failure.unwrap_or_else(|| self.layer.on_failure())
+    }
+
+    /// The event's name in its payloads.
+    pub fn event_name(&self) -> &'static str {
+        self.event.name(self.spelling)
+    }
+
+    /// The name and dialect in which it asks for a tool; none if it does not.
+    ///
+    /// In a peer's file everything is the peer's. In ours it is what the matcher names: `Bash` gets `Bash` with a peer's arguments,
+    /// `Shell` ours.
+    pub fn asks_for(&self, tool: &str) -> Option<Asked> {
+        let mut names = dialect::names(tool);
+        if self.dialect == Dialect::Peer {
+            names.reverse();
+        }
+        let found = names.into_iter().find(|name| self.matcher.fits(&name.text))?;
+        let dialect = if self.dialect == Dialect::Peer { Dialect::Peer } else { found.dialect };
+        let name =
+            if self.matcher.is_exact() { found.text } else { dialect::main_name(tool, dialect).to_owned() };
+        Some(Asked { name, dialect })
+    }
+
+    /// Computes the hash, and the id from it.
+    pub(super) fn seal(&mut self) {
+        let what = json!({
+            "version": VERSION,
+            "dialect": self.dialect.word(),
+            "event": self.event_name(),
+            "matcher": self.matcher.pattern(),
+            "handler": self.handler.canonical(),
+            "plugin": self.plugin_root,
+            "scripts": self.scripts.iter().map(|(script, hash)| json!([script.path, hash])).collect::<Vec<Value>>(),
+        });
+        let digest = Sha256::digest(canonical(&what).as_bytes());
+        let hash = digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        self.id = format!("{}-{}", self.event.name(Dialect::Own), &hash[..12]);
+        self.hash = Hash(hash);
+    }
+
+    pub(super) fn unsealed() -> Hash {
+        Hash(String::new())
+    }
+}

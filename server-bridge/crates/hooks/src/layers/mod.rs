@@ -1,0 +1,291 @@
+//! Loading: the documents of all layers become one list of hooks.
+//!
+//! ```text
+//!   documents ─▶ read ─▶ disabled? ─▶ commands enabled? ─▶ same hook twice? ─▶ more than 10? ─▶ approved? ─▶ Hooks
+//!                 │          │               │ inert                              │ refused        │ waiting
+//!                 └ problems └ problems      ▼                                    ▼                ▼
+//! ```
+//! The seed says that a later layer overrides an earlier one, and adds up their handlers. Here they add up too, and nothing is
+//! overridden: a word of one layer is never taken back by another (see [`combine`](crate::combine)). A layer's switches hold for
+//! itself, and `disableAllHooks` for those below it as well.
+
+mod hook;
+
+use std::collections::HashSet;
+
+use crate::condition::Condition;
+use crate::config::{Document, Format, Invalid, Problem, Severity};
+use crate::dialect::Dialect;
+use crate::event::Event;
+use crate::handler::{Action, Handler, Script};
+use crate::limits::HANDLERS_OF_EVENT;
+use crate::matcher::Matcher;
+
+pub use hook::{Asked, Hash, Hook, Layer};
+
+/// A document of hooks, with its origin.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// The layer.
+    pub layer: Layer,
+    /// The form.
+    pub format: Format,
+    /// The file or plugin, for people.
+    pub origin: &'a str,
+    /// The directory of the plugin that it belongs to.
+    pub plugin_root: Option<&'a str>,
+    /// The document's text.
+    pub text: &'a str,
+    /// Whether its commands are enabled by other means than a `hooks.json` of its layer, such as the user's consent to a plugin.
+    pub enables_commands: bool,
+}
+
+/// A function of the server that runs as a hook.
+#[derive(Clone, Debug)]
+pub struct Callback {
+    /// The event.
+    pub event: Event,
+    /// The matcher, in our dialect.
+    pub matcher: Matcher,
+    /// The handler, whose action is [`Action::Callback`].
+    pub handler: Handler,
+}
+
+/// The questions that loading asks its caller.
+pub struct Checks<'a> {
+    /// Whether the user approved a hash.
+    pub is_approved: &'a dyn Fn(&Hash) -> bool,
+    /// The hash of a file's content; `None` if there is no such file in the workspace or the plugin.
+    pub script: &'a dyn Fn(&Source<'_>, &Script) -> Option<String>,
+    /// The grammar of conditions.
+    pub condition: &'a dyn Condition,
+}
+
+/// A problem, with the document that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The layer.
+    pub layer: Layer,
+    /// The file or plugin.
+    pub origin: String,
+    /// The problem.
+    pub problem: Problem,
+}
+
+/// The hooks that run.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    /// The hooks, in the order in which they run.
+    hooks: Vec<Hook>,
+    /// The events at which the administrator's hooks are incomplete, with the reason.
+    closed: Vec<(Event, String)>,
+}
+
+impl Hooks {
+    /// The hooks of an event, in the order in which they run.
+    pub fn of(&self, event: Event) -> impl Iterator<Item = &Hook> {
+        self.hooks.iter().filter(move |hook| hook.event == event)
+    }
+
+    /// Whether nothing at all happens at an event.
+    pub fn is_free(&self, event: Event) -> bool {
+        self.of(event).next().is_none() && self.closed(event).is_none()
+    }
+
+    /// The reason why everything is denied at an event: a hook of the administrator's could not be loaded.
+    pub fn closed(&self, event: Event) -> Option<&str> {
+        self.closed.iter().find(|(closed, _)| *closed == event).map(|(_, why)| why.as_str())
+    }
+
+    /// All hooks.
+    pub fn all(&self) -> &[Hook] {
+        &self.hooks
+    }
+}
+
+/// What the documents of all layers amount to.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The hooks that run.
+    pub hooks: Hooks,
+    /// The hooks that wait for the user's approval.
+    pub waiting: Vec<Hook>,
+    /// The commands that do not run because their layer does not enable commands.
+    pub inert: Vec<Hook>,
+    /// The problems, in the order of the documents.
+    pub troubles: Vec<Trouble>,
+}
+
+/// Loads the documents of all layers.
+pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>) -> Loaded {
+    let mut loader = Loader { checks, loaded: Loaded::default() };
+    let mut ordered: Vec<&Source<'_>> = sources.iter().collect();
+    // The most powerful first: a workspace cannot use up the number of hooks that an event may have.
+    ordered.sort_by_key(|source| source.layer);
+    let read: Vec<(&Source<'_>, Document)> =
+        ordered.into_iter().filter_map(|source| Some((source, loader.read(source)?))).collect();
+    let enabling: HashSet<Layer> = read
+        .iter()
+        .filter(|(_, document)| document.enable_command_hooks)
+        .map(|(source, _)| source.layer)
+        .collect();
+    let disabled =
+        read.iter().filter(|(_, document)| document.disables_all).map(|(source, _)| source.layer).min();
+    let mut candidates: Vec<Hook> = Vec::new();
+    for (source, document) in read {
+        if disabled.is_some_and(|layer| source.layer >= layer) {
+            let text = "all hooks of this layer and of those below it are disabled".to_owned();
+            loader.trouble(
+                source,
+                Problem { severity: Severity::Warning, place: String::new(), event: None, text },
+            );
+            continue;
+        }
+        let has_commands = source.enables_commands || enabling.contains(&source.layer);
+        for hook in loader.hooks(source, document) {
+            if matches!(hook.handler.action, Action::Command { .. }) && !has_commands {
+                loader.loaded.inert.push(hook);
+            } else if !candidates.iter().any(|other| other.hash == hook.hash) {
+                candidates.push(hook);
+            }
+        }
+    }
+    loader.admit(candidates);
+    let mut loaded = loader.loaded;
+    loaded.hooks.hooks.extend(callbacks.iter().map(of_server));
+    loaded.hooks.hooks.sort_by_key(|hook| hook.layer.turn());
+    loaded
+}
+
+struct Loader<'a> {
+    checks: &'a Checks<'a>,
+    loaded: Loaded,
+}
+
+impl Loader<'_> {
+    fn trouble(&mut self, source: &Source<'_>, problem: Problem) {
+        let is_closing = source.layer == Layer::Managed && problem.severity == Severity::Refused;
+        if let Some(event) = problem.event.filter(|event| is_closing && event.fails_closed()) {
+            let why = format!(
+                "a hook of the administrator's cannot be loaded ({}, {}: {})",
+                source.origin, problem.place, problem.text
+            );
+            self.loaded.hooks.closed.push((event, why));
+        }
+        let (layer, origin) = (source.layer, source.origin.to_owned());
+        self.loaded.troubles.push(Trouble { layer, origin, problem });
+    }
+
+    fn read(&mut self, source: &Source<'_>) -> Option<Document> {
+        match Document::read(source.text, source.format) {
+            Ok(mut document) => {
+                for problem in std::mem::take(&mut document.problems) {
+                    self.trouble(source, problem);
+                }
+                Some(document)
+            }
+            Err(error) => {
+                self.unreadable(source, &error);
+                None
+            }
+        }
+    }
+
+    /// Nothing is known of the administrator's hooks then: no tool runs until it can be read, but people can talk.
+    fn unreadable(&mut self, source: &Source<'_>, error: &Invalid) {
+        let event = (source.layer == Layer::Managed).then_some(Event::PreToolUse);
+        let text = format!("{error}; none of its hooks are used");
+        let problem = Problem { severity: Severity::Refused, place: String::new(), event, text };
+        self.trouble(source, problem);
+    }
+
+    fn hooks(&mut self, source: &Source<'_>, document: Document) -> Vec<Hook> {
+        let mut hooks = Vec::new();
+        for group in document.groups {
+            for (place, handler) in group.handlers {
+                if let Some(Err(why)) = handler.condition.as_deref().map(|it| self.checks.condition.check(it))
+                {
+                    let (place, event) = (format!("{place}.if"), Some(group.event));
+                    let text = format!("the condition {why}");
+                    self.trouble(source, Problem { severity: Severity::Refused, place, event, text });
+                    continue;
+                }
+                let scripts = handler.scripts().into_iter();
+                let scripts = scripts.map(|script| ((self.checks.script)(source, &script), script));
+                let mut hook = Hook {
+                    id: String::new(),
+                    hash: Hook::unsealed(),
+                    event: group.event,
+                    spelling: group.spelling,
+                    dialect: source.format.dialect(),
+                    matcher: group.matcher.clone(),
+                    layer: source.layer,
+                    origin: source.origin.to_owned(),
+                    place,
+                    plugin_root: source.plugin_root.map(str::to_owned),
+                    scripts: scripts.map(|(hash, script)| (script, hash)).collect(),
+                    handler,
+                };
+                hook.seal();
+                hooks.push(hook);
+            }
+        }
+        hooks
+    }
+
+    /// Takes the hooks that fit into the limit of their event. Those that wait for approval count: it must not change which others
+    /// run.
+    fn admit(&mut self, candidates: Vec<Hook>) {
+        let mut admitted: Vec<Event> = Vec::new();
+        for hook in candidates {
+            if admitted.iter().filter(|event| **event == hook.event).count() >= HANDLERS_OF_EVENT {
+                let text = format!(
+                    "{} has {HANDLERS_OF_EVENT} hooks already; this one is refused: {}",
+                    hook.event_name(),
+                    hook.handler.describe().chars().take(crate::limits::QUOTED_CHARS).collect::<String>()
+                );
+                let source = Source {
+                    layer: hook.layer,
+                    format: Format::Own,
+                    origin: &hook.origin,
+                    plugin_root: None,
+                    text: "",
+                    enables_commands: false,
+                };
+                let place = hook.place.clone();
+                let problem = Problem { severity: Severity::Refused, place, event: Some(hook.event), text };
+                self.trouble(&source, problem);
+                continue;
+            }
+            admitted.push(hook.event);
+            if hook.layer.needs_approval() && !(self.checks.is_approved)(&hook.hash) {
+                self.loaded.waiting.push(hook);
+            } else {
+                self.loaded.hooks.hooks.push(hook);
+            }
+        }
+    }
+}
+
+/// A callback as a hook of the administrator's layer. It does not count towards the limit.
+fn of_server(callback: &Callback) -> Hook {
+    let mut hook = Hook {
+        id: String::new(),
+        hash: Hook::unsealed(),
+        event: callback.event,
+        spelling: Dialect::Own,
+        dialect: Dialect::Own,
+        matcher: callback.matcher.clone(),
+        handler: callback.handler.clone(),
+        layer: Layer::Managed,
+        origin: "server".to_owned(),
+        place: String::new(),
+        plugin_root: None,
+        scripts: Vec::new(),
+    };
+    hook.seal();
+    hook
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! The decisions of hooks: which of them run at an event, what they are given, and what their results mean together.
+//!
+//! There is no I/O here, no clock and no lock. A caller brings the documents, runs the handlers and measures the time.
+//!
+//! ```text
+//!   documents ─▶ layers::load ─▶ Hooks ─▶ Round::begin ─▶ next ─▶ Step ─▶ (the caller runs it) ─▶ answer ─▶ … ─▶ Combined
+//! ```
+//! What holds whatever is written in a file: a denial is never lost by adding handlers; a workspace's hook never allows and never
+//! rewrites; nothing of a workspace runs before its hash was approved; a failure never allows.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`event`] | the events, their names, and what a block does at each |
+//! | [`dialect`] | our names and peers' names of tools, arguments and modes |
+//! | [`config`] | the documents that define hooks |
+//! | [`handler`] | the action of a hook, and the rules under which it runs |
+//! | [`matcher`], [`condition`] | the calls that a hook asks for |
+//! | [`layers`] | the documents of all layers, approvals, hashes: what is loaded |
+//! | [`limits`] | every limit and timeout |
+//! | `glob`, `strict` | globs; JSON without repeated names, and its canonical text |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod condition;
+pub mod config;
+pub mod dialect;
+pub mod event;
+mod glob;
+pub mod handler;
+pub mod interpolate;
+pub mod layers;
+pub mod limits;
+pub mod matcher;
+mod strict;
+
+pub use condition::{Call, Condition};
+pub use event::Event;
+pub use layers::{Hooks, Layer, Loaded, load};

@@ -16,23 +16,30 @@
 //! | [`handler`] | the action of a hook, and the rules under which it runs |
 //! | [`matcher`], [`condition`] | the calls that a hook asks for |
 //! | [`layers`] | the documents of all layers, approvals, hashes: what is loaded |
+//! | [`happening`] | something that happens, in a session |
+//! | [`payload`] | what a handler is given: secrets, size, dialect |
+//! | [`command`], [`interpolate`] | the words and variables of commands; `${…}` in arguments, addresses and headers |
 //! | [`limits`] | every limit and timeout |
 //! | `glob`, `strict` | globs; JSON without repeated names, and its canonical text |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod command;
 pub mod condition;
 pub mod config;
 pub mod dialect;
 pub mod event;
 mod glob;
 pub mod handler;
+pub mod happening;
 pub mod interpolate;
 pub mod layers;
 pub mod limits;
 pub mod matcher;
+pub mod payload;
 mod strict;
 
 pub use condition::{Call, Condition};
 pub use event::Event;
+pub use happening::{Happening, Session};
 pub use layers::{Hooks, Layer, Loaded, load};

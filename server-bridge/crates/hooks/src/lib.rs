@@ -19,11 +19,16 @@
 //! | [`happening`] | something that happens, in a session |
 //! | [`payload`] | what a handler is given: secrets, size, dialect |
 //! | [`command`], [`interpolate`] | the words and variables of commands; `${…}` in arguments, addresses and headers |
+//! | [`outcome`] | the meaning of one handler's result |
+//! | [`combine`] | the meaning of all results together |
+//! | [`round`] | the handlers of one event, one after the other |
+//! | [`stops`] | the bound of stop loops |
 //! | [`limits`] | every limit and timeout |
 //! | `glob`, `strict` | globs; JSON without repeated names, and its canonical text |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod combine;
 pub mod command;
 pub mod condition;
 pub mod config;
@@ -36,10 +41,16 @@ pub mod interpolate;
 pub mod layers;
 pub mod limits;
 pub mod matcher;
+pub mod outcome;
 pub mod payload;
+pub mod round;
+pub mod stops;
 mod strict;
 
+pub use combine::{Combined, Verdict};
 pub use condition::{Call, Condition};
 pub use event::Event;
 pub use happening::{Happening, Session};
 pub use layers::{Hooks, Layer, Loaded, load};
+pub use outcome::{Raw, Said};
+pub use round::{Round, Setting, Step};

@@ -1,0 +1,102 @@
+//! The result of all handlers of an event.
+
+use serde_json::Value;
+
+use crate::condition::Call;
+use crate::layers::{Hook, Layer};
+use crate::limits::REASON_BYTES;
+use crate::outcome::{Decision, bounded};
+
+/// The decision of all handlers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is allowed without a question.
+    Allow,
+    /// The user is asked.
+    Ask,
+    /// It is denied. The meaning of that is the event's [`Effect`](crate::event::Effect).
+    Deny,
+}
+
+/// The handler that something comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// The hook's id; empty if hooks of the administrator's could not be loaded.
+    pub hook: String,
+    /// The layer.
+    pub layer: Layer,
+    /// The file or plugin.
+    pub origin: String,
+}
+
+impl Speaker {
+    pub(crate) fn of(hook: &Hook) -> Self {
+        Self { hook: hook.id.clone(), layer: hook.layer, origin: hook.origin.clone() }
+    }
+}
+
+/// The decision of one handler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The handler.
+    pub speaker: Speaker,
+    /// The decision.
+    pub decision: Decision,
+    /// The reason.
+    pub text: String,
+}
+
+/// A text of one handler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The handler.
+    pub speaker: Speaker,
+    /// The text.
+    pub text: String,
+}
+
+/// The result of all handlers of an event.
+#[derive(Clone, Debug, Default)]
+pub struct Combined {
+    /// The decision; `None` if nobody decided, and everything goes on as it would without hooks.
+    pub verdict: Option<Verdict>,
+    /// The decisions of the handlers, in their order.
+    pub reasons: Vec<Reason>,
+    /// Additional context for the model.
+    pub contexts: Vec<Line>,
+    /// Messages for people.
+    pub messages: Vec<Line>,
+    /// The failures of handlers, for people.
+    pub failures: Vec<Line>,
+    /// Remarks for people who look at the log: parts that were not used, plain output.
+    pub notes: Vec<Line>,
+    /// The call with its new arguments. They must be parsed again, and their access computed again.
+    pub updated: Option<Call>,
+    /// The new result of the call.
+    pub updated_output: Option<Value>,
+    /// The reason why the turn ends.
+    pub stop: Option<String>,
+}
+
+impl Combined {
+    /// The reasons of the verdict, for the model: of what was denied, of what is asked.
+    pub fn why(&self) -> Option<String> {
+        let decides = |reason: &&Reason| match self.verdict {
+            Some(Verdict::Deny) => reason.decision == Decision::Deny,
+            Some(Verdict::Ask) => matches!(reason.decision, Decision::Ask | Decision::Defer),
+            Some(Verdict::Allow) => reason.decision == Decision::Allow,
+            None => false,
+        };
+        let texts: Vec<&str> =
+            self.reasons.iter().filter(decides).map(|reason| reason.text.as_str()).collect();
+        (!texts.is_empty()).then(|| bounded(&texts.join("\n"), REASON_BYTES))
+    }
+
+    /// The reasons of the verdict for people, each with the file or plugin that it comes from.
+    pub fn told(&self) -> Vec<String> {
+        let line = |reason: &Reason| {
+            format!("{} ({}): {}", reason.speaker.origin, reason.speaker.layer.word(), reason.text)
+        };
+        self.reasons.iter().map(line).collect()
+    }
+}

@@ -1,0 +1,219 @@
+//! Outcomes: the meaning of what a handler did.
+//!
+//! | result | meaning |
+//! |---|---|
+//! | exit status 0, JSON | its fields |
+//! | exit status 0, other text | context at `UserPromptSubmit` and `SessionStart`; elsewhere for people only |
+//! | exit status 2 | a block, with standard error as its reason, whatever standard output says |
+//! | 2xx with JSON, or with nothing | its fields |
+//! | a tool's or model's answer | as for exit status 0; a model answers in JSON |
+//! | anything else | a failure |
+//!
+//! A failure never allows anything. What it denies is the hook's `onFailure` (see [`combine`](crate::combine)).
+
+mod output;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::event::Event;
+use crate::limits::{BACKGROUND_PATIENCE, MAX_BACKGROUND_PATIENCE, OUTPUT_BYTES, REASON_BYTES};
+
+pub(crate) use output::bounded;
+
+/// The exit status by which a command blocks.
+const BLOCKS: i32 = 2;
+
+/// The result of running a handler.
+#[derive(Clone, Debug)]
+pub enum Raw {
+    /// A command ended.
+    Exit {
+        /// The exit status.
+        status: i32,
+        /// Standard output, at most [`OUTPUT_BYTES`].
+        stdout: Vec<u8>,
+        /// Standard error, likewise.
+        stderr: Vec<u8>,
+        /// Whether there was more output.
+        is_cut: bool,
+    },
+    /// A signal ended a command.
+    Signal(i32),
+    /// It took too long.
+    TimedOut(Duration),
+    /// It could not be run, or its machine was lost; with the reason.
+    Failed(String),
+    /// A server answered.
+    Http {
+        /// The status.
+        status: u16,
+        /// The body, at most [`OUTPUT_BYTES`].
+        body: Vec<u8>,
+        /// Whether there was more.
+        is_cut: bool,
+    },
+    /// A tool answered.
+    Tool {
+        /// The texts of its answer.
+        text: String,
+        /// Whether it reports an error.
+        is_error: bool,
+    },
+    /// A model answered.
+    Model(String),
+    /// A callback answered.
+    Callback(Box<Said>),
+}
+
+/// A handler's decision, the least strict first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decision {
+    /// It is allowed without a question.
+    Allow,
+    /// The user is asked.
+    Ask,
+    /// The decision is left to the next handler.
+    Defer,
+    /// It is denied.
+    Deny,
+}
+
+/// Everything that a handler says. Nothing of it was weighed yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// The decision.
+    pub decision: Option<Decision>,
+    /// The reason of the decision.
+    pub reason: Option<String>,
+    /// Additional context for the model.
+    pub context: Option<String>,
+    /// A message for people.
+    pub message: Option<String>,
+    /// New arguments for the call, in the hook's dialect.
+    pub updated_input: Option<Map<String, Value>>,
+    /// A new result of the call.
+    pub updated_output: Option<Value>,
+    /// The reason why the agent is to stop.
+    pub stop: Option<String>,
+    /// Whether its output is not shown to people.
+    pub is_quiet: bool,
+    /// Plain text for people who look at the log.
+    pub text: Option<String>,
+    /// It goes on in the background, for so long at most.
+    pub background: Option<Duration>,
+    /// The reason why it failed.
+    pub failure: Option<String>,
+    /// Remarks about parts that are not used.
+    pub notes: Vec<String>,
+}
+
+impl Said {
+    fn failed(why: impl Into<String>) -> Self {
+        Self { failure: Some(why.into()), ..Self::default() }
+    }
+}
+
+/// Reads a result.
+pub fn read(raw: Raw, event: Event) -> Said {
+    match raw {
+        Raw::Exit { status: BLOCKS, stdout: _, stderr, is_cut: _ } => {
+            let reason = text_of(&stderr);
+            let reason = bounded(reason.trim(), REASON_BYTES);
+            let reason = (!reason.is_empty()).then_some(reason);
+            Said { decision: Some(Decision::Deny), reason, ..Said::default() }
+        }
+        Raw::Exit { is_cut: true, .. } => Said::failed(too_much()),
+        Raw::Exit { status: 0, stdout, .. } if stdout.len() > OUTPUT_BYTES => Said::failed(too_much()),
+        Raw::Exit { status: 0, stdout, .. } => text(&text_of(&stdout), event),
+        Raw::Exit { status, stderr, .. } => {
+            let why = text_of(&stderr);
+            let why = bounded(why.trim(), REASON_BYTES);
+            let colon = if why.is_empty() { "" } else { ": " };
+            Said::failed(format!("it exited with {status}{colon}{why}"))
+        }
+        Raw::Signal(signal) => Said::failed(format!("it was ended by signal {signal}")),
+        Raw::TimedOut(after) => Said::failed(format!("it did not end within {} s", after.as_secs_f64())),
+        Raw::Failed(why) => Said::failed(bounded(&why, REASON_BYTES)),
+        Raw::Http { status: 200..=299, body, is_cut } => {
+            let body = text_of(&body);
+            if is_cut || body.len() > OUTPUT_BYTES {
+                return Said::failed(too_much());
+            }
+            if body.trim().is_empty() {
+                return Said::default();
+            }
+            output::json(body.trim(), event)
+                .unwrap_or_else(|| Said::failed("its answer is not a JSON object"))
+        }
+        Raw::Http { status, .. } => Said::failed(format!("its server answered with status {status}")),
+        Raw::Tool { text, is_error: true } => {
+            Said::failed(format!("its tool failed: {}", bounded(text.trim(), REASON_BYTES)))
+        }
+        Raw::Tool { text: answer, is_error: false } if answer.len() > OUTPUT_BYTES => {
+            Said::failed(too_much())
+        }
+        Raw::Tool { text: answer, is_error: false } => text(&answer, event),
+        Raw::Model(answer) => output::json(unfenced(&answer), event)
+            .unwrap_or_else(|| Said::failed("its model did not answer with a JSON object")),
+        Raw::Callback(said) => *said,
+    }
+}
+
+/// The time for which a command asks to go on in the background, if the first line of its output does.
+pub fn goes_to_background(first_line: &str) -> Option<Duration> {
+    let Ok(Value::Object(fields)) = serde_json::from_str(first_line.trim()) else { return None };
+    output::background(&fields)
+}
+
+/// Standard output, or what stands for it.
+fn text(stdout: &str, event: Event) -> Said {
+    let stdout = stdout.trim();
+    if stdout.is_empty() {
+        return Said::default();
+    }
+    if stdout.starts_with('{') {
+        let broken = || Said::failed("its output begins like JSON and is none");
+        return output::json(stdout, event).unwrap_or_else(broken);
+    }
+    // A decision that a line of some other program hides must not get lost.
+    let hides = |line: &str| {
+        let has_word =
+            ["\"decision\"", "\"permissionDecision\"", "\"continue\""].iter().any(|it| line.contains(it));
+        line.trim_start().starts_with('{') && has_word
+    };
+    if stdout.lines().any(hides) {
+        return Said::failed("its output has text around its JSON");
+    }
+    let stdout = stdout.to_owned();
+    match event.text_is_context() {
+        true => Said { context: Some(stdout), ..Said::default() },
+        false => Said { text: Some(bounded(&stdout, REASON_BYTES)), ..Said::default() },
+    }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn too_much() -> String {
+    format!("it wrote more than {OUTPUT_BYTES} bytes")
+}
+
+/// A model's answer without the fence that models like to put around JSON.
+fn unfenced(answer: &str) -> &str {
+    let answer = answer.trim();
+    let Some(inner) = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
+        return answer;
+    };
+    inner.strip_prefix("json").unwrap_or(inner).trim()
+}
+
+/// A time in the background, in milliseconds as peers write it.
+fn background_time(ms: Option<u64>) -> Duration {
+    ms.map_or(BACKGROUND_PATIENCE, Duration::from_millis).min(MAX_BACKGROUND_PATIENCE)
+}
+
+#[cfg(test)]
+mod tests;

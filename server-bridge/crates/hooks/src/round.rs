@@ -1,0 +1,176 @@
+//! A round: all handlers of one event, one after the other.
+//!
+//! ```text
+//!   begin ─▶ next ─▶ Step ─▶ the caller runs it ─▶ answer ─▶ next … ─▶ end ─▶ Combined
+//!             │  ▲                                   │
+//!             │  └────────── next arguments ◀────────┘
+//!             └ a handler without time left has failed
+//! ```
+//! The caller runs the step's handler and measures the time; it may cancel the round at any time by dropping it. A denial does not
+//! end a round: handlers that only write down what happens count on being called.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::combine::{Combined, Combiner, Line, Speaker};
+use crate::condition::{Call, Condition};
+use crate::happening::{Happening, Session};
+use crate::layers::{Asked, Hook, Hooks, Layer};
+use crate::limits::{CONTEXT_BYTES, EVENT_PATIENCE, LOWER_PATIENCE, PAYLOAD_BYTES};
+use crate::outcome::{Raw, Said, bounded, read};
+use crate::payload::{Payload, Redactor};
+
+/// What a round needs to know.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// The hooks.
+    pub hooks: &'a Hooks,
+    /// The session.
+    pub session: &'a Session,
+    /// The secrets that no payload may show.
+    pub redactor: &'a Redactor,
+    /// The grammar of conditions.
+    pub condition: &'a dyn Condition,
+    /// Whether a hook, by its id, has run in this session: those with `once` do not run again.
+    pub has_run: &'a dyn Fn(&str) -> bool,
+}
+
+/// A round of handlers.
+pub struct Round<'a> {
+    setting: Setting<'a>,
+    happening: &'a Happening,
+    queue: VecDeque<(&'a Hook, Option<Asked>)>,
+    call: Option<Call>,
+    /// The hook whose result is awaited.
+    awaited: Option<&'a Hook>,
+    combiner: Combiner,
+}
+
+/// A handler that is to be run.
+#[derive(Debug)]
+pub struct Step<'a> {
+    /// The hook.
+    pub hook: &'a Hook,
+    /// What it is given.
+    pub payload: Payload,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether it runs in the background: the round does not wait for it, and [`Round::answer`] is not called.
+    pub is_background: bool,
+}
+
+impl<'a> Round<'a> {
+    /// Begins a round.
+    pub fn begin(setting: Setting<'a>, happening: &'a Happening) -> Self {
+        let event = happening.event();
+        let mut combiner = Combiner::new(event);
+        if let Some(why) = setting.hooks.closed(event) {
+            combiner.close(why);
+        }
+        let queue = setting.hooks.of(event).filter_map(|hook| Some((hook, asks(hook, happening)?))).collect();
+        Self { setting, happening, queue, call: happening.call().cloned(), awaited: None, combiner }
+    }
+
+    /// The next handler to run, after all handlers so far took `spent` together.
+    pub fn next(&mut self, spent: Duration) -> Option<Step<'a>> {
+        self.give_up();
+        while let Some((hook, asked)) = self.queue.pop_front() {
+            if !self.runs(hook) {
+                continue;
+            }
+            let patience = hook.handler.patience();
+            let is_background = hook.handler.is_async;
+            let timeout = if is_background { patience } else { patience.min(self.time_left(hook, spent)) };
+            if timeout.is_zero() {
+                self.combiner.fail(hook, "the other hooks of this event left no time for it");
+                continue;
+            }
+            let asked = self.call.as_ref().zip(asked.as_ref());
+            let Setting { session, redactor, .. } = self.setting;
+            let payload = Payload::new(session, self.happening, asked, hook, redactor, PAYLOAD_BYTES);
+            self.awaited = (!is_background).then_some(hook);
+            return Some(Step { hook, payload, timeout, is_background });
+        }
+        None
+    }
+
+    /// Takes the result of a handler that did not run in the background.
+    pub fn answer(&mut self, step: Step<'a>, raw: Raw) {
+        if step.is_background {
+            return;
+        }
+        self.awaited = None;
+        let said = read(raw, step.hook.event);
+        self.combiner.add(step.hook, said, &step.payload, &mut self.call);
+    }
+
+    /// The result of the round. Handlers that were not run, or whose result was not given, have failed.
+    pub fn end(mut self) -> Combined {
+        self.give_up();
+        while let Some((hook, _)) = self.queue.pop_front() {
+            if !hook.handler.is_async && self.runs(hook) {
+                self.combiner.fail(hook, "it was not run");
+            }
+        }
+        self.combiner.end()
+    }
+
+    fn give_up(&mut self) {
+        if let Some(hook) = self.awaited.take() {
+            self.combiner.fail(hook, "it gave no result");
+        }
+    }
+
+    fn runs(&self, hook: &Hook) -> bool {
+        let has_run = hook.handler.once && (self.setting.has_run)(&hook.id);
+        let holds = match (&hook.handler.condition, &self.call) {
+            (None, _) => true,
+            (Some(condition), Some(call)) => self.setting.condition.holds(condition, call),
+            (Some(_), None) => false,
+        };
+        holds && !has_run
+    }
+
+    /// The time that is left for a handler. Others cannot use up what the administrator's need.
+    fn time_left(&self, hook: &Hook, spent: Duration) -> Duration {
+        let is_managed = |hook: &Hook| hook.layer == Layer::Managed;
+        let is_awaited = self.queue.iter().any(|(other, _)| is_managed(other) && !other.handler.is_async);
+        let most = if is_awaited && !is_managed(hook) { LOWER_PATIENCE } else { EVENT_PATIENCE };
+        most.saturating_sub(spent)
+    }
+}
+
+/// The name by which a hook asks for the call that something is about; `None` outside if it does not ask for this at all.
+fn asks(hook: &Hook, happening: &Happening) -> Option<Option<Asked>> {
+    match (happening.call(), happening.subject()) {
+        (Some(call), _) => hook.asks_for(&call.tool).map(Some),
+        (None, Some(subject)) => hook.matcher.fits(subject).then_some(None),
+        (None, None) => Some(None),
+    }
+}
+
+/// The words of a handler that ran in the background, for the agent's next request: it can no longer decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Later {
+    /// Additional context for the model.
+    pub context: Option<Line>,
+    /// A message for people.
+    pub message: Option<Line>,
+    /// The failure, for people.
+    pub failure: Option<Line>,
+}
+
+/// Reads the result of a handler that ran in the background.
+pub fn later(hook: &Hook, raw: Raw) -> Later {
+    let Said { context, message, failure, reason, decision, .. } = read(raw, hook.event);
+    let line = |text: String| Line { speaker: Speaker::of(hook), text };
+    let late = decision.and(reason).map(|reason| format!("this came too late to decide anything: {reason}"));
+    Later {
+        context: context.map(|text| line(bounded(&text, CONTEXT_BYTES))),
+        message: message.or(late).map(line),
+        failure: failure.map(line),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -20,7 +20,7 @@ pub struct Call {
 }
 
 /// A grammar of conditions.
-pub trait Condition {
+pub trait Condition: Send + Sync {
     /// Checks a condition when it is loaded.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ pub trait Condition {
     /// The reason why it can never be used, as a sentence without its subject.
     fn check(&self, condition: &str) -> Result<(), String>;
 
-    /// Whether a condition holds for a call. One that cannot be decided, such as for a shell line that cannot be parsed, holds: the
+    /// True if a condition holds for a call. One that cannot be decided, such as for a shell line that cannot be parsed, holds: the
     /// handler then looks for itself.
     fn holds(&self, condition: &str, call: &Call) -> bool;
 }

@@ -178,28 +178,28 @@ impl Event {
         }
     }
 
-    /// Whether a handler can change what happens.
+    /// True if a handler can change what happens.
     pub fn may_block(self) -> bool {
         matches!(self.effect(), Effect::Denies | Effect::WorksOn | Effect::EndsTurn)
     }
 
-    /// Whether a handler that fails may deny the action. Without a summary a full conversation could not go on, and an agent that
+    /// True if a handler that fails may deny the action. Without a summary a full conversation could not go on, and an agent that
     /// is sent back to work by a broken program would never end: there, a failure is only reported.
     pub fn fails_closed(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PermissionRequest | Self::UserPromptSubmit)
     }
 
-    /// Whether the user can be asked instead.
+    /// True if the user can be asked instead.
     pub fn can_ask(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PermissionRequest)
     }
 
-    /// Whether plain text on standard output is context for the model.
+    /// True if plain text on standard output is context for the model.
     pub fn text_is_context(self) -> bool {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit)
     }
 
-    /// Whether it is about one call of a tool.
+    /// True if it is about one call of a tool.
     pub fn is_of_tool(self) -> bool {
         self.subject() == Subject::Tool
     }

@@ -1,6 +1,6 @@
 //! Globs: `*` stands for any text, everything else for itself.
 
-/// Whether a whole text fits a glob. The time is linear in the text.
+/// True if a whole text fits a glob. The time is linear in the text.
 pub(crate) fn fits(glob: &str, text: &str) -> bool {
     let Some((first, rest)) = glob.split_once('*') else { return glob == text };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));

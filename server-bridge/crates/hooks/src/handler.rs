@@ -94,11 +94,11 @@ pub struct Handler {
     pub action: Action,
     /// How long it may take, if it says so.
     pub timeout: Option<Duration>,
-    /// Whether it runs in the background, where its result decides nothing.
+    /// True if it runs in the background, where its result decides nothing.
     pub is_async: bool,
     /// How long it may take in the background, if it says so.
     pub async_timeout: Option<Duration>,
-    /// Whether it runs only once in a session.
+    /// True if it runs only once in a session.
     pub once: bool,
     /// The condition under which it runs.
     pub condition: Option<String>,
@@ -201,7 +201,7 @@ impl Handler {
 /// A file that a command names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Script {
-    /// Whether the path is relative to the plugin's directory, and not to the workspace's root.
+    /// True if the path is relative to the plugin's directory, and not to the workspace's root.
     pub is_of_plugin: bool,
     /// The path, relative or absolute.
     pub path: String,

@@ -30,7 +30,7 @@ pub struct Ended {
     pub call: Call,
     /// The result that the model gets.
     pub response: Value,
-    /// Whether it failed.
+    /// True if it failed.
     pub is_error: bool,
 }
 
@@ -73,7 +73,7 @@ pub enum Happening {
         error: String,
         /// How long it took.
         duration_ms: u64,
-        /// Whether the user cancelled it.
+        /// True if the user cancelled it.
         is_interrupt: bool,
     },
     /// All calls of an answer have ended.
@@ -104,14 +104,14 @@ pub enum Happening {
         agent_type: String,
         /// The sub-agent's last message.
         last_message: String,
-        /// Whether it works only because a hook kept it from stopping.
+        /// True if it works only because a hook kept it from stopping.
         stop_hook_active: bool,
     },
     /// An agent is about to end its turn.
     AgentStop {
         /// The agent's last message.
         last_message: String,
-        /// Whether it works only because a hook kept it from stopping.
+        /// True if it works only because a hook kept it from stopping.
         stop_hook_active: bool,
     },
     /// A request to a model failed for good.

@@ -196,6 +196,14 @@ pub fn headers<'a>(
     Ok(filled)
 }
 
+/// The text of a prompt: `$ARGUMENTS` stands for the payload, which else follows the prompt.
+pub fn prompt(template: &str, payload: &str) -> String {
+    match template.contains("$ARGUMENTS") {
+        true => template.replace("$ARGUMENTS", payload),
+        false => format!("{template}\n\n{payload}"),
+    }
+}
+
 /// Writes `$NAME` as `${NAME}`.
 fn bare_to_braced(text: &str) -> String {
     let mut braced = String::new();

@@ -5,7 +5,7 @@
 //! ```text
 //!   documents ─▶ layers::load ─▶ Hooks ─▶ Round::begin ─▶ next ─▶ Step ─▶ (the caller runs it) ─▶ answer ─▶ … ─▶ Combined
 //! ```
-//! What holds whatever is written in a file: a denial is never lost by adding handlers; a workspace's hook never allows and never
+//! These rules hold, whatever a file says: a denial is never lost by adding handlers; a workspace's hook never allows and never
 //! rewrites; nothing of a workspace runs before its hash was approved; a failure never allows.
 //!
 //! | module | holds |

@@ -81,12 +81,12 @@ impl Matcher {
         &self.pattern
     }
 
-    /// Whether it lists exact names.
+    /// True if it lists exact names.
     pub fn is_exact(&self) -> bool {
         matches!(self.form, Form::Names(_))
     }
 
-    /// Whether a name fits.
+    /// True if a name fits.
     pub fn fits(&self, name: &str) -> bool {
         match &self.form {
             Form::All => true,
@@ -97,7 +97,7 @@ impl Matcher {
     }
 }
 
-/// Whether a letter may stand in a list of exact names.
+/// True if a letter may stand in a list of exact names.
 fn is_of_names(letter: char) -> bool {
     letter.is_alphanumeric() || "_-:/@ ,|".contains(letter)
 }

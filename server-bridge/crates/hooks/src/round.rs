@@ -20,7 +20,7 @@ use crate::limits::{CONTEXT_BYTES, EVENT_PATIENCE, LOWER_PATIENCE, PAYLOAD_BYTES
 use crate::outcome::{Raw, Said, bounded, read};
 use crate::payload::{Payload, Redactor};
 
-/// What a round needs to know.
+/// Everything that a round needs to know.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// The hooks.
@@ -31,8 +31,8 @@ pub struct Setting<'a> {
     pub redactor: &'a Redactor,
     /// The grammar of conditions.
     pub condition: &'a dyn Condition,
-    /// Whether a hook, by its id, has run in this session: those with `once` do not run again.
-    pub has_run: &'a dyn Fn(&str) -> bool,
+    /// True if a hook, by its id, has run in this session: those with `once` do not run again.
+    pub has_run: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
 /// A round of handlers.
@@ -51,11 +51,11 @@ pub struct Round<'a> {
 pub struct Step<'a> {
     /// The hook.
     pub hook: &'a Hook,
-    /// What it is given.
+    /// The payload for its handler.
     pub payload: Payload,
     /// How long it may take.
     pub timeout: Duration,
-    /// Whether it runs in the background: the round does not wait for it, and [`Round::answer`] is not called.
+    /// True if it runs in the background: the round does not wait for it, and [`Round::answer`] is not called.
     pub is_background: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::limits::STOPS_REFUSED;
 pub struct Stops(u32);
 
 impl Stops {
-    /// Whether the agent works only because a hook kept it from stopping: the payload's `stop_hook_active`.
+    /// True if the agent works only because a hook kept it from stopping: the payload's `stop_hook_active`.
     pub fn is_active(self) -> bool {
         self.0 > 0
     }

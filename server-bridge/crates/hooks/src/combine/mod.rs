@@ -32,7 +32,7 @@ pub(crate) struct Combiner {
     denies: bool,
     asks: bool,
     allows: bool,
-    /// Whether a handler deferred and none after it decided.
+    /// True if a handler deferred and none after it decided.
     is_open: bool,
     context_room: usize,
 }
@@ -67,8 +67,8 @@ impl Combiner {
         let decision = said.decision.filter(|decision| {
             let refusal = match decision {
                 Decision::Allow if !may_loosen => "a workspace's hook cannot allow anything",
-                Decision::Allow if payload.is_cut => {
-                    "it saw only a part of the payload, so it cannot allow anything"
+                Decision::Allow if payload.is_cut || payload.hides_subject => {
+                    "it saw only a part of the call, so it cannot allow it"
                 }
                 // It would allow something that it did not look at to the end.
                 Decision::Allow if failure.is_some() => return false,

@@ -80,7 +80,7 @@ pub struct Combined {
 
 impl Combined {
     /// The reasons of the verdict, for the model: of what was denied, of what is asked.
-    pub fn why(&self) -> Option<String> {
+    pub fn for_model(&self) -> Option<String> {
         let decides = |reason: &&Reason| match self.verdict {
             Some(Verdict::Deny) => reason.decision == Decision::Deny,
             Some(Verdict::Ask) => matches!(reason.decision, Decision::Ask | Decision::Defer),
@@ -93,7 +93,7 @@ impl Combined {
     }
 
     /// The reasons of the verdict for people, each with the file or plugin that it comes from.
-    pub fn told(&self) -> Vec<String> {
+    pub fn for_people(&self) -> Vec<String> {
         let line = |reason: &Reason| {
             format!("{} ({}): {}", reason.speaker.origin, reason.speaker.layer.word(), reason.text)
         };

@@ -148,7 +148,7 @@ fn a_stop_denies_the_action_as_well() {
         _ => output(&json!({"continue": false, "stopReason": "enough"})),
     });
     assert_eq!((combined.verdict, combined.stop.as_deref()), (Some(Verdict::Deny), Some("enough")));
-    assert_eq!(combined.why().as_deref(), Some("enough"));
+    assert_eq!(combined.for_model().as_deref(), Some("enough"));
 }
 
 #[test]
@@ -171,14 +171,23 @@ fn new_arguments_that_cannot_be_used_ask_the_user() {
         output(&json!({"decision": "allow", "updatedInput": {"command": command}}))
     });
     assert_eq!((combined.verdict, &combined.updated), (Some(Verdict::Ask), &None));
-    assert!(combined.why().unwrap().contains("secret"));
+    assert!(combined.for_model().unwrap().contains("secret"));
+}
+
+#[test]
+fn what_a_hook_did_not_see_it_cannot_allow() {
+    let hooks = hooks_of("PreToolUse", &[(USER, command("x"))]);
+    let verdict = |line: &str, word: &str| run(&hooks, &shell(line), |_, _| decides(word)).verdict;
+    assert_eq!(verdict("rm sk-abcdefghijklmnop1234", "allow"), None);
+    assert_eq!(verdict("rm sk-abcdefghijklmnop1234", "deny"), Some(Verdict::Deny));
+    assert_eq!(verdict("rm x", "allow"), Some(Verdict::Allow));
 }
 
 #[test]
 fn people_see_who_decided() {
     let hooks = hooks_of("PreToolUse", &[(Layer::Workspace, command("x"))]);
     let combined = run(&hooks, &shell("ls"), |_, _| blocks("no"));
-    assert_eq!(combined.told(), ["workspace (workspace): no"]);
+    assert_eq!(combined.for_people(), ["workspace (workspace): no"]);
     assert!(combined.reasons[0].speaker.hook.starts_with("PreToolUse-"));
 }
 
@@ -221,7 +230,7 @@ proptest! {
             all[line.parse::<usize>().unwrap()].1.clone()
         });
         prop_assert_eq!(combined.verdict, Some(Verdict::Deny));
-        prop_assert!(combined.why().unwrap().contains("no"));
+        prop_assert!(combined.for_model().unwrap().contains("no"));
     }
 
     #[test]

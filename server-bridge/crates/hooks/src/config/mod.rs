@@ -95,9 +95,9 @@ pub struct Group {
 /// A document that was read.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// Whether it enables commands.
+    /// True if it enables commands.
     pub enable_command_hooks: bool,
-    /// Whether it disables all hooks.
+    /// True if it disables all hooks.
     pub disables_all: bool,
     /// The groups, in their order.
     pub groups: Vec<Group>,

@@ -141,13 +141,17 @@ pub fn main_name(tool: &str, dialect: Dialect) -> &str {
 /// The texts that a call is about, such as its command or its path; all of its texts if the tool is not known.
 pub fn subjects<'a>(tool: &str, input: &'a Map<String, Value>) -> Vec<&'a str> {
     let mut found = Vec::new();
-    match find(tool).filter(|known| !known.subjects.is_empty()) {
-        Some(known) => {
-            known.subjects.iter().filter_map(|name| input.get(*name)).for_each(|it| texts(it, &mut found))
-        }
-        None => input.values().for_each(|value| texts(value, &mut found)),
-    }
+    subject_fields(tool, input).for_each(|(_, value)| texts(value, &mut found));
     found
+}
+
+/// The arguments that hold those texts.
+pub fn subject_fields<'a>(
+    tool: &str,
+    input: &'a Map<String, Value>,
+) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+    let names = find(tool).map_or(&[][..], |known| known.subjects);
+    input.iter().filter(move |(name, _)| names.is_empty() || names.contains(&name.as_str()))
 }
 
 fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {

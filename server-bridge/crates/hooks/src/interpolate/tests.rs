@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -65,7 +67,11 @@ fn headers_get_allowed_variables_and_nothing_else() {
     assert_eq!(headers(&evil, &[], &nested, &variable), Err(Error::Lines("A".to_owned())));
 }
 
-use std::collections::BTreeMap;
+#[test]
+fn a_prompt_gets_its_payload() {
+    assert_eq!(prompt("Check $ARGUMENTS now", "{}"), "Check {} now");
+    assert_eq!(prompt("Check", "{}"), "Check\n\n{}");
+}
 
 proptest! {
     #[test]

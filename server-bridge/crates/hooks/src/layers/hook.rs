@@ -32,12 +32,12 @@ impl Layer {
     /// All of them, the most powerful first.
     pub const ALL: [Self; 4] = [Self::Managed, Self::User, Self::Workspace, Self::WorkspaceLocal];
 
-    /// Whether its hooks may allow a call and rewrite it. A workspace's may only deny, ask and add context.
+    /// True if its hooks may allow a call and rewrite it. A workspace's may only deny, ask and add context.
     pub fn may_loosen(self) -> bool {
         matches!(self, Self::Managed | Self::User)
     }
 
-    /// Whether its hooks run only after the user approved what they run.
+    /// True if its hooks run only after the user approved what they run.
     pub fn needs_approval(self) -> bool {
         !self.may_loosen()
     }

@@ -36,7 +36,7 @@ pub struct Source<'a> {
     pub plugin_root: Option<&'a str>,
     /// The document's text.
     pub text: &'a str,
-    /// Whether its commands are enabled by other means than a `hooks.json` of its layer, such as the user's consent to a plugin.
+    /// True if its commands are enabled by other means than a `hooks.json` of its layer, such as the user's consent to a plugin.
     pub enables_commands: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Callback {
 
 /// The questions that loading asks its caller.
 pub struct Checks<'a> {
-    /// Whether the user approved a hash.
+    /// True if the user approved a hash.
     pub is_approved: &'a dyn Fn(&Hash) -> bool,
     /// The hash of a file's content; `None` if there is no such file in the workspace or the plugin.
     pub script: &'a dyn Fn(&Source<'_>, &Script) -> Option<String>,
@@ -87,7 +87,7 @@ impl Hooks {
         self.hooks.iter().filter(move |hook| hook.event == event)
     }
 
-    /// Whether nothing at all happens at an event.
+    /// True if nothing at all happens at an event.
     pub fn is_free(&self, event: Event) -> bool {
         self.of(event).next().is_none() && self.closed(event).is_none()
     }
@@ -103,7 +103,7 @@ impl Hooks {
     }
 }
 
-/// What the documents of all layers amount to.
+/// The result of loading the documents of all layers.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// The hooks that run.

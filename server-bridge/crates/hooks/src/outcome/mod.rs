@@ -36,7 +36,7 @@ pub enum Raw {
         stdout: Vec<u8>,
         /// Standard error, likewise.
         stderr: Vec<u8>,
-        /// Whether there was more output.
+        /// True if there was more output.
         is_cut: bool,
     },
     /// A signal ended a command.
@@ -51,14 +51,14 @@ pub enum Raw {
         status: u16,
         /// The body, at most [`OUTPUT_BYTES`].
         body: Vec<u8>,
-        /// Whether there was more.
+        /// True if there was more.
         is_cut: bool,
     },
     /// A tool answered.
     Tool {
         /// The texts of its answer.
         text: String,
-        /// Whether it reports an error.
+        /// True if it reports an error.
         is_error: bool,
     },
     /// A model answered.
@@ -97,7 +97,7 @@ pub struct Said {
     pub updated_output: Option<Value>,
     /// The reason why the agent is to stop.
     pub stop: Option<String>,
-    /// Whether its output is not shown to people.
+    /// True if its output is not shown to people.
     pub is_quiet: bool,
     /// Plain text for people who look at the log.
     pub text: Option<String>,

@@ -9,7 +9,7 @@ mod redact;
 use serde_json::{Map, Value};
 
 use crate::condition::Call;
-use crate::dialect::{Dialect, mode, to_own, to_peer};
+use crate::dialect::{Dialect, mode, subject_fields, to_own, to_peer};
 use crate::happening::{Happening, Session};
 use crate::layers::{Asked, Hook};
 
@@ -23,8 +23,11 @@ pub struct Payload {
     pub text: String,
     /// The same as a value.
     pub value: Value,
-    /// Whether something was cut off.
+    /// True if something was cut off.
     pub is_cut: bool,
+    /// True if a part of what the call is about, such as of its command, is not shown: a text with the form of a secret may be
+    /// anything.
+    pub hides_subject: bool,
     /// The dialect of the call's arguments.
     dialect: Dialect,
     /// The call's arguments in that dialect, with all secrets.
@@ -63,7 +66,12 @@ impl Payload {
         }
         fields.extend(happening.fields(dialect, &session.cwd));
         let (text, value, is_cut) = fit(redactor.redact(&Value::Object(fields)), limit);
-        Self { text, value, is_cut, dialect, plain }
+        let hides_subject = asked.is_some_and(|(call, _)| {
+            let fields = subject_fields(&call.tool, &call.input);
+            let subject = Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect());
+            redactor.redact(&subject) != subject
+        });
+        Self { text, value, is_cut, hides_subject, dialect, plain }
     }
 
     /// The new arguments of a call, in our dialect.

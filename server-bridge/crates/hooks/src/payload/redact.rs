@@ -29,7 +29,8 @@ const SECRET_WORDS: &[&str] = &[
 const SECRET_PAIRS: &[(&str, &str)] =
     &[("access", "key"), ("api", "key"), ("private", "key"), ("pass", "word"), ("signing", "key")];
 
-/// Texts that are secrets by their form. Groups named `kept…` stay. Boundaries are those of ASCII: with Unicode's, other scripts
+/// Texts that are secrets by their form. Groups named `kept…` stay. None of them
+/// covers what a shell would run, such as `$(…)`: a guard must see it. Boundaries are those of ASCII: with Unicode's, other scripts
 /// would be searched much more slowly.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
@@ -43,10 +44,11 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?-u:\b)eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
         r"(?i)(?P<kept_bearer>(?-u:\b)bearer[ \t]+)[A-Za-z0-9._~+/=-]{12,}",
-        r#"(?i)(?P<kept_header>(?-u:\b)authorization["']?[ \t]*[:=][ \t]*["']?(?:(?:basic|bearer|token)[ \t]+)?)[^\s"',;]{4,}"#,
-        r#"(?P<kept_variable>(?-u:\b)[A-Z0-9_]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD)[A-Z0-9_]*=["']?)[^\s"'$;&|]{4,}"#,
-        r#"(?i)(?P<kept_query>[?&](?:[a-z0-9_-]*(?:api_?key|secret|token|password))=)[^\s"'&#]{4,}"#,
-        r"(?P<kept_user>://[^\s/:@]+:)[^\s/@]+(?P<kept_at>@)",
+        r#"(?i)(?P<kept_header>(?-u:\b)authorization["']?[ \t]*[:=][ \t]*["']?(?:(?:basic|bearer|token)[ \t]+)?)[^\s"'`$;,&|<>(){}]{4,}"#,
+        r#"(?P<kept_variable>(?-u:\b)[A-Z0-9_]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD)[A-Z0-9_]*=["']?)[^\s"'`$;&|<>(){}]{4,}"#,
+        r#"(?i)(?P<kept_json>"[a-z0-9_-]*(?:api_?key|secret|token|password|passwd)"\s*:\s*")[^"]{4,}"#,
+        r#"(?i)(?P<kept_query>[?&](?:[a-z0-9_-]*(?:api_?key|secret|token|password))=)[^\s"'`$;&#|<>(){}]{4,}"#,
+        r"(?P<kept_user>://[^\s/:@]+:)[^\s/@`$;&|<>(){}]+(?P<kept_at>@)",
     ];
     Regex::new(&forms.map(|form| format!("(?:{form})")).join("|")).expect("a constant that a test compiles")
 });
@@ -90,7 +92,7 @@ impl Redactor {
         let replace = |found: &Captures<'_>| {
             let kept = |prefix: bool| {
                 let names: &[&str] = if prefix {
-                    &["kept_bearer", "kept_header", "kept_variable", "kept_query", "kept_user"]
+                    &["kept_bearer", "kept_header", "kept_variable", "kept_json", "kept_query", "kept_user"]
                 } else {
                     &["kept_at"]
                 };
@@ -125,7 +127,7 @@ fn hidden(value: &Value) -> Value {
     }
 }
 
-/// Whether a field of this name holds a secret: `api_key`, `clientSecret`, `X-Auth-Token`; not `max_tokens`.
+/// True if a field of this name holds a secret: `api_key`, `clientSecret`, `X-Auth-Token`; not `max_tokens`.
 fn is_secret(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;

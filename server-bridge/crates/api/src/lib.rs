@@ -15,6 +15,7 @@
 //! | [`model`] | models and subscriptions |
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
+//! | [`hooks`] | hooks at the points of a turn |
 //! | [`rules`] | permission rules |
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
@@ -35,6 +36,7 @@ pub mod error;
 pub mod event;
 pub mod exec;
 pub mod file;
+pub mod hooks;
 pub mod key;
 pub mod language;
 mod lenient;

@@ -364,6 +364,32 @@ words! {
 }
 
 words! {
+    /// The party that set a hook.
+    HookLayer {
+        /// The server's administrator.
+        Managed = "managed",
+        /// The user.
+        User = "user",
+        /// A file of the workspace that its repository shares.
+        Workspace = "workspace",
+        /// A file of the workspace that is not shared.
+        WorkspaceLocal = "workspace-local",
+    }
+}
+
+words! {
+    /// Whether a hook runs.
+    HookState {
+        /// It runs.
+        Runs = "runs",
+        /// It waits for its user's approval.
+        Waiting = "waiting",
+        /// Its layer does not enable commands.
+        Inert = "inert",
+    }
+}
+
+words! {
     /// The effect of a permission rule on the calls that match it.
     RuleEffect {
         /// They are denied.

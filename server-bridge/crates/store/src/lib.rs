@@ -25,6 +25,7 @@
 //! | `undo`, `fork` | turns taken back; copies of conversations |
 //! | `approvals` | the approval mode and permissions of a chat |
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
+//! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
@@ -67,6 +68,7 @@ mod exec_ends;
 mod execs;
 mod fork;
 mod hold;
+mod hook_documents;
 mod keys;
 pub mod limits;
 mod location;
@@ -94,6 +96,7 @@ mod subscriptions;
 mod testing;
 mod todos;
 mod tokens;
+mod trusts;
 mod turns;
 mod undo;
 mod usage;
@@ -144,6 +147,7 @@ pub use tokens::{
     API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX,
     Secret,
 };
+pub use trusts::Trust;
 pub use turns::OpenTurn;
 pub use undo::PastTurn;
 pub use usage::UsageRow;

@@ -106,6 +106,12 @@ pub const PERMISSION_RULE_MAX_BYTES: usize = 4 * 1024;
 pub const PERMISSION_REASON_MAX_BYTES: usize = 1024;
 /// The most permission rules of one user.
 pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
+/// The longest document of hooks, in bytes.
+pub const HOOK_DOCUMENT_MAX_BYTES: usize = 1024 * 1024;
+/// The longest description of something approved, in bytes.
+pub const TRUST_SHOWN_MAX_BYTES: usize = 4 * 1024;
+/// The most approvals of one user.
+pub const TRUSTS_PER_USER: i64 = 10_000;
 /// The most subscriptions of one user.
 pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
 /// The longest key of a provider, in bytes.

@@ -1,0 +1,115 @@
+//! What a user approved, by the hash of what runs: a change of it needs another approval.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{TRUST_SHOWN_MAX_BYTES, TRUSTS_PER_USER};
+use crate::sql::{Scope, query, query_as};
+use crate::{Store, UserId};
+
+/// The length of a SHA-256 in hexadecimal digits.
+const HASH_DIGITS: usize = 64;
+
+/// Something that a user approved.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Trust {
+    /// Its kind, such as `hook`.
+    pub kind: String,
+    /// The SHA-256 of what runs, in hexadecimal digits.
+    pub hash: String,
+    /// It in words, as the user saw it.
+    pub shown: String,
+    /// When it was approved, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+impl Store {
+    /// Everything of a kind that a user approved, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn trusts(&self, user: UserId, kind: &str) -> Result<Vec<Trust>> {
+        Ok(query_as(
+            "SELECT kind, hash, shown, created_at_ms FROM trusts WHERE user_id = $1 AND kind = $2
+             ORDER BY created_at_ms, hash",
+        )
+        .bind(user)
+        .bind(kind)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Approves something; twice is once.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a hash that is none, a description beyond 4 KiB, and if there are 10,000 already.
+    pub async fn trust(&self, user: UserId, kind: &str, hash: &str, shown: &str) -> Result<()> {
+        let invalid = |rule: String| Error::Invalid { what: "approval", rule };
+        if hash.len() != HASH_DIGITS || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(invalid(format!("needs a hash of {HASH_DIGITS} hexadecimal digits")));
+        }
+        check_length("description", shown, TRUST_SHOWN_MAX_BYTES)?;
+        let kept = query(
+            "INSERT INTO trusts (user_id, kind, hash, shown, created_at_ms)
+             SELECT $1, $2, $3, $4, $5
+             WHERE (SELECT COUNT(*) FROM trusts WHERE user_id = $1 AND NOT (kind = $2 AND hash = $3)) < $6
+             ON CONFLICT (user_id, kind, hash) DO UPDATE SET shown = excluded.shown",
+        )
+        .bind(user)
+        .bind(kind)
+        .bind(hash)
+        .bind(shown)
+        .bind(self.now_ms())
+        .bind(TRUSTS_PER_USER)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        match kept.rows_affected() {
+            0 => Err(invalid(format!("cannot be added to {TRUSTS_PER_USER} others; revoke some first"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes an approval back; returns true if it was there.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn distrust(&self, user: UserId, kind: &str, hash: &str) -> Result<bool> {
+        let gone = query("DELETE FROM trusts WHERE user_id = $1 AND kind = $2 AND hash = $3")
+            .bind(user)
+            .bind(kind)
+            .bind(hash)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(gone.rows_affected() == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Name;
+    use crate::testing;
+
+    #[tokio::test]
+    async fn approvals_are_their_users_and_of_their_kind() {
+        let store = testing::empty().await;
+        let (ada, eve) = (Name::parse("ada").unwrap(), Name::parse("eve").unwrap());
+        let ada = store.add_user(&ada, "correct horse", false).await.unwrap().id;
+        let eve = store.add_user(&eve, "correct horse", false).await.unwrap().id;
+        let hash = "ab".repeat(32);
+        for shown in ["lint.sh", "./lint.sh"] {
+            store.trust(ada, "hook", &hash, shown).await.unwrap();
+        }
+        let trusts = store.trusts(ada, "hook").await.unwrap();
+        assert_eq!((trusts.len(), trusts[0].shown.as_str()), (1, "./lint.sh"));
+        assert!(store.trusts(ada, "tool").await.unwrap().is_empty());
+        assert!(store.trusts(eve, "hook").await.unwrap().is_empty());
+        assert!(!store.distrust(eve, "hook", &hash).await.unwrap());
+        assert!(store.distrust(ada, "hook", &hash).await.unwrap());
+        assert!(!store.distrust(ada, "hook", &hash).await.unwrap());
+        let long = "x".repeat(TRUST_SHOWN_MAX_BYTES + 1);
+        for (hash, shown) in [("ab", "x"), (&"zz".repeat(32), "x"), (&hash, long.as_str())] {
+            assert!(matches!(store.trust(ada, "hook", hash, shown).await, Err(Error::Invalid { .. })));
+        }
+    }
+}

@@ -152,6 +152,8 @@ pub struct Config {
     pub forget_sealed_keys: bool,
     /// The models' ways to the internet.
     pub internet: tools::internet::Internet,
+    /// Hosts of the server's own network that pages and hooks may reach.
+    pub reachable: Vec<String>,
     /// The proxies whose statements about clients are trusted.
     pub proxies: Arc<TrustedProxies>,
     /// The layers that runners must have.
@@ -191,6 +193,7 @@ impl Config {
         let runner_static = file(options.runner_static, "runner_static")
             .or_else(|| beside_this_program("sandbridge-runner-static"));
         let docker_config = docker_config(options.docker_options, settings, home, runner_static.as_deref())?;
+        let (internet, reachable) = web::from_settings(options.web, settings)?;
         Ok(Self {
             home: home.to_owned(),
             database: database_of(home, options.database, settings)?,
@@ -211,7 +214,8 @@ impl Config {
             encryption_key: encryption_key(&options.model, settings)?,
             // Only a flag: in a file it would apply at every start.
             forget_sealed_keys: options.model.forget_sealed_keys,
-            internet: web::from_settings(options.web, settings)?,
+            internet,
+            reachable,
             proxies: proxy::from_settings(options.proxy, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",

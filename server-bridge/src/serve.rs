@@ -17,6 +17,7 @@ use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
+use extensions::hooks::{HookRunner, Notice};
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
@@ -205,6 +206,8 @@ impl Server {
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
         let events = chats.bus().subscribe(to_hub(Arc::clone(&hub)));
         let chats = chats.with_home(config.home.clone());
+        let hooks = hook_runner(&chats, &store, &sandboxes, config.home.clone(), &config.reachable);
+        chats.hooks().put(hooks.clone());
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -224,6 +227,7 @@ impl Server {
             router: sandboxes,
             ledger: chats.execs().clone(),
             chats,
+            hooks,
             hub,
             events,
             hand_out,
@@ -311,6 +315,7 @@ impl Server {
             }
             state.router.shutdown().await;
             commands_end().await;
+            state.hooks.shutdown().await;
             state.tasks.close();
             state.tasks.wait().await;
         };
@@ -320,6 +325,22 @@ impl Server {
         store.close().await;
         drop(lock);
     }
+}
+
+/// The hooks of all turns, which show their notices in chats.
+fn hook_runner(
+    chats: &ChatService,
+    store: &Store,
+    router: &SandboxRouter,
+    home: PathBuf,
+    reachable: &[String],
+) -> HookRunner {
+    let notices = chats.clone();
+    let notice: Notice = Arc::new(move |user, chat, text| {
+        let notices = notices.clone();
+        Box::pin(async move { notices.notice(user, &chat, &text).await })
+    });
+    HookRunner::new(chats.execs().clone(), store.clone(), router.clone(), home, reachable, notice)
 }
 
 /// Opens a server's store, with its models' keys, and takes the exclusive right to it if other machines may reach it.

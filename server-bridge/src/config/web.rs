@@ -15,7 +15,7 @@ pub struct WebArgs {
     /// Whether models may have this server fetch pages from the internet: on or off [default: on]
     #[arg(long, value_name = "on|off")]
     pub fetch: Option<String>,
-    /// A host in the server's own network that pages may be fetched from; may be repeated
+    /// A host in the server's own network that pages may be fetched from and hooks may call; may be repeated
     #[arg(long, value_name = "HOST")]
     pub fetch_allow: Vec<String>,
     /// The search provider for models: tavily, brave or searxng; without one they cannot search the internet
@@ -29,11 +29,14 @@ pub struct WebArgs {
     pub search_api_key_file: Option<PathBuf>,
 }
 
-/// Combines the flags with the files and the environment.
+/// Combines the flags with the files and the environment; returns also the hosts of the server's own network that may be reached.
 ///
 /// # Errors
 /// [`ConfigError`].
-pub(super) fn from_settings(options: WebArgs, settings: &Settings) -> Result<Internet, ConfigError> {
+pub(super) fn from_settings(
+    options: WebArgs,
+    settings: &Settings,
+) -> Result<(Internet, Vec<String>), ConfigError> {
     let text = |flag: Option<String>, key| flag.or_else(|| settings.value(key));
     let fetch = match text(options.fetch, "fetch").as_deref() {
         None | Some("on") => true,
@@ -61,7 +64,7 @@ pub(super) fn from_settings(options: WebArgs, settings: &Settings) -> Result<Int
             refused(option, &provider, &error.to_string())
         })
     });
-    Ok(Internet { fetch: fetch.then(|| Fetcher::new(&allowed)), search: search.transpose()? })
+    Ok((Internet { fetch: fetch.then(|| Fetcher::new(&allowed)), search: search.transpose()? }, allowed))
 }
 
 /// A host in the form of a URL's host.
@@ -87,7 +90,7 @@ mod tests {
 
     fn load(options: WebArgs, values: &[(&str, &str)]) -> Result<Internet, String> {
         let settings = Settings::parse("", "", values.iter().copied()).unwrap();
-        from_settings(options, &settings).map_err(|error| error.to_string())
+        from_settings(options, &settings).map(|(internet, _)| internet).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -105,6 +105,15 @@ impl From<chats::Error> for ApiError {
     }
 }
 
+impl From<extensions::Error> for ApiError {
+    fn from(error: extensions::Error) -> Self {
+        match error.kind() {
+            "internal" => Self::internal(&error),
+            kind => Self::new(kind, error.message()),
+        }
+    }
+}
+
 impl From<RouteError> for ApiError {
     fn from(error: RouteError) -> Self {
         Self::new(error.kind(), error.to_string())

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use accounts::{Accounts, Act, User, UserId};
 use chats::{ChatService, Subscription};
 use execs::Ledger;
+use extensions::hooks::HookRunner;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +38,8 @@ pub struct Shared {
     pub ledger: Ledger,
     /// The chat service.
     pub chats: ChatService,
+    /// The hooks of turns.
+    pub hooks: HookRunner,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.

@@ -228,6 +228,13 @@ impl ChatService {
 }
 
 impl ChatService {
+    /// Adds a notice to a user's chat, in its user's language. A failure is only logged: nothing depends on it.
+    pub async fn notice(&self, user: UserId, chat: &ChatId, text: &str) {
+        if let Err(error) = self.0.say(user, chat, MessageRole::Notice, text).await {
+            tracing::warn!(%error, %chat, "a notice could not be shown");
+        }
+    }
+
     /// Records a user's language for the server's texts: messages of the server to this user use it from now on.
     pub fn speaks(&self, user: UserId, language: Language) {
         self.0.languages.set(user, language);

@@ -186,7 +186,8 @@ async fn content(mut response: Response) -> Result<(Bytes, bool), Error> {
     Ok((content.into(), false))
 }
 
-fn failed(error: &reqwest::Error) -> Error {
+/// The error of a request that failed.
+pub(crate) fn failed(error: &reqwest::Error) -> Error {
     match leads_inside(error) {
         Some(inside) => inside.clone().into(),
         None => Error::Network(crate::cause(error)),

@@ -13,15 +13,18 @@
 //! |---|---|
 //! | [`reach`] | the hosts that a client may connect to; clients limited to them |
 //! | [`get`] | one document, with its redirects, its size and its time bounded |
+//! | [`post`] | one request with a body, without redirects |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod get;
 pub mod limits;
+pub mod post;
 pub mod reach;
 
 pub use get::{Answer, Error, Getter, check};
+pub use post::{Posted, Poster};
 pub use reach::{LeadsInside, Mixed, Reach, leads_inside};
 
 /// The innermost cause of an error, which is the most specific and names no address.

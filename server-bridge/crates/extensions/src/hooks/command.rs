@@ -1,0 +1,223 @@
+//! A handler that is a command: an exec on the user's machine, confined as any, and on record.
+//!
+//! The command runs in a task of its own. Whoever waits for it may give up at any time, because the turn was cancelled or the time
+//! is over: the task then ends the command, and records its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use execs::{End, Ending, sandbox_user};
+use hooks::Raw;
+use hooks::command::{Line, line, variables};
+use hooks::layers::Hook;
+use hooks::limits::OUTPUT_BYTES;
+use hooks::payload::Payload;
+use sandbox::{AckMode, Exec, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
+use store::{ExecId, ExecKind};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::Inner;
+use super::run::Owner;
+use super::turns::TurnHooks;
+use crate::limits::HOOK_CANCEL_PATIENCE;
+
+/// A command that is on record and about to be sent.
+struct Recorded {
+    owner: Owner,
+    exec_id: ExecId,
+    place: String,
+    shown: String,
+    /// While it is held, no other code reports the end.
+    _watch: execs::Watch,
+}
+
+impl Inner {
+    #[expect(clippy::too_many_arguments, reason = "a command is its words, its hook, its payload and its time")]
+    pub(super) async fn command(
+        self: &Arc<Self>,
+        owner: &Owner,
+        hooks: &TurnHooks,
+        hook: &Hook,
+        command: &str,
+        args: Option<&[String]>,
+        payload: &Payload,
+        patience: Duration,
+    ) -> Raw {
+        let sandbox = match self.router.for_user(&sandbox_user(&owner.user), &hooks.route).await {
+            Ok(sandbox) => sandbox,
+            Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
+        };
+        let mut request = match line(command, args, hook, &hooks.session) {
+            Line::Shell(line) => ExecRequest::shell(line),
+            Line::Words(words) => ExecRequest::argv(words),
+        };
+        request.cwd = (!hooks.cwd.is_empty()).then(|| hooks.cwd.clone().into_bytes());
+        request.env = variables(hook, &hooks.session)
+            .into_iter()
+            .map(|(name, value)| (name.as_bytes().to_vec(), value.into_bytes()))
+            .collect();
+        request.stdin = true;
+        request.timeout = Some(patience);
+        request.acks = AckMode::Manual;
+        request.profile = hooks.is_plan.then_some(Profile::ReadOnly);
+        let recorded = match self.record(owner, &request, hook, sandbox.place()).await {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                tracing::error!(%error, "a hook's command could not be recorded");
+                return Raw::Failed("the server could not record it; its log says why".to_owned());
+            }
+        };
+        let given_up = CancellationToken::new();
+        let task = {
+            let (inner, input, given_up) = (Arc::clone(self), payload.text.clone(), given_up.clone());
+            self.tasks.spawn(async move { inner.follow(recorded, sandbox, request, input, given_up, patience).await })
+        };
+        let _gives_up = given_up.drop_guard();
+        task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
+    }
+
+    async fn record(
+        &self,
+        owner: &Owner,
+        request: &ExecRequest,
+        hook: &Hook,
+        place: &str,
+    ) -> store::Result<Recorded> {
+        let exec_id = ExecId::from_bytes(request.exec_id.0);
+        let command = hook.handler.describe();
+        let shown = format!("hook {}: {command}", hook.event_name());
+        let start = store::ExecRequest {
+            exec_id: exec_id.clone(),
+            kind: ExecKind::Tool,
+            user: owner.user.id,
+            chat: Some(owner.root.clone()),
+            message: None,
+            request_hash: execs::request_hash(Some(place), &command),
+            runner: Some(place.to_owned()),
+            command,
+            audited: Some(shown.clone()),
+            detached: false,
+            linger_ms: None,
+        };
+        self.ledger.begin(&start).await?;
+        let watch = self.ledger.watch(owner.user.id, &exec_id);
+        Ok(Recorded { owner: owner.clone(), exec_id, place: place.to_owned(), shown, _watch: watch })
+    }
+
+    /// Sends the command, follows it to its end or until nobody waits for it, and records the end.
+    async fn follow(
+        &self,
+        recorded: Recorded,
+        sandbox: Sandbox,
+        request: ExecRequest,
+        input: String,
+        given_up: CancellationToken,
+        patience: Duration,
+    ) -> Raw {
+        let mut exec = match sandbox.exec(request).await {
+            Ok(exec) => exec,
+            Err(error) => {
+                self.end(&recorded, &Ending::failed(&error), None).await;
+                return Raw::Failed(error.to_string());
+            }
+        };
+        let control = exec.control();
+        let feeds = async {
+            // A command may end, or close its input, before it has read everything.
+            let _ = control.write_stdin(input.as_bytes()).await;
+            control.close_stdin();
+            std::future::pending::<()>().await;
+        };
+        let mut output = Output::default();
+        let ended = tokio::select! {
+            ended = output.until_end(&mut exec) => Some(ended),
+            () = feeds => None,
+            () = given_up.cancelled() => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                control.cancel();
+                match timeout(HOOK_CANCEL_PATIENCE, output.until_end(&mut exec)).await {
+                    Ok(ended) => ended,
+                    // Its runner goes on ending it.
+                    Err(_) => {
+                        self.end(&recorded, &Ending::refused("cancelled", "the turn went on without it"), None).await;
+                        return Raw::TimedOut(patience);
+                    }
+                }
+            }
+        };
+        match ended {
+            Ok(outcome) => {
+                self.end(&recorded, &Ending::of(&outcome), Some(&exec)).await;
+                output.raw(&outcome, patience)
+            }
+            Err((ending, why)) => {
+                self.end(&recorded, &ending, None).await;
+                Raw::Failed(why)
+            }
+        }
+    }
+
+    async fn end(&self, recorded: &Recorded, ending: &Ending, exec: Option<&Exec>) {
+        let Recorded { owner, exec_id, place, shown, .. } = recorded;
+        let end = End { user: &owner.user, exec_id, place: Some(place), shown, ending, message: None };
+        match (self.ledger.end(end).await, exec) {
+            (Ok(recorded), Some(exec)) => recorded.acknowledge(exec),
+            (Ok(_), None) => {}
+            (Err(error), _) => tracing::error!(%error, "the end of a hook's command could not be recorded"),
+        }
+    }
+}
+
+/// The output of a command, as much of it as is read.
+#[derive(Default)]
+struct Output {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Output {
+    /// Reads the output until the command has ended; the error is its ending on record, and in words.
+    async fn until_end(&mut self, exec: &mut Exec) -> Result<ExecOutcome, (Ending, String)> {
+        while let Some(event) = exec.next().await {
+            match event {
+                ExecEvent::Stdout(bytes) => {
+                    exec.consumed(bytes.len());
+                    self.is_cut |= keep(&mut self.stdout, &bytes);
+                }
+                ExecEvent::Stderr(bytes) => {
+                    exec.consumed(bytes.len());
+                    // A long complaint is cut, and is no reason to distrust what was said.
+                    keep(&mut self.stderr, &bytes);
+                }
+                ExecEvent::Gap { stderr, .. } => self.is_cut |= !stderr,
+                ExecEvent::Finished(outcome) => return Ok(outcome),
+                ExecEvent::Failed(error) => return Err((Ending::failed(&error), error.to_string())),
+                ExecEvent::Started { .. } | ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed => {}
+            }
+        }
+        let why = "the command's end was not reported";
+        Err((Ending::refused("protocol", why), why.to_owned()))
+    }
+
+    fn raw(self, outcome: &ExecOutcome, patience: Duration) -> Raw {
+        let Self { stdout, stderr, is_cut } = self;
+        match (outcome.code, outcome.signal) {
+            _ if outcome.timed_out || outcome.cancelled => Raw::TimedOut(patience),
+            (Some(status), _) => Raw::Exit { status, stdout, stderr, is_cut },
+            (None, Some(signal)) => Raw::Signal(signal),
+            (None, None) => Raw::Failed("its end is unknown".to_owned()),
+        }
+    }
+}
+
+/// Keeps as many bytes as are read at most; returns true if some were dropped.
+fn keep(kept: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    let room = OUTPUT_BYTES - kept.len();
+    kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    bytes.len() > room
+}

@@ -1,0 +1,142 @@
+//! The documents of all layers: the administrator's file, the user's own document, and files of the workspace.
+
+use std::collections::{HashMap, HashSet};
+
+use agent::library::beginning;
+use futures_util::future::join_all;
+use hooks::config::Format;
+use hooks::layers::{Checks, Source};
+use hooks::{Layer, Loaded};
+use sandbox::Sandbox;
+use store::UserId;
+use tokio::io::AsyncReadExt;
+
+use super::Inner;
+use crate::condition::Grammar;
+use crate::limits::{HOOK_FILE_BYTES, HOOK_SCRIPTS};
+
+/// The administrator's file in the server's home directory.
+const MANAGED: &str = "hooks.json";
+
+/// The kind of the approvals of hooks.
+pub(super) const TRUST: &str = "hook";
+
+/// The name of the user's own document, for people.
+const OWN: &str = "your hooks";
+
+/// The files of a workspace.
+const OF_WORKSPACE: [(&str, Layer, Format); 4] = [
+    (".sandbridge/hooks.json", Layer::Workspace, Format::Own),
+    (".claude/settings.json", Layer::Workspace, Format::Settings),
+    (".sandbridge/hooks.local.json", Layer::WorkspaceLocal, Format::Own),
+    (".claude/settings.local.json", Layer::WorkspaceLocal, Format::Settings),
+];
+
+/// A document that was found.
+pub(super) struct Found {
+    layer: Layer,
+    format: Format,
+    origin: String,
+    text: String,
+}
+
+impl Found {
+    fn source(&self) -> Source<'_> {
+        Source {
+            layer: self.layer,
+            format: self.format,
+            origin: &self.origin,
+            plugin_root: None,
+            text: &self.text,
+            // A peer's settings have no switch for commands: the user's approval of each is the switch.
+            enables_commands: self.format == Format::Settings,
+        }
+    }
+}
+
+impl Inner {
+    /// All documents for a user on a machine, if one can be reached.
+    pub(super) async fn documents(&self, user: UserId, sandbox: Option<&Sandbox>) -> store::Result<Vec<Found>> {
+        let mut found: Vec<Found> = self.managed().await.into_iter().collect();
+        if let Some(text) = self.store.hook_document(user).await? {
+            found.push(Found { layer: Layer::User, format: Format::Own, origin: OWN.to_owned(), text });
+        }
+        let Some(sandbox) = sandbox else { return Ok(found) };
+        let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
+            // A file that cannot be read defines nothing.
+            let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
+            Some(Found { layer, format, origin: file.to_owned(), text })
+        });
+        found.extend(join_all(read).await.into_iter().flatten());
+        Ok(found)
+    }
+
+    /// The administrator's file. One that cannot be read is there all the same: what it would deny is not known.
+    async fn managed(&self) -> Option<Found> {
+        let path = self.home.join(MANAGED);
+        let found = |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
+        match tokio::fs::metadata(&path).await {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            // A pipe would wait for a writer.
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) | Err(_) => return Some(found(String::new())),
+        }
+        let mut content = Vec::new();
+        let read = async {
+            tokio::fs::File::open(&path).await?.take(HOOK_FILE_BYTES).read_to_end(&mut content).await
+        };
+        let text = match read.await {
+            Ok(_) => String::from_utf8(content).unwrap_or_default(),
+            Err(error) => {
+                tracing::error!(%error, "{} cannot be read", path.display());
+                String::new()
+            }
+        };
+        Some(found(text))
+    }
+
+    /// The hooks of documents: those that run, those that wait for approval, and what is wrong with the others.
+    pub(super) async fn load(&self, user: UserId, documents: &[Found], sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
+        if documents.is_empty() {
+            return Ok(Loaded::default());
+        }
+        let approved = self.store.trusts(user, TRUST).await?.into_iter().map(|trust| trust.hash);
+        let approved: HashSet<String> = approved.collect();
+        let sources: Vec<Source<'_>> = documents.iter().map(Found::source).collect();
+        let load = |approved: &HashSet<String>, scripts: &HashMap<String, String>| {
+            hooks::load(
+                &sources,
+                &[],
+                &Checks {
+                    is_approved: &|hash| approved.contains(hash.as_str()),
+                    script: &|_, script| scripts.get(&script.path).cloned(),
+                    condition: &Grammar,
+                },
+            )
+        };
+        let first = load(&approved, &HashMap::new());
+        Ok(match scripts(&first, sandbox).await {
+            Some(scripts) if scripts.is_empty() => first,
+            Some(scripts) => load(&approved, &scripts),
+            // What is not hashed could change after it was approved.
+            None => load(&HashSet::new(), &HashMap::new()),
+        })
+    }
+}
+
+/// The hashes of the files that commands of the workspace name: a change of one needs another approval. `None` if there are too
+/// many.
+async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Option<HashMap<String, String>> {
+    let Some(sandbox) = sandbox else { return Some(HashMap::new()) };
+    let of = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
+    let of = of.filter(|hook| hook.layer.needs_approval()).flat_map(|hook| &hook.scripts);
+    let paths: HashSet<&str> = of.map(|(script, _)| script.path.as_str()).collect();
+    if paths.len() > HOOK_SCRIPTS {
+        return None;
+    }
+    let hashes = paths.into_iter().map(|path| async move {
+        let found = sandbox.resolve(path.as_bytes()).await.ok()??;
+        Some((path.to_owned(), store::hex(&found.sha256?)))
+    });
+    Some(join_all(hashes).await.into_iter().flatten().collect())
+}

@@ -1,0 +1,77 @@
+//! Places of turns as events of hooks.
+
+use agent::hooks::{HookedTurn, Place};
+use hooks::Happening;
+use hooks::condition::Call;
+use hooks::happening::Ended;
+use llm::ToolCall;
+use serde_json::Value;
+use store::TurnStatus;
+
+use super::turns::TurnHooks;
+
+impl TurnHooks {
+    /// What happens at a place of a turn, in order.
+    pub(super) fn happenings(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Vec<Happening> {
+        let (agent_id, agent_type) = (turn.chat.to_string(), self.role.clone());
+        match place {
+            Place::TurnBegins { text, .. } if turn.is_sub_agent() => {
+                vec![Happening::SubAgentStart { agent_id, agent_type, task: text.to_owned() }]
+            }
+            Place::TurnBegins { text, is_first } => {
+                let source = if is_first { "startup" } else { "resume" }.to_owned();
+                let start = self.is_new_session.then_some(Happening::SessionStart { source, model: None });
+                let prompt = Happening::UserPromptSubmit { prompt: text.to_owned() };
+                start.into_iter().chain([prompt]).collect()
+            }
+            Place::CallBegins { call, .. } => vec![Happening::PreToolUse(call_of(call))],
+            Place::Asks { call, .. } => vec![Happening::PermissionRequest(call_of(call))],
+            Place::Denied { call, why } => {
+                vec![Happening::PermissionDenied { call: call_of(call), reason: why.to_owned() }]
+            }
+            Place::CallEnds { call, outcome, took_ms } => {
+                let (call, response) = (call_of(call), Value::from(outcome.text.as_str()));
+                self.ended(Ended { call: call.clone(), response: response.clone(), is_error: outcome.is_error });
+                vec![match outcome.is_error {
+                    false => Happening::PostToolUse { call, response, duration_ms: took_ms },
+                    true => Happening::PostToolUseFailure {
+                        call,
+                        error: outcome.text.clone(),
+                        duration_ms: took_ms,
+                        is_interrupt: false,
+                    },
+                }]
+            }
+            Place::CallsEnd { .. } => vec![Happening::PostToolBatch(self.take_ended())],
+            Place::Stops { text, is_again } if turn.is_sub_agent() => vec![Happening::SubAgentStop {
+                agent_id,
+                agent_type,
+                last_message: text.to_owned(),
+                stop_hook_active: is_again,
+            }],
+            Place::Stops { text, is_again } => {
+                vec![Happening::AgentStop { last_message: text.to_owned(), stop_hook_active: is_again }]
+            }
+            Place::Compresses { is_asked } => {
+                vec![Happening::PreCompact { trigger: trigger(is_asked), instructions: String::new() }]
+            }
+            Place::Compressed { summary } => {
+                vec![Happening::PostCompact { trigger: trigger(false), summary: summary.to_owned() }]
+            }
+            Place::TurnEnds { status: TurnStatus::Failed, error } => vec![Happening::AgentError {
+                kind: "unknown".to_owned(),
+                message: error.unwrap_or_default().to_owned(),
+            }],
+            Place::TurnEnds { .. } => Vec::new(),
+        }
+    }
+}
+
+fn trigger(is_asked: bool) -> String {
+    if is_asked { "manual" } else { "auto" }.to_owned()
+}
+
+/// A call as hooks see it. Arguments that are none were not understood, and no hook is asked about such a call.
+fn call_of(call: &ToolCall) -> Call {
+    Call { tool: call.name.clone(), input: call.parse().unwrap_or_default(), id: call.id.clone() }
+}

@@ -1,0 +1,146 @@
+//! Listing, changing and approving hooks.
+
+use api::hooks::{HookList, HookRunView, HookView};
+use api::words::{HookLayer, HookState};
+use hooks::config::{Document, Format, Severity};
+use hooks::dialect::Dialect;
+use hooks::layers::Hook;
+use hooks::{Layer, Loaded};
+use store::{AuditEntry, User, UserId};
+
+use super::HookRunner;
+use super::documents::TRUST;
+use crate::{Error, Result};
+
+impl HookRunner {
+    /// The hooks that hold for a user on a place: the active one, or another one by its name. Without a machine those of its
+    /// workspace are missing, and the list says so.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(&self, user: &User, on: Option<&str>) -> Result<HookList> {
+        let (loaded, away) = self.loaded(user, on).await?;
+        let views = |hooks: &[Hook], state: HookState| -> Vec<HookView> {
+            hooks.iter().map(|hook| view(hook, state.clone())).collect()
+        };
+        let mut list = views(loaded.hooks.all(), HookState::Runs);
+        list.extend(views(&loaded.waiting, HookState::Waiting));
+        list.extend(views(&loaded.inert, HookState::Inert));
+        let problems = loaded.troubles.iter().map(|trouble| match trouble.problem.place.as_str() {
+            "" => format!("{}: {}", trouble.origin, trouble.problem.text),
+            place => format!("{}, {place}: {}", trouble.origin, trouble.problem.text),
+        });
+        let not_run = loaded.hooks.all().iter().filter(|hook| !matches!(hook.handler.kind(), "command" | "http"));
+        let not_run = not_run.map(|hook| {
+            format!("{}, {}: handlers of the kind {} are not run yet", hook.origin, hook.place, hook.handler.kind())
+        });
+        let away = away.map(|why| format!("the hooks of the workspace are not listed: {why}"));
+        Ok(HookList { hooks: list, problems: problems.chain(not_run).chain(away).collect() })
+    }
+
+    /// The user's own document.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn document(&self, user: UserId) -> Result<Option<String>> {
+        Ok(self.0.store.hook_document(user).await?)
+    }
+
+    /// Replaces the user's own document; `None` removes it. It holds from the next turn on. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a text that is no document, or in which a hook is refused; nothing is changed then;
+    /// [`Error::Store`].
+    pub async fn set_document(&self, user: &User, text: Option<&str>) -> Result<HookList> {
+        if let Some(text) = text {
+            let document = Document::read(text, Format::Own)
+                .map_err(|error| Error::refused("invalid", format!("the document is refused: {error}")))?;
+            let refused = document.problems.iter().filter(|problem| problem.severity == Severity::Refused);
+            let refused: Vec<String> = refused.map(|problem| format!("{}: {}", problem.place, problem.text)).collect();
+            if !refused.is_empty() {
+                return Err(Error::refused("invalid", format!("the document is refused: {}", refused.join("; "))));
+            }
+        }
+        self.0.store.set_hook_document(user.id, text).await?;
+        self.note(user, "hook.document", "", if text.is_some() { "set" } else { "removed" }).await;
+        self.list(user, None).await
+    }
+
+    /// Approves a hook of the workspace by the hash of what it runs; it runs from the next turn on. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no hook with this hash waits on the place; [`Error::Store`].
+    pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
+        let (loaded, _) = self.loaded(user, on).await?;
+        let Some(hook) = loaded.waiting.iter().find(|hook| hook.hash.as_str() == hash) else {
+            let text = "no hook with this hash waits for approval there; see `sandbridge hook list`";
+            return Err(Error::refused("not_found", text));
+        };
+        let shown: String = format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe());
+        let shown = &shown[..shown.floor_char_boundary(store::limits::TRUST_SHOWN_MAX_BYTES)];
+        self.0.store.trust(user.id, TRUST, hash, shown).await?;
+        self.note(user, "hook.approve", shown, hash).await;
+        Ok(())
+    }
+
+    /// Takes an approval back: the hook does not run from the next turn on. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was not approved; [`Error::Store`].
+    pub async fn revoke(&self, user: &User, hash: &str) -> Result<()> {
+        if !self.0.store.distrust(user.id, TRUST, hash).await? {
+            return Err(Error::refused("not_found", "you approved no hook with this hash; see `sandbridge hook list`"));
+        }
+        self.note(user, "hook.revoke", "", hash).await;
+        Ok(())
+    }
+
+    /// The last runs of a user's hooks, the newest first.
+    pub fn log(&self, user: UserId) -> Vec<HookRunView> {
+        self.0.log.of(user)
+    }
+
+    /// The hooks on a place, and the reason why its machine cannot be reached, if it cannot.
+    async fn loaded(&self, user: &User, on: Option<&str>) -> Result<(Loaded, Option<String>)> {
+        let inner = &self.0;
+        let (sandbox, away) = match inner.ledger.sandbox(user, on).await {
+            Ok(sandbox) => (Some(sandbox), None),
+            Err(error) => (None, Some(error.message())),
+        };
+        let documents = inner.documents(user.id, sandbox.as_ref()).await?;
+        Ok((inner.load(user.id, &documents, sandbox.as_ref()).await?, away))
+    }
+
+    /// Adds an audit entry. A failure is only logged: the change is made.
+    async fn note(&self, user: &User, action: &str, target: &str, outcome: &str) {
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: action.to_owned(),
+            location: None,
+            target: target.to_owned(),
+            outcome: outcome.to_owned(),
+        };
+        if let Err(error) = self.0.store.append_audit(&entry).await {
+            tracing::error!(%error, action, "cannot write the audit trail");
+        }
+    }
+}
+
+fn view(hook: &Hook, state: HookState) -> HookView {
+    HookView {
+        id: hook.id.clone(),
+        hash: hook.hash.as_str().to_owned(),
+        event: hook.event.name(Dialect::Own).to_owned(),
+        matcher: hook.matcher.pattern().to_owned(),
+        kind: hook.handler.kind().to_owned(),
+        action: hook.handler.describe(),
+        layer: match hook.layer {
+            Layer::Managed => HookLayer::Managed,
+            Layer::User => HookLayer::User,
+            Layer::Workspace => HookLayer::Workspace,
+            Layer::WorkspaceLocal => HookLayer::WorkspaceLocal,
+        },
+        origin: hook.origin.clone(),
+        state,
+    }
+}

@@ -1,0 +1,121 @@
+//! Hooks at the places of turns: [`HookRunner`] gathers the documents of all layers, runs handlers, and gives the engine their words.
+//!
+//! ```text
+//!   TurnBegins ─▶ documents: HOME/hooks.json, the user's own, the workspace's ─▶ trust by hash ─▶ the turn's hooks
+//!   each place ─▶ happenings ─▶ Round: handler by handler ─▶ Combined ─▶ Words for the engine, notices for people, the log
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `documents` | the documents of all layers |
+//! | `turns` | the hooks of the turns in progress |
+//! | `happenings` | places of turns as events of hooks |
+//! | `words` | results of hooks as words for the engine |
+//! | `run` | running handlers, within their time |
+//! | `command` | a command on the user's machine, on record |
+//! | `request` | an HTTP request |
+//! | `log` | the last runs of each user |
+//! | `manage` | listing, changing and approving hooks |
+
+mod command;
+mod documents;
+mod happenings;
+mod log;
+mod manage;
+mod request;
+mod run;
+mod turns;
+mod words;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::hooks::{Hook, HookedTurn, Place, Words};
+use execs::Ledger;
+use futures_util::future::BoxFuture;
+use guard::{Poster, Reach};
+use sandbox::SandboxRouter;
+use store::{ChatId, Store, UserId};
+use tokio_util::task::TaskTracker;
+
+use log::Log;
+use turns::Turns;
+
+/// Shows a notice in a user's chat.
+pub type Notice = Arc<dyn Fn(UserId, ChatId, String) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Runs hooks. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct HookRunner(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    ledger: Ledger,
+    router: SandboxRouter,
+    /// The server's home directory, with the administrator's document.
+    home: PathBuf,
+    poster: Poster,
+    notice: Notice,
+    turns: Turns,
+    log: Log,
+    /// Handlers in the background, and commands that are being ended.
+    tasks: TaskTracker,
+}
+
+impl HookRunner {
+    /// A runner over this store and these machines. Requests reach the open internet, and these hosts at any address.
+    pub fn new(
+        ledger: Ledger,
+        store: Store,
+        router: SandboxRouter,
+        home: PathBuf,
+        reachable: &[String],
+        notice: Notice,
+    ) -> Self {
+        let (turns, log, tasks) = (Turns::default(), Log::default(), TaskTracker::new());
+        let poster = Poster::new(Reach::public(reachable));
+        Self(Arc::new(Inner { store, ledger, router, home, poster, notice, turns, log, tasks }))
+    }
+
+    /// Waits until all handlers in the background have ended. Called when the server stops, after its turns.
+    pub async fn shutdown(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+}
+
+impl Hook for HookRunner {
+    fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
+        Box::pin(self.0.at(turn, place))
+    }
+}
+
+impl Inner {
+    async fn at(self: &Arc<Self>, turn: HookedTurn<'_>, place: Place<'_>) -> Words {
+        let hooks = match place {
+            Place::TurnBegins { .. } => match self.begin(turn).await {
+                Ok(hooks) => hooks,
+                Err(error) => {
+                    tracing::error!(%error, "the hooks of a turn could not be loaded");
+                    return Words::deny("the server could not load the hooks of this turn; its log says why");
+                }
+            },
+            // Only a conversation that is compressed outside of a turn has none: nothing of it needs a decision.
+            _ => match self.turns.of(turn.turn) {
+                Some(hooks) => hooks,
+                None => return Words::default(),
+            },
+        };
+        let mut all = Words { notes: hooks.later(), ..Words::default() };
+        for happening in hooks.happenings(turn, place) {
+            if !hooks.loaded.hooks.is_free(happening.event()) {
+                let combined = self.round(turn, &hooks, &happening).await;
+                words::add(&mut all, combined, &happening, &hooks);
+            }
+        }
+        if matches!(place, Place::TurnEnds { .. }) {
+            self.turns.end(turn.turn);
+        }
+        all
+    }
+}

@@ -1,0 +1,126 @@
+//! Running handlers, within their time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::hooks::HookedTurn;
+use hooks::handler::Action;
+use hooks::layers::Hook;
+use hooks::payload::{Payload, Redactor};
+use hooks::round::{Later, later};
+use hooks::{Combined, Happening, Layer, Raw, Round, Setting, Step};
+use store::{ChatId, User};
+use tokio::time::{Instant, timeout};
+
+use super::log::Run;
+use super::turns::TurnHooks;
+use super::Inner;
+use crate::condition::Grammar;
+use crate::limits::HOOK_GRACE;
+
+/// The owner of a handler's run.
+#[derive(Clone)]
+pub(super) struct Owner {
+    pub(super) user: User,
+    /// The chat that the user talks in.
+    pub(super) root: ChatId,
+}
+
+impl Inner {
+    /// Runs all handlers of one event.
+    pub(super) async fn round(
+        self: &Arc<Self>,
+        turn: HookedTurn<'_>,
+        hooks: &Arc<TurnHooks>,
+        happening: &Happening,
+    ) -> Combined {
+        let redactor = Redactor::new([]);
+        let has_run = |hook: &str| self.turns.has_run(turn.chat, hook);
+        let setting = Setting {
+            hooks: &hooks.loaded.hooks,
+            session: &hooks.session,
+            redactor: &redactor,
+            condition: &Grammar,
+            has_run: &has_run,
+        };
+        let owner = Owner { user: turn.user.clone(), root: turn.root.clone() };
+        let mut round = Round::begin(setting, happening);
+        let begun = Instant::now();
+        while let Some(step) = round.next(begun.elapsed()) {
+            self.turns.ran(turn.chat, &step.hook.id);
+            if step.is_background {
+                self.behind(&owner, hooks, step);
+                continue;
+            }
+            let raw = self.handled(&owner, hooks, step.hook, &step.payload, step.timeout).await;
+            round.answer(step, raw);
+        }
+        let combined = round.end();
+        self.tell(&owner, &combined).await;
+        combined
+    }
+
+    /// Runs a handler in the background: its words reach the model's next request, and it decides nothing.
+    fn behind(self: &Arc<Self>, owner: &Owner, hooks: &Arc<TurnHooks>, step: Step<'_>) {
+        let (inner, owner, hooks) = (Arc::clone(self), owner.clone(), Arc::clone(hooks));
+        let (hook, payload, patience) = (step.hook.clone(), step.payload, step.timeout);
+        self.tasks.spawn(async move {
+            let raw = inner.handled(&owner, &hooks, &hook, &payload, patience).await;
+            let Later { context, message, failure } = later(&hook, raw);
+            if let Some(line) = context {
+                hooks.add_later(format!("A hook ({}) adds: {}", line.speaker.origin, line.text));
+            }
+            for line in message.into_iter().chain(failure) {
+                let text = format!("Hook ({}): {}", line.speaker.origin, line.text);
+                (inner.notice)(owner.user.id, owner.root.clone(), text).await;
+            }
+        });
+    }
+
+    /// Runs a handler, and logs it.
+    async fn handled(
+        self: &Arc<Self>,
+        owner: &Owner,
+        hooks: &TurnHooks,
+        hook: &Hook,
+        payload: &Payload,
+        patience: Duration,
+    ) -> Raw {
+        let (begun, at_ms) = (Instant::now(), self.store.now_ms());
+        let work = async {
+            match &hook.handler.action {
+                Action::Command { command, args } => {
+                    self.command(owner, hooks, hook, command, args.as_deref(), payload, patience).await
+                }
+                Action::Http { url, headers, allowed_variables } => {
+                    self.request(url, headers, allowed_variables, payload, patience).await
+                }
+                // The administrator's must hold, so what cannot be run has failed.
+                Action::McpTool { .. } | Action::Prompt { .. } | Action::Agent { .. } | Action::Callback { .. }
+                    if hook.layer == Layer::Managed =>
+                {
+                    Raw::Failed(format!("handlers of the kind {} are not run yet", hook.handler.kind()))
+                }
+                Action::McpTool { .. } | Action::Prompt { .. } | Action::Agent { .. } | Action::Callback { .. } => {
+                    Raw::Callback(Box::default())
+                }
+            }
+        };
+        let raw = timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience));
+        let took = begun.elapsed();
+        self.log.add(owner.user.id, Run { at_ms, chat: &owner.root, hook, raw: &raw, took });
+        raw
+    }
+
+    /// Tells people what handlers say to them, and which failed: a hook that is silently dead protects nobody.
+    async fn tell(&self, owner: &Owner, combined: &Combined) {
+        for line in &combined.notes {
+            tracing::debug!(hook = line.speaker.hook, "{}", line.text);
+        }
+        let failed = combined.failures.iter().map(|line| format!("⚠️ A hook failed ({}): {}", line.speaker.origin, line.text));
+        let said = combined.messages.iter().map(|line| format!("Hook ({}): {}", line.speaker.origin, line.text));
+        for text in said.chain(failed) {
+            (self.notice)(owner.user.id, owner.root.clone(), text).await;
+        }
+    }
+}

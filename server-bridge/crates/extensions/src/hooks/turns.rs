@@ -1,0 +1,156 @@
+//! The hooks of the turns in progress, and what is remembered of their chats.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent::hooks::HookedTurn;
+use hooks::happening::Ended;
+use hooks::{Loaded, Session};
+use sandbox::RouteRequest;
+use store::{ChatId, TurnId};
+
+use super::Inner;
+use crate::limits::HOOK_SESSIONS_KEPT;
+
+/// The hooks of one turn.
+pub(super) struct TurnHooks {
+    pub(super) loaded: Loaded,
+    pub(super) session: Session,
+    /// The route to the turn's machine, and the chat's directory there.
+    pub(super) route: RouteRequest,
+    pub(super) cwd: String,
+    pub(super) is_plan: bool,
+    /// The role of a sub-agent.
+    pub(super) role: String,
+    /// True if the server has seen nothing of the chat since it started.
+    pub(super) is_new_session: bool,
+    changing: Mutex<Changing>,
+}
+
+/// What changes while the turn is in progress.
+#[derive(Default)]
+struct Changing {
+    /// The calls of an answer that have ended.
+    ended: Vec<Ended>,
+    /// The reason why the turn is to end after the calls in progress.
+    stop: Option<String>,
+    /// Notes of handlers in the background, for the model's next request.
+    later: Vec<String>,
+}
+
+impl TurnHooks {
+    fn changing(&self) -> MutexGuard<'_, Changing> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a call that ended.
+    pub(super) fn ended(&self, ended: Ended) {
+        self.changing().ended.push(ended);
+    }
+
+    /// The calls that ended since this was asked last.
+    pub(super) fn take_ended(&self) -> Vec<Ended> {
+        std::mem::take(&mut self.changing().ended)
+    }
+
+    /// Ends the turn after the calls in progress; the first reason counts.
+    pub(super) fn stop(&self, why: String) {
+        self.changing().stop.get_or_insert(why);
+    }
+
+    /// The reason why the turn is to end, once.
+    pub(super) fn take_stop(&self) -> Option<String> {
+        self.changing().stop.take()
+    }
+
+    /// Adds a note for the model's next request.
+    pub(super) fn add_later(&self, note: String) {
+        self.changing().later.push(note);
+    }
+
+    /// The notes that came since this was asked last.
+    pub(super) fn later(&self) -> Vec<String> {
+        std::mem::take(&mut self.changing().later)
+    }
+}
+
+/// All turns in progress.
+#[derive(Default)]
+pub(super) struct Turns(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    turns: HashMap<TurnId, Arc<TurnHooks>>,
+    /// For each chat that was seen, the ids of hooks that ran and run only once.
+    sessions: HashMap<ChatId, HashSet<String>>,
+}
+
+impl Turns {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn of(&self, turn: TurnId) -> Option<Arc<TurnHooks>> {
+        self.state().turns.get(&turn).cloned()
+    }
+
+    pub(super) fn end(&self, turn: TurnId) {
+        self.state().turns.remove(&turn);
+    }
+
+    /// True if a hook that runs once has run in a chat.
+    pub(super) fn has_run(&self, chat: &ChatId, hook: &str) -> bool {
+        self.state().sessions.get(chat).is_some_and(|hooks| hooks.contains(hook))
+    }
+
+    /// Remembers that a hook ran in a chat.
+    pub(super) fn ran(&self, chat: &ChatId, hook: &str) {
+        if let Some(hooks) = self.state().sessions.get_mut(chat) {
+            hooks.insert(hook.to_owned());
+        }
+    }
+}
+
+impl Inner {
+    /// Loads the hooks of a turn that begins.
+    pub(super) async fn begin(&self, turn: HookedTurn<'_>) -> store::Result<Arc<TurnHooks>> {
+        let (user, store) = (turn.user, &self.store);
+        let route = execs::chat_route_request(store, user.id, Some(turn.root)).await?;
+        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let documents = self.documents(user.id, sandbox.as_ref()).await?;
+        let loaded = self.load(user.id, &documents, sandbox.as_ref()).await?;
+        let mode = store.approval(user.id, turn.root).await?;
+        let cwd = store.chat_cwd(user.id, turn.chat).await?;
+        let root = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone()).unwrap_or_default();
+        let role = match turn.is_sub_agent() {
+            true => store.sub_agent(user.id, turn.chat).await?.and_then(|agent| agent.role).unwrap_or_default(),
+            false => String::new(),
+        };
+        let session = Session {
+            id: turn.chat.to_string(),
+            transcript_path: None,
+            cwd: if cwd.is_empty() { root.clone() } else { format!("{}/{cwd}", root.trim_end_matches('/')) },
+            project_dir: root,
+            home: None,
+            mode: Some(mode.clone()),
+        };
+        let mut state = self.turns.state();
+        if state.sessions.len() >= HOOK_SESSIONS_KEPT {
+            state.sessions.clear();
+        }
+        let is_new_session = !state.sessions.contains_key(turn.chat);
+        state.sessions.entry(turn.chat.clone()).or_default();
+        let hooks = Arc::new(TurnHooks {
+            loaded,
+            session,
+            route,
+            cwd,
+            is_plan: mode == "plan",
+            role,
+            is_new_session,
+            changing: Mutex::default(),
+        });
+        state.turns.insert(turn.turn, Arc::clone(&hooks));
+        Ok(hooks)
+    }
+}

@@ -1,0 +1,25 @@
+//! What people add to agents, and where it runs: on the user's own machine, confined, or through the guarded client; never on the
+//! server.
+//!
+//! ```text
+//!   engine: a place in a turn ─▶ hooks::HookRunner ─▶ crate `hooks` decides which handlers run, and what their results mean
+//!                                       ├─ command: an exec on the user's machine, on record
+//!                                       └─ http: one request by crate `guard`
+//! ```
+//! Nothing of a workspace runs before its user approved the hash of what runs.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`hooks`] | hooks at the places of turns |
+//! | `condition` | the grammar of rules, for the conditions of hooks |
+//! | `error` | [`Error`]: the errors for clients |
+//! | [`limits`] | every limit and timeout |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod condition;
+mod error;
+pub mod hooks;
+pub mod limits;
+
+pub use error::{Error, Result};

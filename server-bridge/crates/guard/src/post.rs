@@ -1,0 +1,92 @@
+//! A request with a body to an address that others named, and its answer: bounded in size and time, without redirects.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use tokio::time::timeout;
+
+use crate::get::{Error, check, failed};
+use crate::limits::CONNECT_PATIENCE;
+use crate::reach::Reach;
+
+/// Posts JSON to addresses within reach. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Poster {
+    client: Arc<OnceLock<Client>>,
+    reach: Reach,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// The status.
+    pub status: u16,
+    /// The body, as long as was wanted at most.
+    pub body: Vec<u8>,
+    /// True if there was more.
+    pub is_cut: bool,
+}
+
+impl Poster {
+    /// A poster with this reach.
+    pub fn new(reach: Reach) -> Self {
+        Self { client: Arc::default(), reach }
+    }
+
+    /// Posts a JSON text, and reads at most `most_bytes` of the answer. A redirect is an answer like any other: headers may hold
+    /// secrets, and go to no other address.
+    ///
+    /// # Errors
+    /// [`Error`]; none of them names more of the address than its host.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        json: String,
+        patience: Duration,
+        most_bytes: usize,
+    ) -> Result<Posted, Error> {
+        let url = Url::parse(url).map_err(|_| Error::Url("it is not a valid address"))?;
+        check(&url)?;
+        self.reach.check_host(url.host_str().unwrap_or_default())?;
+        let mut sent = HeaderMap::new();
+        sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in headers {
+            let name = HeaderName::try_from(name.as_str()).map_err(|_| Error::Url("a header's name is invalid"))?;
+            let value = HeaderValue::try_from(value.as_str()).map_err(|_| Error::Url("a header's value is invalid"))?;
+            sent.insert(name, value);
+        }
+        let work = async {
+            let request = self.client()?.post(url).headers(sent).body(json);
+            let mut response = request.send().await.map_err(|error| failed(&error))?;
+            let (status, mut body, mut is_cut) = (response.status().as_u16(), Vec::new(), false);
+            while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+                let room = most_bytes - body.len();
+                is_cut = chunk.len() > room;
+                body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if is_cut {
+                    break;
+                }
+            }
+            Ok(Posted { status, body, is_cut })
+        };
+        timeout(patience, work).await.map_err(|_| Error::Timeout)?
+    }
+
+    fn client(&self) -> Result<&Client, Error> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = self
+            .reach
+            .client()
+            .connect_timeout(CONNECT_PATIENCE)
+            // No request uses a connection that was made for another one.
+            .pool_max_idle_per_host(0)
+            .build()
+            .map_err(|error| Error::Network(crate::cause(&error)))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}

@@ -11,8 +11,9 @@
 //! | [`chat`] | the chat, line by line |
 //! | `tui/` | the chat on the full screen |
 //! | `card` | a request for approval, as lines of a terminal |
+//! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `rule`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |
 //! | `routes` | one method per route, with the documents of crate `api` |
@@ -26,6 +27,7 @@
 //! A new command: a file here with its arguments and an `impl Command`, and a line in `commands`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod ask;
 mod body;
 mod cancel;
 mod card;

@@ -1,13 +1,11 @@
 //! `--run-as USER`: the user that a command runs as, and asking for approval if that user may do more.
 
-use std::io::{BufRead, IsTerminal, Write};
-
 use api::exec::{ExecAsk, RunAsQuestion};
 use clap::Args;
 
+use super::ask;
 use super::failure::Failure;
 use super::http::Client;
-use super::interrupts;
 use super::session::Session;
 
 /// The user to run it as.
@@ -58,59 +56,11 @@ async fn is_approved(
             format!("running as {user} on {runner} needs your approval: {why}"),
         )
     };
-    if reads_stdin || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if reads_stdin || !ask::is_possible() {
         return Err(required("pass --yes if you mean it; nobody can be asked here"));
     }
-    match ask(&format!("Run as {user} on {runner}? [y/N] ")).await? {
+    match ask::yes_or_no(&format!("Run as {user} on {runner}? [y/N] ")).await? {
         true => Ok(true),
         false => Err(required("nothing was run")),
-    }
-}
-
-/// Asks a question; anything but a yes means no, and so does Ctrl-C.
-async fn ask(question: &str) -> Result<bool, Failure> {
-    let unread = |error| Failure::other("io", format!("the answer cannot be read: {error}"));
-    let mut interrupts = interrupts::ctrl_c()?;
-    eprint!("{question}");
-    let _ = std::io::stderr().flush();
-    let (sender, answer) = tokio::sync::oneshot::channel();
-    // A separate thread that is not waited for: the terminal may never give an answer.
-    std::thread::Builder::new()
-        .name("answer".to_owned())
-        .spawn(move || {
-            let mut line = String::new();
-            let read = std::io::stdin().lock().read_line(&mut line);
-            // The caller may have been interrupted.
-            let _ = sender.send(read.map(|_| line));
-        })
-        .map_err(unread)?;
-    tokio::select! {
-        answer = answer => {
-            let answer = answer.map_err(|_| unread(std::io::ErrorKind::UnexpectedEof.into()))?;
-            Ok(is_yes(&answer.map_err(unread)?))
-        }
-        _ = interrupts.recv() => {
-            eprintln!();
-            Ok(false)
-        }
-    }
-}
-
-fn is_yes(answer: &str) -> bool {
-    ["y", "yes"].iter().any(|yes| answer.trim().eq_ignore_ascii_case(yes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_yes_is_a_yes() {
-        for yes in ["y\n", "Y", " yes \n", "YES"] {
-            assert!(is_yes(yes), "{yes:?}");
-        }
-        for no in ["", "\n", "n", "no", "yy", "yes please", "1", "j"] {
-            assert!(!is_yes(no), "{no:?}");
-        }
     }
 }

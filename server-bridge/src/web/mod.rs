@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -51,6 +51,7 @@ pub mod files;
 pub mod forwarded;
 pub mod framing;
 pub mod guard;
+pub mod hooks;
 pub mod hub;
 pub mod install;
 pub mod keys;
@@ -125,6 +126,7 @@ pub fn routes() -> Routes {
         .merge(answers::routes())
         .merge(agents::routes())
         .merge(rules::routes())
+        .merge(hooks::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

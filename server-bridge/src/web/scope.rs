@@ -83,6 +83,19 @@ mod tests {
     }
 
     #[test]
+    fn no_key_changes_or_approves_what_hooks_run() {
+        for (method, path) in [
+            (Method::PUT, "/api/v1/hooks/document"),
+            (Method::POST, "/api/v1/hooks/approvals"),
+            (Method::DELETE, "/api/v1/hooks/approvals/{hash}"),
+        ] {
+            assert_eq!(access(method, path), Access::Session, "{path}");
+        }
+        assert!(access(Method::GET, "/api/v1/hooks").allows(KeyScope::Full, false));
+        assert!(!access(Method::GET, "/api/v1/hooks/document").allows(KeyScope::Read, false));
+    }
+
+    #[test]
     fn a_key_for_commands_reaches_runners_and_nothing_of_the_account() {
         for row in table() {
             let is_work = ["exec", "files", "tasks", "runners", "me", "about"].iter().any(|area| {

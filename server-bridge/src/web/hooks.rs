@@ -1,0 +1,94 @@
+//! The caller's hooks.
+
+use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::routes::{Routes, route};
+use crate::web::scope::Access;
+use crate::web::state::AppState;
+
+/// The routes of hooks. A key may look at them, but neither change nor approve what runs.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, route!(list))
+        .add(Access::Full, route!(document))
+        .add(Access::Session, route!(set_document))
+        .add(Access::Session, route!(approve))
+        .add(Access::Session, route!(revoke))
+        .add(Access::Full, route!(log))
+}
+
+/// The place whose workspace is asked about.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HookQuery {
+    /// The runner whose workspace is read, or `__docker__`; the active one if absent.
+    on: Option<String>,
+}
+
+/// The hooks that hold for the caller on a place: those that run, those that wait for approval, and those that are not enabled.
+#[utoipa::path(get, path = "/api/v1/hooks", tag = "settings", params(HookQuery),
+    responses((status = 200, body = HookList), (status = 404)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<HookQuery>,
+) -> Result<Json<HookList>, ApiError> {
+    Ok(Json(state.hooks.list(&caller.user, query.on.as_deref()).await?))
+}
+
+/// The caller's own document of hooks.
+#[utoipa::path(get, path = "/api/v1/hooks/document", tag = "settings", responses((status = 200, body = HookDocument)))]
+pub async fn document(State(state): State<AppState>, caller: Caller) -> Result<Json<HookDocument>, ApiError> {
+    Ok(Json(HookDocument { text: state.hooks.document(caller.user.id).await? }))
+}
+
+/// Replace the caller's own document of hooks, or remove it: it holds from the next turn on. Needs a session: no key changes
+/// hooks.
+#[utoipa::path(put, path = "/api/v1/hooks/document", tag = "settings", request_body = HookDocument,
+    responses((status = 200, body = HookList), (status = 400), (status = 403)))]
+pub async fn set_document(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(document): extract::Json<HookDocument>,
+) -> Result<Json<HookList>, ApiError> {
+    Ok(Json(state.hooks.set_document(&caller.user, document.text.as_deref()).await?))
+}
+
+/// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: no key lets a repository run something.
+#[utoipa::path(post, path = "/api/v1/hooks/approvals", tag = "settings", params(HookQuery), request_body = HookApproval,
+    responses((status = 204), (status = 400), (status = 403), (status = 404)))]
+pub async fn approve(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<HookQuery>,
+    extract::Json(approval): extract::Json<HookApproval>,
+) -> Result<StatusCode, ApiError> {
+    state.hooks.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Take back the approval of a hook: it does not run in the next turn. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/hooks/approvals/{hash}", tag = "settings",
+    params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
+pub async fn revoke(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(hash): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.hooks.revoke(&caller.user, &hash).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The newest runs of the caller's hooks, the last first; at most 200.
+#[utoipa::path(get, path = "/api/v1/hooks/log", tag = "settings", responses((status = 200, body = [HookRunView])))]
+pub async fn log(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<HookRunView>>, ApiError> {
+    Ok(Json(state.hooks.log(caller.user.id)))
+}

@@ -9,6 +9,9 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
     ("key list", Shape::List(&["created_at", "expires_at", "last_used", "name", "scope"])),
     ("rule list", Shape::List(&["created_at", "effect", "hits", "id", "last_hit_at", "origin", "rule"])),
+    ("hook list", Shape::Document(&["hooks", "problems"])),
+    ("hook show", Shape::Document(&["text"])),
+    ("hook log", Shape::List(&["action", "at", "event", "outcome"])),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -70,9 +73,9 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // A running command lists nothing here.
+                // No command and no hook runs here.
                 let Some(first) = list.first() else {
-                    assert_eq!(*path, "ps");
+                    assert!(["ps", "hook log"].contains(path), "{path}");
                     continue;
                 };
                 (first, keys)

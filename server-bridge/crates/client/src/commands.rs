@@ -11,6 +11,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::container::ContainerCommand>(),
     Registration::of::<crate::model::ModelCommand>(),
     Registration::of::<crate::rule::RuleCommand>(),
+    Registration::of::<crate::hook::HookCommand>(),
     Registration::of::<crate::server::ServerCommand>(),
     Registration::of::<crate::use_place::UseOptions>(),
     Registration::of::<crate::exec::ExecOptions>(),

@@ -13,7 +13,7 @@
 //! | `card` | a request for approval, as lines of a terminal |
 //! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `rule`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |
 //! | `routes` | one method per route, with the documents of crate `api` |
@@ -43,6 +43,7 @@ mod events;
 mod exec;
 pub mod failure;
 pub mod globals;
+mod hook;
 pub mod http;
 mod interrupts;
 mod key;

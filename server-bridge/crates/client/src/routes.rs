@@ -4,6 +4,7 @@ use api::chat::{Cancelled, ChatView, CommandView, Fork, MessagePage, NewMessage,
 use api::container::ContainerView;
 use api::exec::{CancelledExec, ExecView, ReportView, RunAsQuestion};
 use api::file::StatView;
+use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
 use api::key::{KeyView, MadeKey, NewKey};
 use api::model::{
     ModelChoice, ModelList, OfferedModels, ProviderDocument, SubscriptionDocument, SubscriptionView,
@@ -266,6 +267,37 @@ impl Client {
         self.post("/api/v1/rules/try", trial).await
     }
 
+    /// `GET /api/v1/hooks`.
+    pub(crate) async fn hooks(&mut self, on: Option<&str>) -> Answer<HookList> {
+        self.get(&at_place("/api/v1/hooks", on)).await
+    }
+
+    /// `GET /api/v1/hooks/document`.
+    pub(crate) async fn hook_document(&mut self) -> Answer<HookDocument> {
+        self.get("/api/v1/hooks/document").await
+    }
+
+    /// `PUT /api/v1/hooks/document`.
+    pub(crate) async fn set_hook_document(&mut self, document: &HookDocument) -> Answer<HookList> {
+        self.put("/api/v1/hooks/document", document).await
+    }
+
+    /// `POST /api/v1/hooks/approvals`.
+    pub(crate) async fn approve_hook(&mut self, hash: String, on: Option<&str>) -> Answer<()> {
+        let path = at_place("/api/v1/hooks/approvals", on);
+        self.send_document(Method::POST, &path, &HookApproval { hash }, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `DELETE /api/v1/hooks/approvals/{hash}`.
+    pub(crate) async fn revoke_hook(&mut self, hash: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/hooks/approvals/{}", percent_encoded(hash))).await
+    }
+
+    /// `GET /api/v1/hooks/log`.
+    pub(crate) async fn hook_log(&mut self) -> Answer<Vec<HookRunView>> {
+        self.get("/api/v1/hooks/log").await
+    }
+
     /// `GET /api/v1/execs`, of all or of the running ones.
     pub(crate) async fn execs(&mut self, running: bool) -> Answer<Vec<ExecView>> {
         self.get(if running { "/api/v1/execs?running=true" } else { "/api/v1/execs" }).await
@@ -324,6 +356,11 @@ impl Client {
 
 fn of_chat(chat: &str, what: &str) -> String {
     format!("/api/v1/chats/{}{what}", percent_encoded(chat))
+}
+
+/// A path with the query parameter for a place.
+fn at_place(path: &str, on: Option<&str>) -> String {
+    on.map_or_else(|| path.to_owned(), |on| format!("{path}?on={}", percent_encoded(on)))
 }
 
 /// The query parameter for a place, after other ones.

@@ -1,0 +1,262 @@
+//! `sandbridge hook`: the hooks that run at the points of a model's turn.
+
+mod words;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use api::hooks::{HookDocument, HookView};
+use api::words::{HookLayer, HookState};
+use clap::Parser;
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::http::Client;
+use super::limits::{HASH_MIN_DIGITS, HOOK_DOCUMENT_BYTES};
+use super::output::both;
+use super::{ask, names, output};
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+
+/// A SHA-256, in hexadecimal digits.
+const HASH_DIGITS: usize = 64;
+
+/// Manage the hooks that run at the points of a model's turn
+#[derive(Parser)]
+#[command(name = "hook")]
+pub(crate) enum HookCommand {
+    /// List the hooks that hold for you
+    List {
+        /// Those of NAME's workspace instead of your active runner's
+        #[arg(long, value_name = "NAME", add = names::places())]
+        on: Option<String>,
+    },
+    /// Show your own document of hooks, as you set it
+    Show,
+    /// Replace your own document of hooks
+    Set {
+        /// The document, in the form of hooks.json; '-' reads standard input
+        file: PathBuf,
+    },
+    /// Remove your own document of hooks
+    Clear,
+    /// Approve a hook of a workspace: it runs from the next turn on, until it changes
+    Approve {
+        /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
+        hash: String,
+        /// A hook of NAME's workspace instead of your active runner's
+        #[arg(long, value_name = "NAME", add = names::places())]
+        on: Option<String>,
+        /// Approve it without being asked
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take back the approval of a hook: it does not run in the next turn
+    Revoke {
+        /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
+        hash: String,
+        /// A hook of NAME's workspace instead of your active runner's
+        #[arg(long, value_name = "NAME", add = names::places())]
+        on: Option<String>,
+    },
+    /// Show the newest runs of your hooks
+    Log,
+}
+
+impl Command for HookCommand {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals, self))
+    }
+}
+
+/// An approved or revoked hook, for `--json`.
+#[derive(Serialize)]
+struct Hashed<'a> {
+    hash: &'a str,
+}
+
+async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failure> {
+    let session = globals.session()?;
+    let mut client = Client::new(&session)?;
+    let (line, words) = match command {
+        HookCommand::List { on } => {
+            let list = client.hooks(on.as_deref()).await?;
+            both(&list, words::list(&list))
+        }
+        HookCommand::Show => {
+            let document = client.hook_document().await?;
+            if !globals.json && document.text.is_none() {
+                // Standard output holds the document and nothing else: it may go into a file.
+                output::warn("you have no document of hooks; `sandbridge hook set FILE` sets one");
+                return Ok(ExitCode::SUCCESS);
+            }
+            let text = document.text.as_deref().unwrap_or_default();
+            both(&document, text.strip_suffix('\n').unwrap_or(text))
+        }
+        HookCommand::Set { file } => {
+            let text = Some(document(&file)?);
+            let list = client.set_hook_document(&HookDocument { text }).await?;
+            both(&list, words::set(&list))
+        }
+        HookCommand::Clear => {
+            let list = client.set_hook_document(&HookDocument { text: None }).await?;
+            both(&list, "your document of hooks was removed")
+        }
+        HookCommand::Approve { hash, on, yes } => {
+            let begun = digits(&hash)?;
+            let list = client.hooks(on.as_deref()).await?;
+            let hook = find(&list.hooks, &begun, is_waiting, "waits for approval")?;
+            let is_shown = !yes || !globals.json;
+            agree(hook, yes, is_shown).await?;
+            client.approve_hook(hook.hash.clone(), on.as_deref()).await?;
+            let words = format!(
+                "the hook {} was approved; it runs from the next turn on, until it changes",
+                words::short(&hook.hash)
+            );
+            both(&Hashed { hash: &hook.hash }, words)
+        }
+        HookCommand::Revoke { hash, on } => {
+            let begun = digits(&hash)?;
+            // A whole hash may be that of a hook that is on no machine any more.
+            let hash = if begun.len() == HASH_DIGITS {
+                begun
+            } else {
+                let list = client.hooks(on.as_deref()).await?;
+                find(&list.hooks, &begun, is_approved, "was approved")?.hash.clone()
+            };
+            client.revoke_hook(&hash).await?;
+            let words = format!("the approval of the hook {} was revoked", words::short(&hash));
+            both(&Hashed { hash: &hash }, words)
+        }
+        HookCommand::Log => {
+            let runs = client.hook_log().await?;
+            both(&runs, words::log(&runs))
+        }
+    };
+    output::line(if globals.json { &line } else { &words });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a hook, and asks for its approval if it was not given.
+async fn agree(hook: &HookView, yes: bool, is_shown: bool) -> Result<(), Failure> {
+    if is_shown {
+        eprintln!("{}", words::whole(hook));
+    }
+    if yes {
+        return Ok(());
+    }
+    let required = |why: &str| {
+        let message = format!("the hook {} needs your approval: {why}", words::short(&hook.hash));
+        Failure::other("approval_required", message)
+    };
+    if !ask::is_possible() {
+        return Err(required("pass --yes if you mean it; nobody can be asked here"));
+    }
+    match ask::yes_or_no("Approve this hook? [y/N] ").await? {
+        true => Ok(()),
+        false => Err(required("nothing was approved")),
+    }
+}
+
+/// The text of a document, from a file or from standard input.
+fn document(file: &Path) -> Result<String, Failure> {
+    let unread =
+        |error: std::io::Error| Failure::other("io", format!("cannot read {}: {error}", file.display()));
+    if file.as_os_str() == "-" {
+        return read(std::io::stdin().lock()).map_err(unread)?;
+    }
+    read(std::fs::File::open(file).map_err(unread)?).map_err(unread)?
+}
+
+fn read(source: impl Read) -> std::io::Result<Result<String, Failure>> {
+    let mut bytes = Vec::new();
+    source.take(HOOK_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > HOOK_DOCUMENT_BYTES {
+        let message = "the document is larger than 1 MiB; nothing was changed";
+        return Ok(Err(Failure::other("too_large", message)));
+    }
+    let wrong = |_| Failure::other("invalid", "the document is not text in UTF-8; nothing was changed");
+    Ok(String::from_utf8(bytes).map_err(wrong))
+}
+
+/// The digits of a hash, or of its beginning.
+fn digits(text: &str) -> Result<String, Failure> {
+    let is_hash = (HASH_MIN_DIGITS..=HASH_DIGITS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hash {
+        let message = format!(
+            "{text:?} is not a hash: write at least {HASH_MIN_DIGITS} of the digits that `sandbridge hook list` shows"
+        );
+        return Err(Failure::usage(message));
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+fn is_waiting(hook: &HookView) -> bool {
+    hook.state == HookState::Waiting
+}
+
+fn is_approved(hook: &HookView) -> bool {
+    hook.state == HookState::Runs && matches!(hook.layer, HookLayer::Workspace | HookLayer::WorkspaceLocal)
+}
+
+/// The one hook among those that are `wanted` whose hash begins with these digits.
+fn find<'a>(
+    hooks: &'a [HookView],
+    begun: &str,
+    wanted: fn(&HookView) -> bool,
+    what: &str,
+) -> Result<&'a HookView, Failure> {
+    let mut found = hooks.iter().filter(|hook| wanted(hook) && hook.hash.starts_with(begun));
+    let Some(first) = found.next() else {
+        let message = format!(
+            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` shows them"
+        );
+        return Err(Failure::other("not_found", message));
+    };
+    if found.any(|other| other.hash != first.hash) {
+        let message = format!("the hashes of several hooks begin with {begun}; write more digits");
+        return Err(Failure::other("invalid", message));
+    }
+    Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words::tests::{hook, waiting};
+    use super::*;
+
+    #[test]
+    fn a_document_that_is_too_large_or_no_text_is_not_sent() {
+        let largest = vec![b' '; HOOK_DOCUMENT_BYTES];
+        assert_eq!(read(&largest[..]).unwrap().unwrap().len(), HOOK_DOCUMENT_BYTES);
+        let larger = vec![b' '; HOOK_DOCUMENT_BYTES + 1];
+        assert_eq!(read(&larger[..]).unwrap().unwrap_err().kind, "too_large");
+        assert_eq!(read(&b"\xff"[..]).unwrap().unwrap_err().kind, "invalid");
+        let missing = document(Path::new("/nowhere/hooks.json")).unwrap_err();
+        assert!(missing.kind == "io" && missing.message.contains("/nowhere/hooks.json"), "{missing:?}");
+    }
+
+    #[test]
+    fn a_hash_may_be_shortened_to_eight_digits() {
+        assert_eq!(digits("0123ABCD").unwrap(), "0123abcd");
+        assert!(digits(&"a".repeat(64)).is_ok());
+        for wrong in ["", "0123abc", "0123abcg", &"a".repeat(65), "pre-0123abcd"] {
+            assert_eq!(digits(wrong).unwrap_err().kind, "usage", "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_one_hook_that_waits_is_found() {
+        let runs = hook("ffff0000", "workspace", "runs");
+        let hooks = [waiting("abcd0123"), waiting("abcd0123"), waiting("abcd0199"), runs];
+        assert_eq!(find(&hooks, "abcd0123", is_waiting, "waits").unwrap().hash, "abcd0123");
+        assert_eq!(find(&hooks, "abcd01", is_waiting, "waits").unwrap_err().kind, "invalid");
+        let missing = find(&hooks, "ffff0000", is_waiting, "waits for approval").unwrap_err();
+        assert!(missing.kind == "not_found" && missing.message.contains("waits for approval"), "{missing:?}");
+        assert!(find(&hooks, "ffff0000", is_approved, "was approved").is_ok());
+        assert!(find(&hooks, "abcd0123", is_approved, "was approved").is_err());
+        assert!(!is_approved(&hook("0", "user", "runs")), "nobody approves their own");
+    }
+}

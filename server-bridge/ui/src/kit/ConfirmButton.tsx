@@ -8,12 +8,14 @@ interface Props {
   /** The accessible name of the button where `label` alone says too little. */
   name?: string;
   question: string;
+  /** What the question is about, in full: shown as it was written. */
+  detail?: string;
   confirmLabel: string;
   onConfirm: () => void;
 }
 
 /** A button for an action that cannot be undone: it asks first, in place. */
-export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }: Props) {
+export function ConfirmButton({ label, name, question, detail, confirmLabel, onConfirm }: Props) {
   const { t } = useTranslation("frame");
   const [asking, setAsking] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
@@ -36,6 +38,7 @@ export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }
   return (
     <div className={styles.confirm} role="group" aria-label={question}>
       <span>{question}</span>
+      {detail !== undefined && <code className={styles.detail}>{detail}</code>}
       <button
         type="button"
         className="danger"

@@ -53,6 +53,15 @@ export function createRequests(client: ApiClient) {
     removeRule: async (id: number) => void (await client.DELETE("/api/v1/rules/{id}", { params: { path: { id } } })),
     tryRules: (tool: string, subject: string) => taken(client.POST("/api/v1/rules/try", { body: { tool, subject } })),
 
+    hooks: () => taken(client.GET("/api/v1/hooks")),
+    hookDocument: () => taken(client.GET("/api/v1/hooks/document")),
+    /** Replaces the user's own document; null removes it. */
+    setHookDocument: (text: string | null) => taken(client.PUT("/api/v1/hooks/document", { body: { text } })),
+    approveHook: async (hash: string) => void (await client.POST("/api/v1/hooks/approvals", { body: { hash } })),
+    revokeHook: async (hash: string) =>
+      void (await client.DELETE("/api/v1/hooks/approvals/{hash}", { params: { path: { hash } } })),
+    hookLog: () => taken(client.GET("/api/v1/hooks/log")),
+
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),
 

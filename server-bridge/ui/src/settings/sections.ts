@@ -14,6 +14,7 @@ import {
   ShieldCheck,
   SlidersHorizontal,
   Users,
+  Webhook,
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 
@@ -25,6 +26,7 @@ export interface Section {
     | "runners"
     | "models"
     | "approvals"
+    | "hooks"
     | "memory"
     | "usage"
     | "keys"
@@ -46,6 +48,7 @@ export const SECTIONS: Section[] = [
   { id: "runners", icon: Server, group: "work", View: lazy(() => import("./runners/Runners")) },
   { id: "models", icon: Brain, group: "work", View: lazy(() => import("./models/Models")) },
   { id: "approvals", icon: ShieldCheck, group: "work", View: lazy(() => import("./Approvals")) },
+  { id: "hooks", icon: Webhook, group: "work", View: lazy(() => import("./Hooks")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

@@ -12,6 +12,11 @@ export type RuleEffect = (typeof RULE_EFFECTS)[number];
 export type PermissionRule = Schemas["RuleView"];
 export type RuleTrialResult = Schemas["RuleTrialView"];
 
+/** The hooks that hold for the user, and what is wrong with their files. */
+export type HookList = Schemas["HookList"];
+export type Hook = Schemas["HookView"];
+export type HookRun = Schemas["HookRunView"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

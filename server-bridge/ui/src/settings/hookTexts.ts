@@ -1,0 +1,29 @@
+/** Texts of hooks: a workspace's file may be anybody's. */
+
+/** Characters that are not seen, or that put others in another place; lines and tabs are not among them. */
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** A text in which such characters are shown as their codes. */
+export function plainly(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
+}
+
+/** The digits of a hash that tell hooks apart for people; the command line accepts them too. */
+export function shortHash(hash: string): string {
+  return hash.slice(0, 12);
+}
+
+/** A document to begin with. */
+export const EXAMPLE_HOOKS = `{
+  "enable_command_hooks": true,
+  "hooks": {
+    "PreToolUse": [
+      {
+        "matcher": "Shell",
+        "hooks": [
+          { "type": "command", "if": "Shell(git push *)", "command": "echo 'first run: make test' >&2; exit 2" }
+        ]
+      }
+    ]
+  }
+}`;

@@ -1,0 +1,56 @@
+/** Hooks in the settings: what waits is approved whole, what was written stays, what ran is listed. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
+
+const COMMAND = "echo 'nothing is touched' >&2\nexit 2";
+
+test("a hook of the workspace waits, is approved whole, holds, is listed with its run, and is revoked", async ({ page, model, laptop }) => {
+  model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command: "touch mark" }]] }));
+  mkdirSync(join(laptop.workspace, ".sandbridge"));
+  const hooks = { PreToolUse: [{ matcher: "Shell", hooks: [{ type: "command", command: COMMAND }] }] };
+  writeFileSync(join(laptop.workspace, ".sandbridge/hooks.json"), JSON.stringify({ enable_command_hooks: true, hooks }));
+  await page.goto("/#/settings/hooks");
+  const card = page.getByRole("region", { name: "Hooks that hold for you" }).getByRole("listitem");
+  await expect(card).toContainText("Waits for approval");
+  await expect(card).toContainText(".sandbridge/hooks.json");
+  await card.getByRole("button", { name: /^Approve the hook [0-9a-f]{12}$/ }).click();
+  await expect(card.getByRole("group").getByText(COMMAND)).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "hooks-approve");
+  await card.getByRole("button", { name: "Approve", exact: true }).click();
+  await expect(card.getByText("Runs", { exact: true })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await say(page, "Go");
+  await expect(messages(page, "assistant").last()).toContainText("Done.");
+  expect(existsSync(join(laptop.workspace, "mark"))).toBe(false);
+  await page.goto("/#/settings/hooks");
+  await page.getByText("Newest runs").click();
+  await expect(page.getByText("deny: nothing is touched")).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "hooks");
+  await card.getByRole("button", { name: /^Revoke the approval of the hook / }).click();
+  await card.getByRole("button", { name: "Revoke", exact: true }).click();
+  await expect(card).toContainText("Waits for approval");
+});
+
+test("the user's own hooks are written, refused in place with the text kept, saved and removed", async ({ page }) => {
+  await page.goto("/#/settings/hooks");
+  const list = page.getByRole("region", { name: "Hooks that hold for you" });
+  const own = page.getByRole("region", { name: "Your own hooks" });
+  const text = own.getByLabel("Your hooks.json");
+  const written = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: "command", command: "./check.sh" }] }] } });
+  await text.fill(written.slice(1));
+  await own.getByRole("button", { name: "Save" }).click();
+  await expect(own.getByRole("alert")).toContainText("JSON");
+  await expect(text).toHaveValue(written.slice(1));
+  await text.fill(written);
+  await own.getByRole("button", { name: "Save" }).click();
+  await expect(own.getByRole("status")).toHaveText("Saved.");
+  await expect(list.getByRole("listitem")).toContainText("Commands not enabled");
+  await page.reload();
+  await expect(text).toHaveValue(written);
+  await text.fill("");
+  await own.getByRole("button", { name: "Save" }).click();
+  await expect(list).toContainText("There are no hooks.");
+});

@@ -33,6 +33,7 @@ mod exec_deaths;
 mod file_attacks;
 mod files;
 mod here;
+mod hooks;
 mod hostile_server;
 mod install;
 mod life;

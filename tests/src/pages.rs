@@ -1,6 +1,6 @@
 //! A small part of the internet: an HTTP server that gives the configured answer for each path.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -46,7 +46,7 @@ impl Pages {
         self.address.port()
     }
 
-    /// The heads of all requests so far.
+    /// All requests so far: each head, with its body.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -65,7 +65,11 @@ fn serve(
         }
     }
     let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
-    log.lock().unwrap_or_else(PoisonError::into_inner).push(head);
+    let length = head.lines().filter_map(|line| line.split_once(':'));
+    let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let mut body = vec![0; length.filter_map(|(_, value)| value.trim().parse().ok()).next().unwrap_or(0)];
+    reader.read_exact(&mut body)?;
+    log.lock().unwrap_or_else(PoisonError::into_inner).push(head + &String::from_utf8_lossy(&body));
     match answer(&path) {
         Page::Is(media_type, body) => {
             let length = body.len();

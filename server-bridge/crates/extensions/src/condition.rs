@@ -65,15 +65,29 @@ mod tests {
 
     #[test]
     fn a_condition_sees_what_a_line_hides() {
-        let commits = |line: &str| Grammar.holds("Shell(git commit *)", &call("Shell", json!({"command": line})));
-        for line in ["git commit -m x", "cd a && git commit", "sh -c 'git commit -a'", "echo $(git commit)", "$X commit"] {
+        let commits =
+            |line: &str| Grammar.holds("Shell(git commit *)", &call("Shell", json!({"command": line})));
+        for line in [
+            "git commit -m x",
+            "cd a && git commit",
+            "sh -c 'git commit -a'",
+            "echo $(git commit)",
+            "$X commit",
+        ] {
             assert!(commits(line), "{line}");
         }
         assert!(!commits("git status") && !commits("echo git commit"));
-        assert!(Grammar.holds("Bash(*git commit*)", &call("Shell", json!({"command": "true; git commit -a"}))));
+        assert!(
+            Grammar.holds("Bash(*git commit*)", &call("Shell", json!({"command": "true; git commit -a"})))
+        );
         assert!(Grammar.holds("Edit(*.rs)", &call("FileReplace", json!({"path": "src/a.rs"}))));
         assert!(!Grammar.holds("Edit(*.rs)", &call("FileReplace", json!({"path": "src/a.py"}))));
-        assert!(Grammar.holds("WebFetch(domain:example.com)", &call("Fetch", json!({"url": "https://example.com/x"}))));
+        assert!(
+            Grammar.holds(
+                "WebFetch(domain:example.com)",
+                &call("Fetch", json!({"url": "https://example.com/x"}))
+            )
+        );
         assert!(!Grammar.holds("Shell", &call("Read", json!({"path": "x"}))));
     }
 

@@ -54,8 +54,10 @@ impl Poster {
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in headers {
-            let name = HeaderName::try_from(name.as_str()).map_err(|_| Error::Url("a header's name is invalid"))?;
-            let value = HeaderValue::try_from(value.as_str()).map_err(|_| Error::Url("a header's value is invalid"))?;
+            let name =
+                HeaderName::try_from(name.as_str()).map_err(|_| Error::Url("a header's name is invalid"))?;
+            let value = HeaderValue::try_from(value.as_str())
+                .map_err(|_| Error::Url("a header's value is invalid"))?;
             sent.insert(name, value);
         }
         let work = async {

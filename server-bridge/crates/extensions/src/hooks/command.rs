@@ -33,7 +33,10 @@ struct Recorded {
 }
 
 impl Inner {
-    #[expect(clippy::too_many_arguments, reason = "a command is its words, its hook, its payload and its time")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a command is its words, its hook, its payload and its time"
+    )]
     pub(super) async fn command(
         self: &Arc<Self>,
         owner: &Owner,
@@ -71,7 +74,9 @@ impl Inner {
         let given_up = CancellationToken::new();
         let task = {
             let (inner, input, given_up) = (Arc::clone(self), payload.text.clone(), given_up.clone());
-            self.tasks.spawn(async move { inner.follow(recorded, sandbox, request, input, given_up, patience).await })
+            self.tasks.spawn(async move {
+                inner.follow(recorded, sandbox, request, input, given_up, patience).await
+            })
         };
         let _gives_up = given_up.drop_guard();
         task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
@@ -143,7 +148,12 @@ impl Inner {
                     Ok(ended) => ended,
                     // Its runner goes on ending it.
                     Err(_) => {
-                        self.end(&recorded, &Ending::refused("cancelled", "the turn went on without it"), None).await;
+                        self.end(
+                            &recorded,
+                            &Ending::refused("cancelled", "the turn went on without it"),
+                            None,
+                        )
+                        .await;
                         return Raw::TimedOut(patience);
                     }
                 }
@@ -197,7 +207,10 @@ impl Output {
                 ExecEvent::Gap { stderr, .. } => self.is_cut |= !stderr,
                 ExecEvent::Finished(outcome) => return Ok(outcome),
                 ExecEvent::Failed(error) => return Err((Ending::failed(&error), error.to_string())),
-                ExecEvent::Started { .. } | ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed => {}
+                ExecEvent::Started { .. }
+                | ExecEvent::Exited(_)
+                | ExecEvent::Interrupted
+                | ExecEvent::Resumed => {}
             }
         }
         let why = "the command's end was not reported";

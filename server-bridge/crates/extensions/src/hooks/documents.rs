@@ -56,7 +56,11 @@ impl Found {
 
 impl Inner {
     /// All documents for a user on a machine, if one can be reached.
-    pub(super) async fn documents(&self, user: UserId, sandbox: Option<&Sandbox>) -> store::Result<Vec<Found>> {
+    pub(super) async fn documents(
+        &self,
+        user: UserId,
+        sandbox: Option<&Sandbox>,
+    ) -> store::Result<Vec<Found>> {
         let mut found: Vec<Found> = self.managed().await.into_iter().collect();
         if let Some(text) = self.store.hook_document(user).await? {
             found.push(Found { layer: Layer::User, format: Format::Own, origin: OWN.to_owned(), text });
@@ -74,7 +78,8 @@ impl Inner {
     /// The administrator's file. One that cannot be read is there all the same: what it would deny is not known.
     async fn managed(&self) -> Option<Found> {
         let path = self.home.join(MANAGED);
-        let found = |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
+        let found =
+            |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
         match tokio::fs::metadata(&path).await {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             // A pipe would wait for a writer.
@@ -96,7 +101,12 @@ impl Inner {
     }
 
     /// The hooks of documents: those that run, those that wait for approval, and what is wrong with the others.
-    pub(super) async fn load(&self, user: UserId, documents: &[Found], sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
+    pub(super) async fn load(
+        &self,
+        user: UserId,
+        documents: &[Found],
+        sandbox: Option<&Sandbox>,
+    ) -> store::Result<Loaded> {
         if documents.is_empty() {
             return Ok(Loaded::default());
         }

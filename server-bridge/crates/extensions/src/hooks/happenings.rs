@@ -31,7 +31,11 @@ impl TurnHooks {
             }
             Place::CallEnds { call, outcome, took_ms } => {
                 let (call, response) = (call_of(call), Value::from(outcome.text.as_str()));
-                self.ended(Ended { call: call.clone(), response: response.clone(), is_error: outcome.is_error });
+                self.ended(Ended {
+                    call: call.clone(),
+                    response: response.clone(),
+                    is_error: outcome.is_error,
+                });
                 vec![match outcome.is_error {
                     false => Happening::PostToolUse { call, response, duration_ms: took_ms },
                     true => Happening::PostToolUseFailure {

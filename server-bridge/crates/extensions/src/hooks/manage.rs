@@ -30,9 +30,15 @@ impl HookRunner {
             "" => format!("{}: {}", trouble.origin, trouble.problem.text),
             place => format!("{}, {place}: {}", trouble.origin, trouble.problem.text),
         });
-        let not_run = loaded.hooks.all().iter().filter(|hook| !matches!(hook.handler.kind(), "command" | "http"));
+        let not_run =
+            loaded.hooks.all().iter().filter(|hook| !matches!(hook.handler.kind(), "command" | "http"));
         let not_run = not_run.map(|hook| {
-            format!("{}, {}: handlers of the kind {} are not run yet", hook.origin, hook.place, hook.handler.kind())
+            format!(
+                "{}, {}: handlers of the kind {} are not run yet",
+                hook.origin,
+                hook.place,
+                hook.handler.kind()
+            )
         });
         let away = away.map(|why| format!("the hooks of the workspace are not listed: {why}"));
         Ok(HookList { hooks: list, problems: problems.chain(not_run).chain(away).collect() })
@@ -56,9 +62,13 @@ impl HookRunner {
             let document = Document::read(text, Format::Own)
                 .map_err(|error| Error::refused("invalid", format!("the document is refused: {error}")))?;
             let refused = document.problems.iter().filter(|problem| problem.severity == Severity::Refused);
-            let refused: Vec<String> = refused.map(|problem| format!("{}: {}", problem.place, problem.text)).collect();
+            let refused: Vec<String> =
+                refused.map(|problem| format!("{}: {}", problem.place, problem.text)).collect();
             if !refused.is_empty() {
-                return Err(Error::refused("invalid", format!("the document is refused: {}", refused.join("; "))));
+                return Err(Error::refused(
+                    "invalid",
+                    format!("the document is refused: {}", refused.join("; ")),
+                ));
             }
         }
         self.0.store.set_hook_document(user.id, text).await?;
@@ -89,7 +99,10 @@ impl HookRunner {
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
     pub async fn revoke(&self, user: &User, hash: &str) -> Result<()> {
         if !self.0.store.distrust(user.id, TRUST, hash).await? {
-            return Err(Error::refused("not_found", "you approved no hook with this hash; see `sandbridge hook list`"));
+            return Err(Error::refused(
+                "not_found",
+                "you approved no hook with this hash; see `sandbridge hook list`",
+            ));
         }
         self.note(user, "hook.revoke", "", hash).await;
         Ok(())

@@ -12,9 +12,9 @@ use hooks::{Combined, Happening, Layer, Raw, Round, Setting, Step};
 use store::{ChatId, User};
 use tokio::time::{Instant, timeout};
 
+use super::Inner;
 use super::log::Run;
 use super::turns::TurnHooks;
-use super::Inner;
 use crate::condition::Grammar;
 use crate::limits::HOOK_GRACE;
 
@@ -96,14 +96,18 @@ impl Inner {
                     self.request(url, headers, allowed_variables, payload, patience).await
                 }
                 // The administrator's must hold, so what cannot be run has failed.
-                Action::McpTool { .. } | Action::Prompt { .. } | Action::Agent { .. } | Action::Callback { .. }
+                Action::McpTool { .. }
+                | Action::Prompt { .. }
+                | Action::Agent { .. }
+                | Action::Callback { .. }
                     if hook.layer == Layer::Managed =>
                 {
                     Raw::Failed(format!("handlers of the kind {} are not run yet", hook.handler.kind()))
                 }
-                Action::McpTool { .. } | Action::Prompt { .. } | Action::Agent { .. } | Action::Callback { .. } => {
-                    Raw::Callback(Box::default())
-                }
+                Action::McpTool { .. }
+                | Action::Prompt { .. }
+                | Action::Agent { .. }
+                | Action::Callback { .. } => Raw::Callback(Box::default()),
             }
         };
         let raw = timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience));
@@ -117,8 +121,12 @@ impl Inner {
         for line in &combined.notes {
             tracing::debug!(hook = line.speaker.hook, "{}", line.text);
         }
-        let failed = combined.failures.iter().map(|line| format!("⚠️ A hook failed ({}): {}", line.speaker.origin, line.text));
-        let said = combined.messages.iter().map(|line| format!("Hook ({}): {}", line.speaker.origin, line.text));
+        let failed = combined
+            .failures
+            .iter()
+            .map(|line| format!("⚠️ A hook failed ({}): {}", line.speaker.origin, line.text));
+        let said =
+            combined.messages.iter().map(|line| format!("Hook ({}): {}", line.speaker.origin, line.text));
         for text in said.chain(failed) {
             (self.notice)(owner.user.id, owner.root.clone(), text).await;
         }

@@ -123,7 +123,9 @@ impl Inner {
         let cwd = store.chat_cwd(user.id, turn.chat).await?;
         let root = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone()).unwrap_or_default();
         let role = match turn.is_sub_agent() {
-            true => store.sub_agent(user.id, turn.chat).await?.and_then(|agent| agent.role).unwrap_or_default(),
+            true => {
+                store.sub_agent(user.id, turn.chat).await?.and_then(|agent| agent.role).unwrap_or_default()
+            }
             false => String::new(),
         };
         let session = Session {

@@ -10,7 +10,10 @@ use super::turns::TurnHooks;
 pub(super) fn add(words: &mut Words, combined: Combined, happening: &Happening, hooks: &TurnHooks) {
     let why = combined.for_model();
     let event = happening.event();
-    let context = combined.contexts.into_iter().map(|line| format!("A hook ({}) adds: {}", line.speaker.origin, line.text));
+    let context = combined
+        .contexts
+        .into_iter()
+        .map(|line| format!("A hook ({}) adds: {}", line.speaker.origin, line.text));
     words.notes.extend(context);
     if let Some(stop) = combined.stop {
         // Before the model is asked, the turn ends at once; else after the calls in progress.
@@ -28,7 +31,9 @@ pub(super) fn add(words: &mut Words, combined: Combined, happening: &Happening, 
         (Some(Verdict::Deny), Effect::EndsTurn) => {
             words.denied.get_or_insert_with(|| why("a hook ends the turn"));
         }
-        (Some(Verdict::Deny), Effect::Tells) => words.notes.push(format!("A hook says: {}", why("this is not right"))),
+        (Some(Verdict::Deny), Effect::Tells) => {
+            words.notes.push(format!("A hook says: {}", why("this is not right")))
+        }
         (Some(Verdict::Ask), Effect::Denies) if event.can_ask() => {
             words.asks.get_or_insert_with(|| why("a hook wants you to decide"));
         }
@@ -44,8 +49,9 @@ pub(super) fn add(words: &mut Words, combined: Combined, happening: &Happening, 
     {
         words.denied.get_or_insert(stop);
     }
-    if matches!(happening, Happening::AgentStop { .. } | Happening::SubAgentStop { .. }) && hooks.take_stop().is_some() {
+    if matches!(happening, Happening::AgentStop { .. } | Happening::SubAgentStop { .. })
+        && hooks.take_stop().is_some()
+    {
         words.denied = None;
     }
 }
-

@@ -1,0 +1,359 @@
+//! Hooks: they fire with the names that they ask for, on the user's machine, and what they say is what happens.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::{Asked, Machine, Page, Pages, Person, Reply, ScriptedModel, Server, eventually, process};
+
+use crate::agent::{ended, lines, messages, new_chat, say};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A model that calls this once, and then says what it got.
+fn calls(tool: &'static str, arguments: Value) -> impl FnMut(&Asked) -> Reply + Send + 'static {
+    move |asked| {
+        let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
+        match last.is_some_and(|message| message["role"] == "tool") {
+            true => Reply::Say("that is all".to_owned()),
+            false => Reply::Call(vec![(tool, arguments.clone())]),
+        }
+    }
+}
+
+struct World {
+    model: ScriptedModel,
+    server: Server,
+    alice: Person,
+    machine: Machine,
+}
+
+impl World {
+    fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
+        Self::with(script, &[])
+    }
+
+    fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
+        let model = ScriptedModel::start(script);
+        let server =
+            Server::start_with(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
+        let alice = server.person("alice");
+        let machine = Machine::start(&server, &alice, "laptop");
+        Self { model, server, alice, machine }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.machine.workspace().join(name)
+    }
+
+    fn put(&self, name: &str, content: &str) {
+        put(&self.path(name), content);
+    }
+
+    /// Sets the user's own hooks: one group for each event.
+    fn hooks(&self, hooks: Value) {
+        let document = json!({"enable_command_hooks": true, "hooks": hooks}).to_string();
+        let set = self.alice.with_stdin(&["hook", "set", "-"], document.as_bytes());
+        assert_eq!(set.code, 0, "{set:?}");
+    }
+
+    /// Says something in full mode; returns the lines of the chat.
+    fn chat(&self) -> Vec<Value> {
+        let output = self.alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]);
+        assert_eq!(output.code, 0, "{output:?}");
+        lines(&output)
+    }
+
+    fn last_result(&self) -> String {
+        self.model.asked().pop().and_then(|asked| asked.results().pop()).unwrap_or_default()
+    }
+
+    /// What a hook wrote into a file.
+    fn written(&self, name: &str) -> Value {
+        let text = eventually("the hook wrote", PATIENCE, || {
+            fs::read_to_string(self.path(name)).ok().filter(|text| text.ends_with('\n'))
+        });
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+}
+
+fn put(path: &Path, content: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn command(matcher: &str, command: &str) -> Value {
+    json!([{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}])
+}
+
+#[test]
+fn a_command_gets_the_call_and_denies_it_in_every_mode() {
+    let world = World::new(calls("Shell", json!({"command": "touch mark"})));
+    let guard = "cat > seen.json; echo >> seen.json; echo 'nothing is touched' >&2; exit 2";
+    world.hooks(json!({"PreToolUse": command("Shell", guard)}));
+    for mode in ["plan", "ask", "auto-edit", "full"] {
+        let output = world.alice.run(&["chat", "--new", "--json", "--approval", mode, "go"]);
+        assert_eq!(output.code, 0, "{mode}: {output:?}");
+        assert!(world.last_result().contains("nothing is touched"), "{mode}: {}", world.last_result());
+        assert!(!world.path("mark").exists(), "{mode}");
+    }
+    let seen = world.written("seen.json");
+    assert_eq!(seen["hook_event_name"], "PreToolUse");
+    assert_eq!((&seen["tool_name"], &seen["tool_input"]["command"]), (&json!("Shell"), &json!("touch mark")));
+    assert_eq!(seen["cwd"].as_str().map(Path::new), Some(world.machine.workspace()));
+    let log = world.alice.json(&["hook", "log", "--json"]);
+    assert!(log.as_array().unwrap().len() >= 4, "{log}");
+    assert!(log[0]["outcome"].as_str().unwrap().contains("nothing is touched"), "{log}");
+}
+
+#[test]
+fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_approval_and_not_before() {
+    let script = |asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
+        1 => Reply::Call(vec![("FileCreate", json!({"path": "new.txt", "content": "new"}))]),
+        2 => Reply::Call(vec![(
+            "FileReplace",
+            json!({"path": "new.txt", "old_string": "new", "new_string": "old"}),
+        )]),
+        _ => Reply::Say("that is all".to_owned()),
+    };
+    let world = World::new(script);
+    let log = "#!/bin/sh\npython3 -c 'import json, sys\ncall = json.load(sys.stdin)\n\
+               print(call[\"tool_name\"], sorted(call[\"tool_input\"]))' >> \"$CLAUDE_PROJECT_DIR/calls\"\n";
+    world.put(".claude/hooks/log.sh", log);
+    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit|Write", "hooks": [
+        {"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/log.sh"}]}]}});
+    world.put(".claude/settings.json", &settings.to_string());
+    world.chat();
+    assert!(!world.path("calls").exists(), "it was not approved");
+    let listed = world.alice.json(&["hook", "list", "--json"]);
+    let hook = listed["hooks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|hook| hook["state"] == "waiting")
+        .expect("it waits")
+        .clone();
+    let hash = hook["hash"].as_str().unwrap();
+    let refused = world.alice.run(&["hook", "approve", &hash[..12]]);
+    assert!(refused.code != 0, "without a terminal nobody said yes: {refused:?}");
+    let approved = world.alice.run(&["hook", "approve", &hash[..12], "--yes"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    fs::remove_file(world.path("new.txt")).unwrap();
+    world.chat();
+    let calls = fs::read_to_string(world.path("calls")).unwrap();
+    let expected = [
+        "Bash ['command']",
+        "Write ['content', 'file_path']",
+        "Edit ['file_path', 'new_string', 'old_string']",
+    ];
+    assert_eq!(calls.lines().collect::<Vec<_>>(), expected);
+    // Another content of the script is another hook.
+    world.put(".claude/hooks/log.sh", &format!("{log}touch \"$CLAUDE_PROJECT_DIR/evil\"\n"));
+    fs::remove_file(world.path("new.txt")).unwrap();
+    world.chat();
+    assert!(!world.path("evil").exists());
+    assert_eq!(fs::read_to_string(world.path("calls")).unwrap(), calls);
+    assert_eq!(world.alice.run(&["hook", "revoke", hash]).code, 0);
+}
+
+#[test]
+fn a_workspace_denies_and_never_allows_or_rewrites() {
+    let world = World::new(calls("Shell", json!({"command": "touch one"})));
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow",
+        "updatedInput": {"command": "touch two"}}});
+    let hooks = json!({"enable_command_hooks": true, "hooks": {
+        "PreToolUse": command("", &format!("cat > /dev/null; echo '{answer}'"))}});
+    world.put(".sandbridge/hooks.json", &hooks.to_string());
+    let listed = world.alice.json(&["hook", "list", "--json"]);
+    let hash = listed["hooks"][0]["hash"].as_str().unwrap().to_owned();
+    assert_eq!(world.alice.run(&["hook", "approve", &hash, "--yes"]).code, 0);
+    // Nobody can be asked, so the call is denied: the workspace's word did not spare the question.
+    let output = world.alice.run(&["chat", "--new", "--json", "--approval", "ask", "go"]);
+    assert!(lines(&output).iter().any(|line| line["type"] == "approval"), "{output:?}");
+    assert!(!world.path("one").exists() && !world.path("two").exists());
+    world.chat();
+    assert!(world.path("one").exists() && !world.path("two").exists());
+}
+
+#[test]
+fn a_users_hook_changes_a_command_and_the_changed_one_is_what_runs_and_is_judged() {
+    let world = World::new(calls("Shell", json!({"command": "touch one"})));
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "touch two"}}});
+    world.hooks(json!({"PreToolUse": command("Shell", &format!("echo '{answer}'"))}));
+    world.chat();
+    assert!(!world.path("one").exists() && world.path("two").exists());
+    fs::remove_file(world.path("two")).unwrap();
+    assert_eq!(world.alice.run(&["rule", "add", "deny", "Shell(touch two)"]).code, 0);
+    world.chat();
+    assert!(
+        !world.path("two").exists() && world.last_result().contains("touch two"),
+        "{}",
+        world.last_result()
+    );
+}
+
+#[test]
+fn context_reaches_the_model_and_a_prompt_can_be_refused() {
+    let world = World::new(|_| Reply::Say("hello".to_owned()));
+    world.hooks(json!({
+        "SessionStart": command("", "echo 'the build is red'"),
+        "UserPromptSubmit": command("", "python3 -c 'import json, sys\nif \"secret\" in json.load(sys.stdin)[\"prompt\"]: sys.exit(\"no secrets here\") or 1\nprint(\"it is Friday\")' || exit 2"),
+    }));
+    world.chat();
+    let told = world.model.asked().pop().unwrap().body.to_string();
+    assert!(told.contains("the build is red") && told.contains("it is Friday"), "{told}");
+    let asked = world.model.asked().len();
+    let refused = world.alice.run(&["chat", "--new", "--json", "my secret is 7"]);
+    assert!(refused.code != 0 && refused.stdout.contains("no secrets here"), "{refused:?}");
+    assert_eq!(world.model.asked().len(), asked, "no model was asked");
+}
+
+#[test]
+fn results_are_commented_and_the_model_goes_on_until_the_hook_is_content() {
+    let script = |asked: &Asked| match asked.last_of_user().contains("not yet") {
+        true => Reply::Say("now it is done".to_owned()),
+        false if asked.results().is_empty() => Reply::Call(vec![("Shell", json!({"command": "echo built"}))]),
+        false => Reply::Say("done".to_owned()),
+    };
+    let world = World::new(script);
+    let post =
+        json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "2 warnings"}});
+    let stop = "python3 -c 'import json, sys\nif not json.load(sys.stdin)[\"stop_hook_active\"]: print(\"not yet\", file=sys.stderr); sys.exit(2)'";
+    world.hooks(
+        json!({"PostToolUse": command("Shell", &format!("echo '{post}'")), "Stop": command("", stop)}),
+    );
+    let said = world.chat();
+    assert!(
+        world.model.asked()[1].results()[0].contains("2 warnings"),
+        "{:?}",
+        world.model.asked()[1].results()
+    );
+    let words: String = said.iter().filter_map(|line| line["text"].as_str()).collect();
+    assert!(words.contains("now it is done"), "{said:?}");
+}
+
+#[test]
+fn a_hook_that_fails_is_told_and_one_of_the_administrators_denies() {
+    let world = World::new(calls("Shell", json!({"command": "touch mark"})));
+    world.hooks(json!({"PreToolUse": command("Shell", "echo 'the disk is full' >&2; exit 1")}));
+    let client = Client::login(&world.server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "go");
+    ended(&client, &chat, 1);
+    assert!(world.path("mark").exists(), "a failure of a user's hook does not stop the work");
+    let notices = messages(&client, &chat);
+    let notice = notices.iter().find(|message| message["text"].as_str().unwrap().contains("A hook failed"));
+    assert!(
+        notice.expect("it is told")["text"].as_str().unwrap().contains("the disk is full"),
+        "{notices:?}"
+    );
+    fs::remove_file(world.path("mark")).unwrap();
+    assert_eq!(world.alice.run(&["hook", "clear"]).code, 0);
+    let file = world.server.home().join("hooks.json");
+    let managed = json!({"enable_command_hooks": true, "hooks": {"PreToolUse": command("Shell", "exit 1")}});
+    fs::write(&file, managed.to_string()).unwrap();
+    world.chat();
+    assert!(!world.path("mark").exists(), "the administrator's fail closed");
+    fs::write(&file, "{").unwrap();
+    world.chat();
+    assert!(
+        !world.path("mark").exists() && world.last_result().contains("administrator"),
+        "{}",
+        world.last_result()
+    );
+    fs::remove_file(&file).unwrap();
+    world.chat();
+    assert!(world.path("mark").exists());
+}
+
+#[test]
+fn a_hook_that_hangs_or_floods_ends_in_time_and_leaves_nothing() {
+    let world = World::new(calls("Shell", json!({"command": "touch mark"})));
+    let marker = format!("{}", 77_000_000 + std::process::id() % 1_000_000);
+    let slow = |command: &str| json!([{"matcher": "Shell", "hooks": [{"type": "command", "command": command, "timeout": 1}]}]);
+    for hook in [
+        format!("sleep {marker} & sleep {marker}"),
+        "yes".to_owned(),
+        "(sleep 300 &) ; cat > /dev/null".to_owned(),
+    ] {
+        world.hooks(json!({"PreToolUse": slow(&hook)}));
+        let begun = Instant::now();
+        world.chat();
+        assert!(begun.elapsed() < Duration::from_secs(30), "{hook}");
+        assert!(world.path("mark").exists(), "{hook}");
+        fs::remove_file(world.path("mark")).unwrap();
+    }
+    eventually("nothing is left", PATIENCE, || process::with_marker(&marker).is_empty().then_some(()));
+}
+
+#[test]
+fn a_cancelled_turn_ends_its_hook_and_runs_nothing() {
+    let world = World::new(calls("Shell", json!({"command": "touch mark"})));
+    let marker = format!("{}", 78_000_000 + std::process::id() % 1_000_000);
+    world.hooks(json!({"PreToolUse": command("Shell", &format!("touch begun; sleep {marker}"))}));
+    let client = Client::login(&world.server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "go");
+    eventually("the hook runs", PATIENCE, || world.path("begun").exists().then_some(()));
+    assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).status, 200);
+    eventually("nothing is left", PATIENCE, || process::with_marker(&marker).is_empty().then_some(()));
+    assert!(!world.path("mark").exists());
+    eventually("its end is on record", PATIENCE, || {
+        let execs = client.call("GET", "/execs").json();
+        execs.as_array().unwrap().iter().all(|exec| exec["status"] != "running").then_some(())
+    });
+}
+
+#[test]
+fn a_request_gets_the_payload_and_reaches_no_address_of_the_servers_own_network() {
+    let answer = json!({"decision": "block", "reason": "the service says no"}).to_string().into_bytes();
+    let pages = Pages::start(move |_| Page::Is("application/json", answer.clone()));
+    let url = format!("http://127.0.0.1:{}/check", pages.port());
+    let hook =
+        |url: &str| json!({"PreToolUse": [{"matcher": "Shell", "hooks": [{"type": "http", "url": url}]}]});
+    let closed = World::new(calls("Shell", json!({"command": "touch mark"})));
+    closed.hooks(hook(&url));
+    closed.chat();
+    assert!(
+        closed.path("mark").exists() && pages.asked().is_empty(),
+        "it leads into the server's own network"
+    );
+    let open = World::with(calls("Shell", json!({"command": "touch mark"})), &["--fetch-allow", "127.0.0.1"]);
+    open.hooks(hook(&url));
+    open.chat();
+    let asked = pages.asked().pop().unwrap();
+    assert!(asked.starts_with("POST /check") && asked.contains("touch mark"), "{asked}");
+    assert!(
+        !open.path("mark").exists() && open.last_result().contains("the service says no"),
+        "{}",
+        open.last_result()
+    );
+}
+
+#[test]
+fn a_document_that_is_none_is_refused_with_the_place_and_the_old_one_stays() {
+    let world = World::new(|_| Reply::Say("hello".to_owned()));
+    world.hooks(json!({"Stop": command("", "true")}));
+    let handlers: Vec<Value> =
+        (0..11).map(|number| json!({"type": "command", "command": format!("echo {number}")})).collect();
+    for (document, why) in [
+        ("{".to_owned(), "JSON"),
+        (json!({"hooks": {"PreToolUse": [{"matcher": "(", "hooks": [{"type": "command", "command": "true"}]}]}}).to_string(), "PreToolUse"),
+        (json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command"}]}]}}).to_string(), "command"),
+    ] {
+        let refused = world.alice.with_stdin(&["hook", "set", "-"], document.as_bytes());
+        assert!(refused.code != 0 && refused.stderr.contains(why), "{document}: {refused:?}");
+    }
+    let eleven = json!({"enable_command_hooks": true, "hooks": {"Stop": [{"hooks": handlers}]}}).to_string();
+    let set = world.alice.with_stdin(&["hook", "set", "-"], eleven.as_bytes());
+    let listed = world.alice.run(&["hook", "list"]);
+    assert!(
+        set.code != 0 || listed.stdout.contains("10"),
+        "an eleventh handler is named: {set:?} {listed:?}"
+    );
+}

@@ -128,8 +128,14 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
     let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit|Write", "hooks": [
         {"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/log.sh"}]}]}});
     world.put(".claude/settings.json", &settings.to_string());
-    world.chat();
+    let client = Client::login(&world.server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "go");
+    ended(&client, &chat, 1);
     assert!(!world.path("calls").exists(), "it was not approved");
+    let said: Vec<Value> =
+        messages(&client, &chat).into_iter().map(|message| message["text"].clone()).collect();
+    assert!(said.iter().any(|text| text.as_str().unwrap().contains("waits for your approval")), "{said:?}");
     let listed = world.alice.json(&["hook", "list", "--json"]);
     let hook = listed["hooks"]
         .as_array()

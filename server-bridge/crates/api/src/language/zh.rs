@@ -1,13 +1,14 @@
 //! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner (a model's stays token),
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
+mod extensions;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 3] = [TABLE, work::TABLE, settings::TABLE];
+pub(super) const TABLES: [&[Row]; 4] = [TABLE, work::TABLE, settings::TABLE, extensions::TABLE];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
 const TABLE: &[Row] = &[

@@ -106,6 +106,11 @@ impl Inner {
                 None => return Words::default(),
             },
         };
+        if let Place::TurnBegins { .. } = place
+            && let Some(text) = hooks.waiting()
+        {
+            (self.notice)(turn.user.id, turn.root.clone(), text).await;
+        }
         let mut all = Words { notes: hooks.later(), ..Words::default() };
         for happening in hooks.happenings(turn, place) {
             if !hooks.loaded.hooks.is_free(happening.event()) {

@@ -1,0 +1,67 @@
+//! Permission rules and hooks.
+
+use super::Row;
+
+/// The rows.
+pub(super) const TABLE: &[Row] = &[
+    // What rules say of a call.
+    ("`{}` is denied by {}: {}", "`{0}` 被{1}拒绝：{2*}"),
+    ("`{}` is denied by {}", "`{0}` 被{1}拒绝"),
+    ("The user is asked about `{}` because of {}: {}", "因{1}，`{0}` 需询问用户：{2*}"),
+    ("The user is asked about `{}` because of {}", "因{1}，`{0}` 需询问用户"),
+    ("The user is asked because the line is not understood: {}", "无法理解这行命令，因此询问用户：{0*}"),
+    ("It is allowed by {}", "由{0}允许"),
+    ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有允许规则涵盖 `{0}`"),
+    ("No rule matches", "没有匹配的规则"),
+    ("There are no rules", "没有规则"),
+    ("the administrator's rule `{}`", "管理员的规则 `{0}`"),
+    ("the user's rule `{}`", "用户的规则 `{0}`"),
+    ("the built-in rule `{}`", "内置规则 `{0}`"),
+    ("it deletes folders with everything in them", "会删除文件夹及其中的所有内容"),
+    ("it erases a disk", "会清除磁盘"),
+    ("it writes to disks and files byte by byte, over what is there", "会逐字节写入磁盘和文件，覆盖原有内容"),
+    ("it stops the machine", "会关闭机器"),
+    ("it lets everyone change files", "会让所有人都能修改文件"),
+    // Managing rules.
+    ("the rule {} is refused: {}", "规则 {0} 不被接受：{1*}"),
+    (
+        "there is no rule {} of yours; see `sandbridge rule list`",
+        "你没有编号为 {0} 的规则；请用 `sandbridge rule list` 查看",
+    ),
+    ("name a tool, such as Shell", "请填写工具名，例如 Shell"),
+    ("a call to try has at most {} KiB", "要尝试的调用最多 {0} KiB"),
+    // What hooks say in chats.
+    ("⚠️ A hook failed ({}): {}", "⚠️ 钩子失败（{0}）：{1*}"),
+    ("Hook ({}): {}", "钩子（{0}）：{1}"),
+    ("A hook lets the model go on: {}", "钩子让模型继续：{0}"),
+    (
+        "⚠️ A hook wants the model to go on, but it did so {} times already: {}",
+        "⚠️ 钩子要求模型继续，但已经继续了 {0} 次：{1}",
+    ),
+    (
+        "A hook of this workspace waits for your approval; see `sandbridge hook list`, or Hooks in the settings",
+        "此工作区有一个钩子等待你批准；请用 `sandbridge hook list` 或在设置的“钩子”中查看",
+    ),
+    (
+        "{} hooks of this workspace wait for your approval; see `sandbridge hook list`, or Hooks in the settings",
+        "此工作区有 {0} 个钩子等待你批准；请用 `sandbridge hook list` 或在设置的“钩子”中查看",
+    ),
+    ("it exited with {}: {}", "退出码为 {0}：{1}"),
+    ("it exited with {}", "退出码为 {0}"),
+    ("it was ended by signal {}", "被信号 {0} 终止"),
+    ("it did not end within {} s", "未在 {0} 秒内结束"),
+    ("its answer is not a JSON object", "返回的不是 JSON 对象"),
+    ("its server answered with status {}", "服务器返回状态 {0}"),
+    ("no machine can be reached: {}", "无法连接任何机器：{0*}"),
+    // Managing hooks.
+    ("the document is refused: {}", "文档不被接受：{0*}"),
+    (
+        "no hook with this hash waits for approval there; see `sandbridge hook list`",
+        "那里没有此哈希的钩子等待批准；请用 `sandbridge hook list` 查看",
+    ),
+    (
+        "you approved no hook with this hash; see `sandbridge hook list`",
+        "你没有批准过此哈希的钩子；请用 `sandbridge hook list` 查看",
+    ),
+    ("the hooks of the workspace are not listed: {}", "未列出工作区的钩子：{0*}"),
+];

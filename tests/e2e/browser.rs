@@ -62,6 +62,7 @@ specs! {
     chats,
     keyboard,
     settings,
+    hooks,
     hostile_port,
     setup,
     sign_in,

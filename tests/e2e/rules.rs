@@ -251,3 +251,92 @@ fn rules_that_are_none_are_refused_with_the_reason() {
     assert_eq!((by_key("POST", "/rules"), by_key("DELETE", "/rules/1")), (403, 403));
     assert_eq!(alice.run(&["rule", "remove", "1"]).stdout, "rule 1 was removed\n");
 }
+
+#[test]
+fn what_may_not_be_read_is_not_found_by_searches_either() {
+    let script = |asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![
+            ("Grep", json!({"pattern": "hidden"})),
+            ("Grep", json!({"pattern": "hidden", "path": "secret"})),
+            ("Grep", json!({"pattern": "hidden", "path": "open/link"})),
+            ("Grep", json!({"pattern": "hidden", "path": "secret/key"})),
+            ("Glob", json!({"pattern": "**/*"})),
+            ("Cd", json!({"path": "secret"})),
+            ("Grep", json!({"pattern": "."})),
+            ("Shell", json!({"command": "cat key"})),
+        ]),
+        _ => Reply::Say("that is all".to_owned()),
+    };
+    let (model, _server, alice, machine) = start(script);
+    let workspace = machine.workspace();
+    for (path, content) in
+        [("secret/key", "hidden words"), ("open/fine", "nothing is hidden here"), (".env", "hidden=1")]
+    {
+        fs::create_dir_all(workspace.join(path).parent().unwrap()).unwrap();
+        fs::write(workspace.join(path), content).unwrap();
+    }
+    std::os::unix::fs::symlink("../secret", workspace.join("open/link")).unwrap();
+    for rule in ["Read(/secret/**)", "Read(.env)"] {
+        assert_eq!(alice.run(&["rule", "add", "deny", rule]).code, 0);
+    }
+    let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let results = model.asked().pop().unwrap().results();
+    assert_eq!(results.len(), 8);
+    assert!(results[0].contains("open/fine") && results[0].contains("left out"), "{results:?}");
+    assert!(
+        !results[4].contains("key") && !results[4].contains(".env") && results[4].contains("open/fine"),
+        "{results:?}"
+    );
+    assert!(
+        results.iter().all(|text| !text.contains("hidden words") && !text.contains("hidden=1")),
+        "{results:?}"
+    );
+}
+
+#[test]
+fn a_denial_that_came_while_the_call_waited_for_approval_holds() {
+    let (model, server, alice, machine) = start(touches);
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "go");
+    let card = eventually("the call is asked about", PATIENCE, || {
+        messages(&client, &chat).into_iter().find(|message| message["agent"]["status"] == "asking")
+    });
+    deny_touch(&alice);
+    let body = json!({"message_id": card["id"], "allow": true}).to_string();
+    assert_eq!(client.send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes()).status, 204);
+    ended(&client, &chat, 1);
+    assert!(last_result(&model).contains(WHY), "{}", last_result(&model));
+    assert!(!machine.workspace().join("mark").exists());
+}
+
+#[test]
+fn every_kind_of_rule_that_is_accepted_can_deny_its_tool() {
+    let script = |asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![
+            ("Skill", json!({"name": "deploy"})),
+            ("Cd", json!({"path": "secret"})),
+            ("FileCreate", json!({"path": "made", "content": "x"})),
+            ("SubAgent", json!({"task": "work", "role": "reviewer"})),
+        ]),
+        _ => Reply::Say("that is all".to_owned()),
+    };
+    let (model, _server, alice, machine) = start(script);
+    fs::create_dir_all(machine.workspace().join("secret")).unwrap();
+    fs::create_dir_all(machine.workspace().join(".sandbridge/skills/deploy")).unwrap();
+    let skill = "---\nname: deploy\ndescription: deploys\n---\nhow to deploy";
+    fs::write(machine.workspace().join(".sandbridge/skills/deploy/SKILL.md"), skill).unwrap();
+    for rule in ["Skill(deploy)", "Cd(/secret)", "Write(/made)", "Agent(reviewer)"] {
+        let added = alice.run(&["rule", "add", "deny", rule]);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    let refused = alice.run(&["rule", "add", "deny", "Read(~/.ssh/**)"]);
+    assert!(refused.code != 0 && refused.stderr.contains("home directory"), "{refused:?}");
+    assert_eq!(alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]).code, 0);
+    let results = model.asked().pop().unwrap().results();
+    assert!(
+        results.len() == 4 && results.iter().all(|text| text.contains("is denied by the user's rule")),
+        "{results:?}"
+    );
+}

@@ -341,7 +341,7 @@ fn a_runner_that_waits_for_commands_still_stops_and_leaves_nothing_behind() {
     let mut long = long.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     says(&mut long, "up\n");
     let mut asking = runner.update().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    says(&mut asking, "waits for 1 commands");
+    says(&mut asking, "waits for running commands to end (1)");
     assert_eq!(runner.files().len(), 2);
     assert_eq!(person.run(&["exec", "--", "true"]).code, 0, "it serves meanwhile");
     assert_eq!(runner.stop(), Some(0), "{}", runner.log());

@@ -76,7 +76,7 @@ fn update(stream: UnixStream, directory: &File, name: &str) -> Result<String, St
                         "runner {name}: version {version} is here and takes over when nothing is under way"
                     ),
                     _ => println!(
-                        "runner {name}: version {version} is here and waits until the running commands have ended ({count})"
+                        "runner {name}: version {version} is downloaded and waits for running commands to end ({count})"
                     ),
                 }
                 wanted = Some(version.to_owned());

@@ -7,7 +7,7 @@ use store::{PermissionRule, RuleEffect, User, UserId};
 
 use crate::house::ChatService;
 use crate::limits::RULE_TRIAL_BYTES;
-use crate::rule_book::{Judged, effect_of};
+use crate::rule_book::{Judged, effect_of, unusable};
 use crate::{Error, Result};
 
 impl ChatService {
@@ -72,6 +72,9 @@ impl ChatService {
         let rule = Rule::parse(&new.rule).map_err(refused)?;
         if let Some(why) = rule.refusal(effect_of(effect)) {
             return Err(refused(why));
+        }
+        if let Some(why) = unusable(&rule) {
+            return Err(Error::refused("invalid", why));
         }
         let house = &self.0;
         let justification = new.justification.as_deref().unwrap_or_default().trim();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::Work;
 use crate::{Ported, Services};
 use agent::approval::Access;
-use agent::tool::{Beside, Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Beside, Live, Rules, Subject, ToolContext, TypedTool};
 use agent::tool::{Failure, Outcome, visible};
 
 /// Where to.
@@ -29,6 +29,10 @@ impl TypedTool for Arguments {
 
     fn hint(&self) -> &str {
         &self.path
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Reads(&self.path)
     }
 
     async fn run(

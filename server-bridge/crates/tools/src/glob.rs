@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::Services;
 use crate::Work;
 use crate::limits::{GLOB_RESULTS, PROGRAM_LISTED};
+use crate::services::left_out_words;
 use agent::approval::Access;
 use agent::tool::{Failure, Outcome};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
@@ -54,22 +55,28 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let (most, end) = if work.program().is_some() { (PROGRAM_LISTED, "\n") } else { (GLOB_RESULTS, "") };
     let query = GlobQuery {
         pattern: arguments.pattern.clone(),
-        path: path.into_bytes(),
+        path: path.clone().into_bytes(),
         ignored: false,
         max_results: most,
     };
     let mut reader = work.sandbox().await?.glob(query).await?;
-    let mut paths = Vec::new();
+    let (mut paths, mut left_out) = (Vec::new(), 0);
     while let Some(batch) = reader.next_batch().await {
         if paths.len() > most as usize {
             return Err(Failure::Told("the runner returned more paths than requested".to_owned()));
         }
-        paths.extend(batch?.entries.iter().map(|entry| work.shown(&entry.path)));
+        let entries = batch?.entries;
+        let hidden = work.hidden(&path, entries.iter().map(|entry| &entry.path[..])).await?;
+        left_out += hidden.iter().filter(|is_hidden| **is_hidden).count();
+        let seen = entries.iter().zip(hidden).filter(|(_, is_hidden)| !is_hidden);
+        paths.extend(seen.map(|(entry, _)| work.shown(&entry.path)));
     }
+    let note = left_out_words(left_out);
     if paths.is_empty() {
-        return Ok(Outcome::done("no file matches"));
+        return Ok(Outcome::done(format!("no file matches{note}")));
     }
     let truncated = reader.done().is_some_and(|done| done.truncated.is_some());
     let more = if truncated { "\n(there are more; make the pattern narrower)" } else { end };
-    Ok(Outcome::done(format!("{}{more}", paths.join("\n"))))
+    let note = if note.is_empty() { note } else { format!("\n{}", note.trim_start()) };
+    Ok(Outcome::done(format!("{}{more}{note}", paths.join("\n"))))
 }

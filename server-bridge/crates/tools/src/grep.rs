@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::Services;
 use crate::Work;
 use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS, PROGRAM_LISTED, PROGRAM_LISTED_BYTES};
+use crate::services::left_out_words;
 use agent::approval::Access;
 use agent::tool::{Failure, Outcome};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
@@ -65,7 +66,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         if is_program { (PROGRAM_LISTED, PROGRAM_LISTED_BYTES) } else { (GREP_RESULTS, GREP_BYTES) };
     let query = GrepQuery {
         pattern: arguments.pattern.clone(),
-        path: path.into_bytes(),
+        path: path.clone().into_bytes(),
         include: arguments.include.clone(),
         ignore_case: arguments.ignore_case,
         context_lines: arguments.context_lines.min(GREP_CONTEXT_LINES),
@@ -73,20 +74,26 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         max_results: most,
     };
     let mut reader = work.sandbox().await?.grep(query).await?;
-    let mut text = String::new();
+    let (mut text, mut left_out) = (String::new(), 0);
     while let Some(batch) = reader.next_batch().await {
-        batch?.files.iter().for_each(|file| show(file, &work.shown(&file.path), &mut text));
+        let files = batch?.files;
+        let hidden = work.hidden(&path, files.iter().map(|file| &file.path[..])).await?;
+        left_out += hidden.iter().filter(|is_hidden| **is_hidden).count();
+        let seen = files.iter().zip(hidden).filter(|(_, is_hidden)| !is_hidden);
+        seen.for_each(|(file, _)| show(file, &work.shown(&file.path), &mut text));
         if text.len() > most_bytes {
             let text = "that is too much; make the pattern or the path narrower".to_owned();
             return Err(Failure::Refused { kind: "too_large", text });
         }
     }
+    let note = left_out_words(left_out);
     if text.is_empty() {
-        return Ok(Outcome::done("no line matches"));
+        return Ok(Outcome::done(format!("no line matches{note}")));
     }
     if reader.done().is_some_and(|done| done.truncated.is_some()) {
         text.push_str("(there is more; make the pattern or the path narrower)\n");
     }
+    text.push_str(note.trim_start());
     Ok(Outcome::done(text))
 }
 

@@ -82,6 +82,15 @@ impl<'a> Deref for Work<'a> {
     }
 }
 
+/// The words about files that were found and are not shown; empty if there are none.
+pub(crate) fn left_out_words(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "\n(one file is left out: a rule keeps it from being read)".to_owned(),
+        count => format!("\n({count} files are left out: rules keep them from being read)"),
+    }
+}
+
 impl Work<'_> {
     /// Resolves the model's path, relative to the workspace: relative ones begin in the chat's directory.
     ///
@@ -90,6 +99,17 @@ impl Work<'_> {
         let ToolCaller::Agent(turn) = self.caller else { return Ok(path.to_owned()) };
         path::readable(path)?;
         Ok(path::join(&self.services.store.chat_cwd(self.user.id, turn.chat).await.ported()?, path))
+    }
+
+    /// For each path below `base` that the machine found, true if the caller may not read it.
+    pub(crate) async fn hidden<'p>(
+        &self,
+        base: &str,
+        paths: impl Iterator<Item = &'p [u8]>,
+    ) -> Result<Vec<bool>, Failure> {
+        // Paths are compared as text, so a path that is none is compared by what is left of it.
+        let paths: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        self.context.host.hidden(base, &paths).await
     }
 
     /// A machine's path for its caller: a program gets it unchanged, people and models with invisible characters written

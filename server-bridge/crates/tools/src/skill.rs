@@ -7,7 +7,7 @@ use super::{Failure, Outcome, Work};
 use crate::Services;
 use agent::approval::Access;
 use agent::library::skills;
-use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// Which one.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,6 +26,10 @@ impl TypedTool for Arguments {
 
     fn hint(&self) -> &str {
         &self.name
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Named(&self.name)
     }
 
     async fn run(

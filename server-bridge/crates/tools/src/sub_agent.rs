@@ -50,7 +50,7 @@ know, and what its answer must contain.";
     }
 
     fn subject(&self) -> Subject<'_> {
-        Subject::Agent(self.role.as_deref().unwrap_or_default())
+        Subject::Named(self.role.as_deref().unwrap_or_default())
     }
 
     async fn run(

@@ -94,6 +94,14 @@ fn programs_are_offered_their_tools_by_the_names_that_they_know() {
 async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
     struct Nowhere;
     impl Host for Nowhere {
+        fn hidden<'a>(
+            &'a self,
+            _: &'a str,
+            paths: &'a [String],
+        ) -> BoxFuture<'a, Result<Vec<bool>, Failure>> {
+            Box::pin(async { Ok(vec![false; paths.len()]) })
+        }
+
         fn sandbox(&self) -> BoxFuture<'_, Result<sandbox::Sandbox, Failure>> {
             Box::pin(async { Err(Failure::unreachable()) })
         }

@@ -131,6 +131,15 @@ impl Host for ProgramHost<'_> {
         })
     }
 
+    fn hidden<'a>(
+        &'a self,
+        _base: &'a str,
+        paths: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<bool>, Failure>> {
+        // Rules are for models in chats: what a program may do, its key says.
+        Box::pin(async { Ok(vec![false; paths.len()]) })
+    }
+
     fn ask<'a>(
         &'a self,
         _question: &'a str,

@@ -206,8 +206,12 @@ pub trait Permissions: Send + Sync {
     /// The mode that applies at the moment.
     fn mode(&self) -> Asked<'_, Mode>;
 
-    /// The word of the permission rules on a call of a tool; a rule that decides it is counted as used.
-    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>) -> Asked<'a, Ruling>;
+    /// The word of the permission rules on a call of a tool. With `counts`, a rule that decides it is counted as used.
+    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>, counts: bool) -> Asked<'a, Ruling>;
+
+    /// For each of these paths below `base` that a tool found, true if the permission rules keep it from being read. All are
+    /// relative to the workspace, or absolute.
+    fn hidden<'a>(&'a self, tool: &'a str, base: &'a str, paths: &'a [String]) -> Asked<'a, Vec<bool>>;
 
     /// True if the user allowed calls of a tool with this subject for good.
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool>;

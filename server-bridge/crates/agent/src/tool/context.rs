@@ -25,6 +25,11 @@ pub trait Host: Send + Sync {
         options: &'a [String],
     ) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
+    /// For each of these paths below `base` that a tool found, true if its caller may not read it.
+    ///
+    /// Fails if that cannot be found out.
+    fn hidden<'a>(&'a self, base: &'a str, paths: &'a [String]) -> BoxFuture<'a, Result<Vec<bool>, Failure>>;
+
     /// Runs a sub-agent to the end of its turn.
     ///
     /// Fails with [`Failure::Told`] if it cannot be called this way, and if the turn that calls it cannot go on either.

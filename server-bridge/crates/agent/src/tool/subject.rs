@@ -13,8 +13,8 @@ pub enum Subject<'a> {
     Address(&'a str),
     /// A download: an address, and the file that it is stored in.
     Download(&'a str, &'a str),
-    /// A sub-agent, by its role; empty for one without a role.
-    Agent(&'a str),
+    /// A named thing, such as a skill or a sub-agent's role; empty for a sub-agent without a role.
+    Named(&'a str),
     /// None: rules can only name the tool.
     Nothing,
 }

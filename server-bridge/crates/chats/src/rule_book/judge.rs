@@ -20,6 +20,20 @@ pub(crate) struct Judged<'a> {
     pub(crate) subject: Acted<'a>,
     /// The place where it would run; `None` for a call that is only tried.
     pub(crate) workplace: Option<&'a dyn Workplace>,
+    /// True if the rules that decide it are counted.
+    pub(crate) counts: bool,
+}
+
+/// Paths that a tool found below a directory or file of its call.
+pub(crate) struct Found<'a> {
+    /// The tool's name.
+    pub(crate) tool: &'a str,
+    /// The directory or file, relative to the workspace, or absolute.
+    pub(crate) base: &'a str,
+    /// The paths, likewise.
+    pub(crate) paths: &'a [String],
+    /// The place where it runs.
+    pub(crate) workplace: &'a dyn Workplace,
 }
 
 /// The folders of a call's machine.
@@ -48,7 +62,7 @@ impl RuleBook {
         let subjects = ground.subjects(judged.subject);
         let call = Call { tool: judged.tool, subjects: &subjects, place: ground.place() };
         let decision = self.decided(&set, &call);
-        for id in own_rules(&decision) {
+        for id in own_rules(&decision).into_iter().filter(|_| judged.counts) {
             store.hit_permission_rule(user, id).await.ported()?;
         }
         // The sentence goes on where it is shown.
@@ -59,6 +73,41 @@ impl RuleBook {
             Some(Effect::Ask) => Ruling::Ask(reason),
             Some(Effect::Deny) => Ruling::Deny(reason),
         })
+    }
+
+    /// For each path that a tool found, true if rules keep it from being read. What the user was asked about already, by a rule on
+    /// the call itself, is not asked about again.
+    pub(crate) async fn hidden(
+        &self,
+        store: &Store,
+        home: Option<&Path>,
+        user: UserId,
+        found: Found<'_>,
+    ) -> agent::PortResult<Vec<bool>> {
+        let set = self.of(store, home, user).await.ported()?;
+        let Found { tool, base, paths, workplace } = found;
+        if !set.has_paths() {
+            return Ok(vec![false; paths.len()]);
+        }
+        let subject = Acted::Reads(base);
+        let judged = Judged { tool, subject, workplace: Some(workplace), counts: false };
+        let ground = Ground::from_workspace(&judged, workplace).await?;
+        let verdict =
+            |subjects: &[Subject<'_>]| set.decide(&Call { tool, subjects, place: ground.place() }).verdict;
+        let was_asked = verdict(&ground.subjects(subject)) == Some(Effect::Ask);
+        let is_hidden = |path: &String| {
+            let mut subjects = vec![Subject::Path { path, access: PathAccess::Read }];
+            // Where the directory is a link, the file is below its target as well.
+            let rest = path.strip_prefix(base).map(|rest| rest.trim_start_matches('/'));
+            let target = ground.target.as_ref().zip(rest).map(|(target, rest)| format!("{target}/{rest}"));
+            subjects.extend(target.as_deref().map(|path| Subject::Path { path, access: PathAccess::Read }));
+            match verdict(&subjects) {
+                Some(Effect::Deny) => true,
+                Some(Effect::Ask) => !was_asked,
+                Some(Effect::Allow) | None => false,
+            }
+        };
+        Ok(paths.iter().map(is_hidden).collect())
     }
 
     /// The decision of people's rules; if none of them decides, that of the built-in ones. Those are defaults: a line that is not
@@ -90,8 +139,19 @@ fn own_rules(decision: &Decision<'_>) -> Vec<i64> {
 }
 
 impl Ground {
-    /// The folders of a call's machine, where links in its path are followed. Without a machine the call fails anyway.
+    /// The folders of a call's machine, where links in the call's path and in the chat's directory are followed. Without a machine
+    /// the call fails anyway.
     async fn of(judged: &Judged<'_>, workplace: &dyn Workplace) -> agent::PortResult<Self> {
+        let cwd = workplace.cwd().await?;
+        Self::at(judged, workplace, &cwd).await
+    }
+
+    /// The same for a path that begins at the workspace.
+    async fn from_workspace(judged: &Judged<'_>, workplace: &dyn Workplace) -> agent::PortResult<Self> {
+        Self::at(judged, workplace, "").await
+    }
+
+    async fn at(judged: &Judged<'_>, workplace: &dyn Workplace, cwd: &str) -> agent::PortResult<Self> {
         let Ok(sandbox) = workplace.sandbox().await else { return Ok(Self::default()) };
         let root = sandbox.facts().workspace.clone();
         let within = |path: &str| match path {
@@ -99,15 +159,20 @@ impl Ground {
             "." | "" => root.clone(),
             path => format!("{}/{path}", root.trim_end_matches('/')),
         };
-        let cwd = workplace.cwd().await?;
+        // What cannot be followed fails in the tool as well.
+        let resolved = async |path: &str| match sandbox.resolve(path.as_bytes()).await {
+            Ok(Some(found)) => Some(within(&String::from_utf8_lossy(found.path.as_bytes()))),
+            Ok(None) | Err(_) => None,
+        };
         let mut target = None;
         if let Acted::Reads(path) | Acted::Changes(path) | Acted::Download(_, path) = judged.subject {
-            // A path that cannot be followed fails in the tool as well.
-            if let Ok(Some(found)) = sandbox.resolve(join(&cwd, path).as_bytes()).await {
-                target = Some(within(&String::from_utf8_lossy(found.path.as_bytes())));
-            }
+            target = resolved(&join(cwd, path)).await;
         }
-        Ok(Self { cwd: within(&cwd), target, root })
+        let cwd = match cwd {
+            "" | "." => within(cwd),
+            cwd => resolved(cwd).await.unwrap_or_else(|| within(cwd)),
+        };
+        Ok(Self { cwd, target, root })
     }
 
     fn place(&self) -> Place<'_> {
@@ -129,7 +194,7 @@ impl Ground {
             Acted::Download(address, path) => {
                 std::iter::once(host(address)).chain(paths(path, PathAccess::Write)).collect()
             }
-            Acted::Agent(role) => vec![Subject::Named { name: role }],
+            Acted::Named(role) => vec![Subject::Named { name: role }],
             Acted::Nothing => Vec::new(),
         }
     }
@@ -155,7 +220,7 @@ impl Default for Ground {
 impl<'a> Judged<'a> {
     /// True if it acts on files of the machine.
     fn names_a_place(&self) -> bool {
-        !matches!(self.subject, Acted::Address(_) | Acted::Agent(_) | Acted::Nothing)
+        !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Nothing)
     }
 
     /// A call that is only tried: its subject is read by the tool's kind.
@@ -165,10 +230,11 @@ impl<'a> Judged<'a> {
             "FileCreate" | "FileReplace" => Acted::Changes(subject),
             "Read" | "Glob" | "Grep" => Acted::Reads(subject),
             "Fetch" | "DownloadFile" => Acted::Address(subject),
-            "SubAgent" => Acted::Agent(subject),
+            "SubAgent" | "Skill" => Acted::Named(subject),
+            "Cd" => Acted::Reads(subject),
             _ => Acted::Nothing,
         };
-        Self { tool, subject, workplace: None }
+        Self { tool, subject, workplace: None, counts: false }
     }
 
     /// The explanation of a set of rules, or of the built-in ones if no rule of the set decides.

@@ -1,5 +1,6 @@
 //! `permissions.json` in the server's home directory: the administrator's rules, which hold for every user.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,6 +8,7 @@ use std::time::SystemTime;
 use rules::{Document, Layer, LoadedRule, Origin};
 use tokio::sync::Mutex;
 
+use super::unusable;
 use crate::limits::MANAGED_RULES_BYTES;
 use crate::server_settings::beginning;
 
@@ -23,8 +25,8 @@ struct Seen {
     rules: ManagedRules,
 }
 
-/// A version of the file.
-type Stamp = (SystemTime, u64);
+/// A version of the file: when its content and its metadata changed, its length, and which file it is.
+type Stamp = (SystemTime, (i64, i64), u64, u64);
 
 /// The rules of one state of the file. Cheap to clone.
 #[derive(Clone, Default)]
@@ -61,37 +63,72 @@ impl Managed {
     pub(super) async fn look(&self, home: Option<&Path>) -> Result<ManagedRules, String> {
         let Some(path) = home.map(|home| home.join(FILE)) else { return Ok(ManagedRules::default()) };
         let mut seen = self.0.lock().await;
-        let stamp = match tokio::fs::metadata(&path).await {
-            Ok(found) => Some((found.modified().unwrap_or(SystemTime::UNIX_EPOCH), found.len())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        let unreadable = |error: &std::io::Error| format!("cannot read {}: {error}", path.display());
+        // A link that leads nowhere is a mistake, and not the same as no file.
+        let is_there = match tokio::fs::symlink_metadata(&path).await {
+            Ok(_) => true,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => return Err(unreadable(&error)),
+        };
+        let stamp = match is_there {
+            true => Some(stamp_of(&tokio::fs::metadata(&path).await.map_err(|error| unreadable(&error))?)),
+            false => None,
         };
         if stamp == seen.stamp {
             return Ok(seen.rules.clone());
         }
-        seen.stamp = stamp;
         let rules = match stamp {
             None => ManagedRules::default(),
-            Some(_) => {
-                read(&path).await.map_err(|why| format!("{} cannot be used: {why}", path.display()))?
-            }
+            Some(_) => match read(&path).await {
+                Ok(rules) => rules,
+                Err(Unusable::Mistake(why)) => {
+                    // Named once: the file is read again when it changes.
+                    seen.stamp = stamp;
+                    return Err(format!("{} cannot be used: {why}", path.display()));
+                }
+                // It may be readable in a moment.
+                Err(Unusable::Unreadable(error)) => return Err(unreadable(&error)),
+            },
         };
+        seen.stamp = stamp;
         seen.rules = ManagedRules { state: seen.rules.state + 1, ..rules };
         Ok(seen.rules.clone())
     }
 }
 
-async fn read(path: &Path) -> Result<ManagedRules, String> {
-    let content = beginning(path, MANAGED_RULES_BYTES + 1).await.map_err(|error| error.to_string())?;
-    let content = content.ok_or("it is not a regular file")?;
-    if content.len() as u64 > MANAGED_RULES_BYTES {
-        return Err(format!("it is longer than {} MiB", MANAGED_RULES_BYTES >> 20));
+/// The reason why the file cannot be used.
+enum Unusable {
+    /// Its content.
+    Mistake(String),
+    /// The system.
+    Unreadable(std::io::Error),
+}
+
+impl From<String> for Unusable {
+    fn from(why: String) -> Self {
+        Self::Mistake(why)
     }
-    let text = String::from_utf8(content).map_err(|_| "it is not UTF-8")?;
+}
+
+fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
+    let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    (modified, (metadata.ctime(), metadata.ctime_nsec()), metadata.len(), metadata.ino())
+}
+
+async fn read(path: &Path) -> Result<ManagedRules, Unusable> {
+    let content = beginning(path, MANAGED_RULES_BYTES + 1).await.map_err(Unusable::Unreadable)?;
+    let content = content.ok_or_else(|| "it is not a regular file".to_owned())?;
+    if content.len() as u64 > MANAGED_RULES_BYTES {
+        return Err(format!("it is longer than {} MiB", MANAGED_RULES_BYTES >> 20).into());
+    }
+    let text = String::from_utf8(content).map_err(|_| "it is not UTF-8".to_owned())?;
     let document = Document::parse(&text, Origin::Managed, &[]).map_err(|error| error.to_string())?;
     // Its denials must hold: a file with a mistake is used as a whole, or not at all.
     if let Some(problem) = document.problems.iter().find(|problem| problem.kind.is_error()) {
-        return Err(problem.to_string());
+        return Err(problem.to_string().into());
+    }
+    if let Some(why) = document.rules.iter().find_map(|loaded| unusable(&loaded.rule)) {
+        return Err(why.into());
     }
     let warnings = document.problems.into_iter().map(|problem| (problem.place, problem.kind.to_string()));
     Ok(ManagedRules { state: 0, rules: document.rules.into(), warnings: warnings.collect() })
@@ -123,6 +160,9 @@ mod tests {
         put(r#"{"permissions": {"deny": ["Read(.env)"]}}"#);
         let second = current().await;
         assert!(texts(&second) == ["deny Read(.env)"] && second.state != first.state);
+        std::fs::remove_file(home.path().join(FILE)).unwrap();
+        std::os::unix::fs::symlink("nowhere", home.path().join(FILE)).unwrap();
+        assert_eq!(current().await.state, second.state, "a link that leads nowhere is a mistake");
         std::fs::remove_file(home.path().join(FILE)).unwrap();
         assert!(current().await.rules.is_empty());
     }

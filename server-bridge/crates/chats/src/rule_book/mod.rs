@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rules::{Effect, Layer, LoadedRule, Origin, Rule, RuleSet};
 use store::{PermissionRule, RuleEffect, Store, UserId};
 
-pub(crate) use judge::Judged;
+pub(crate) use judge::{Found, Judged};
 use managed::{Managed, ManagedRules};
 
 use crate::limits::RULE_SETS_KEPT;
@@ -120,6 +120,12 @@ fn loaded(rule: PermissionRule) -> Option<LoadedRule> {
         .ok()?;
     let justification = (!justification.is_empty()).then_some(justification);
     Some(LoadedRule { id: id.to_string(), effect: effect_of(effect), rule: parsed, justification })
+}
+
+/// The reason why a rule can never match here, beyond what crate `rules` knows.
+pub(crate) fn unusable(rule: &Rule) -> Option<String> {
+    let is_home = rule.text().contains("(~");
+    is_home.then(|| format!("`{rule}` never matches: the home directory of a machine's user is not known here; write the whole path"))
 }
 
 /// The effect of a stored rule.

@@ -8,7 +8,7 @@ use store::MessageId;
 use super::{Stored, asked};
 use crate::Error;
 use crate::house::House;
-use crate::rule_book::Judged;
+use crate::rule_book::{Found, Judged};
 use agent::approval::{Mode, Ruling};
 use agent::ask::{Ask, Asking};
 use agent::engine::{Asked, ModelPool, Permissions};
@@ -26,11 +26,19 @@ impl Permissions for Stored {
         })
     }
 
-    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>) -> Asked<'a, Ruling> {
+    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>, counts: bool) -> Asked<'a, Ruling> {
         Box::pin(async move {
-            let judged = Judged { tool, subject, workplace: Some(self) };
+            let judged = Judged { tool, subject, workplace: Some(self), counts };
             let House { rules, settings, services, .. } = &*self.service;
             rules.ruling(&services.store, settings.home(), self.user.id, &judged).await
+        })
+    }
+
+    fn hidden<'a>(&'a self, tool: &'a str, base: &'a str, paths: &'a [String]) -> Asked<'a, Vec<bool>> {
+        Box::pin(async move {
+            let House { rules, settings, services, .. } = &*self.service;
+            let found = Found { tool, base, paths, workplace: self };
+            rules.hidden(&services.store, settings.home(), self.user.id, found).await
         })
     }
 

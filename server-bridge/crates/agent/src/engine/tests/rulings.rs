@@ -122,3 +122,15 @@ async fn a_call_that_is_not_understood_is_not_ruled_on() {
     world.run("go").await;
     assert_eq!(world.log.count("ruling on"), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_denial_that_came_while_the_user_was_asked_holds() {
+    let world = world(Mode::Ask, Access::Web, Ruling::Silent);
+    let turn = world.begin("go");
+    world.wait(100).await;
+    world.set(|settings| drop(settings.rulings.insert("Do".to_owned(), deny())));
+    world.allow(Answer::Allow).await;
+    turn.await.unwrap().unwrap();
+    assert_eq!(world.log.count("Do begins"), 0);
+    assert!(world.chat.results()[0].contains("a rule of yours denies it"));
+}

@@ -406,10 +406,14 @@ impl Permissions for Chat {
         self.asked("mode", mode)
     }
 
-    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>) -> Asked<'a, Ruling> {
-        self.log(format!("ruling on {tool} {subject:?}"));
+    fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>, counts: bool) -> Asked<'a, Ruling> {
+        self.log(format!("ruling on {tool} {subject:?} {counts}"));
         let ruling = self.settings().rulings.get(tool).cloned().unwrap_or_default();
         self.asked("ruling", ruling)
+    }
+
+    fn hidden<'a>(&'a self, _tool: &'a str, _base: &'a str, paths: &'a [String]) -> Asked<'a, Vec<bool>> {
+        self.asked("hidden", vec![false; paths.len()])
     }
 
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool> {

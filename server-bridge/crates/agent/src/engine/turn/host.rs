@@ -43,6 +43,10 @@ impl Host for CallHost<'_> {
         })
     }
 
+    fn hidden<'a>(&'a self, base: &'a str, paths: &'a [String]) -> BoxFuture<'a, Result<Vec<bool>, Failure>> {
+        Box::pin(async move { Ok(self.turn.ports.permissions.hidden(self.begun.tool(), base, paths).await?) })
+    }
+
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(agents::call(request, self.turn, self.message))
     }

@@ -38,7 +38,7 @@ impl Turn<'_> {
         words: &mut Words,
     ) -> Result<Verdict, End> {
         if words.denied.is_none() {
-            match self.ports.permissions.ruling(&call.name, understood.subject()).await? {
+            match self.ports.permissions.ruling(&call.name, understood.subject(), true).await? {
                 Ruling::Silent => {}
                 Ruling::Allow => words.allows = true,
                 Ruling::Ask(why) => drop(words.asks.get_or_insert(why)),

@@ -10,7 +10,7 @@ use super::approve::Question;
 use super::host::CallHost;
 use super::output::Output;
 use super::{End, PLAN_MODE, Turn};
-use crate::approval::{Access, Mode, Verdict, verdict};
+use crate::approval::{Access, Mode, Ruling, Verdict, verdict};
 use crate::context::Conversation;
 use crate::engine::ports::{CallState, CallStatus, Card, Entry};
 use crate::engine::tools_of_reply::{at_once, groups};
@@ -274,6 +274,10 @@ impl Turn<'_> {
                 return Ok((Outcome::denied(PLAN_MODE), None));
             }
             is_plan |= now == Mode::Plan;
+            // And so may the rules.
+            if let Ruling::Deny(why) = ports.permissions.ruling(begun.tool(), call.subject(), false).await? {
+                return Ok((Outcome::denied(&why), None));
+            }
         }
         // It asks in every mode, so a call that gets here was permitted.
         let approval = (begun.access == Access::Privileged && begun.verdict == Verdict::Asks)

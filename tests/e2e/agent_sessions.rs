@@ -269,7 +269,7 @@ fn what_a_model_said_before_the_server_died_is_shown_and_exported_and_the_model_
     world.server.restart(&[&["--docker", "off"], &world.model.options("openai")[..]].concat());
     let ended = chat.ended(answer);
     assert_eq!((&ended["text"], &ended["agent"]["status"]), (&json!(words), &json!("interrupted")));
-    assert!(ended["agent"]["error"].as_str().unwrap().contains("up to 5 s before"), "{ended}");
+    assert!(ended["agent"]["error"].as_str().unwrap().contains("the last 5 s"), "{ended}");
     let export = chat.client.call("GET", &format!("/chats/{}/export?format=markdown", chat.id));
     assert!(String::from_utf8(export.body).unwrap().contains(words));
     assert_eq!(chat.say("go on")["text"], "known: true");

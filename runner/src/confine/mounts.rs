@@ -76,7 +76,7 @@ pub(super) fn enter(
         Err(error) => return Err(during("own mount namespace")(error)),
     }
     if policy.throws_home_away(profile, true) {
-        cover_home(policy, private_home).map_err(during("home to throw away"))?;
+        cover_home(policy, private_home).map_err(during("throwaway home"))?;
     }
     let home = if policy.home_in_workspace() { PathBuf::from(HOME_ELSEWHERE) } else { policy.home.clone() };
     let trees = clone_trees(policy, profile, private_home, &home)?;

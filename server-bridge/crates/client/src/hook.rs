@@ -26,7 +26,7 @@ const HASH_DIGITS: usize = 64;
 #[derive(Parser)]
 #[command(name = "hook")]
 pub(crate) enum HookCommand {
-    /// List the hooks that hold for you
+    /// List the hooks that apply to you
     List {
         /// Those of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
@@ -52,7 +52,7 @@ pub(crate) enum HookCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the approval of a hook: it does not run in the next turn
+    /// Take back the approval of a hook: from the next turn on it no longer runs
     Revoke {
         /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
         hash: String,

@@ -18,7 +18,7 @@ use crate::globals::Globals;
 #[derive(Parser)]
 #[command(name = "rule")]
 pub(crate) enum RuleCommand {
-    /// List the rules that hold for you
+    /// List the rules that apply to you
     List,
     /// Add a rule
     Add {

@@ -79,7 +79,7 @@ async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<S
                 format!("{running} running commands")
             };
             tells(&format!(
-                "version {version} is there; {name} waits for {commands} (sandbridge ps). Ctrl-C stops the waiting, not the update"
+                "version {version} is downloaded; {name} waits for {commands} (sandbridge ps). Ctrl-C stops the waiting, not the update"
             ));
         }
     }

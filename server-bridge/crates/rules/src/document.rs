@@ -63,7 +63,7 @@ impl std::fmt::Display for Problem {
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// It is no JSON.
-    #[error("the document is no JSON: {0}; correct it there")]
+    #[error("the document is not JSON: {0}; correct it there")]
     Json(#[from] serde_json::Error),
     /// It has another shape than it can have.
     #[error("{0} must be {1}")]
@@ -144,7 +144,7 @@ fn justification(object: &Map<String, Value>) -> Result<Option<String>, ProblemK
     match object.get("justification") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(ProblemKind::Shape("`justification` must be a text")),
+        Some(_) => Err(ProblemKind::Shape("`justification` must be a string")),
     }
 }
 
@@ -163,9 +163,9 @@ fn examples(object: &Map<String, Value>) -> Result<Examples, ProblemKind> {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(texts)) => {
             let texts = texts.iter().map(|text| text.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
-            texts.ok_or(ProblemKind::Shape("each example must be a text"))
+            texts.ok_or(ProblemKind::Shape("each example must be a string"))
         }
-        Some(_) => Err(ProblemKind::Shape("`matches` and `not_matches` must be lists of texts")),
+        Some(_) => Err(ProblemKind::Shape("`matches` and `not_matches` must be lists of strings")),
     };
     Ok(Examples { matches: list("matches")?, not_matches: list("not_matches")? })
 }

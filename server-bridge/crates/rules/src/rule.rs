@@ -155,7 +155,7 @@ pub enum RuleError {
     #[error("the specifier must begin with `(` after the tool's name and end with `)` at the end")]
     Parentheses,
     /// A tool's name has other characters than it can have.
-    #[error("`{0}` is no tool's name: names have letters, digits, `_` and `-`")]
+    #[error("`{0}` is not a tool's name: names have letters, digits, `_` and `-`")]
     ToolName(String),
     /// Nothing is between the parentheses.
     #[error("the specifier is empty and matches nothing; write `{0}` for all calls of the tool")]
@@ -183,14 +183,14 @@ pub enum RuleError {
     #[error("a quote is not closed; write `\\'` or `\\\"` for the character itself")]
     Quote,
     /// A pattern of paths is malformed.
-    #[error("the path is no pattern: {0}")]
+    #[error("the path is not a pattern: {0}")]
     Path(#[from] WildError),
     /// A negated path.
     #[error("a path must not begin with `!`; put what it excepts into a rule of its own")]
     Negated,
     /// A domain is malformed.
     #[error(
-        "`{0}` is no domain; write `domain:example.com` or `domain:*.example.com`, in its xn-- form if it has other letters"
+        "`{0}` is not a domain; write `domain:example.com` or `domain:*.example.com`, in its xn-- form if it has other letters"
     )]
     Domain(String),
     /// An MCP rule names no server.

@@ -22,7 +22,7 @@ pub(crate) fn visible(path: &[u8]) -> Result<(), SandboxError> {
     let Some(found) = control_character(path) else { return Ok(()) };
     let message = format!(
         "the path holds the control character U+{:04X}, which could make it look like another path: use a path without it; a \
-         command can rename a file that is called so",
+         command can rename such a file",
         u32::from(found)
     );
     Err(SandboxError::Remote { kind: ErrorKind::InvalidPath, message })

@@ -28,12 +28,12 @@ const LAYERS: &[(&str, &str)] = &[
     ("non-dumpable", "start sandbridge-runner itself, which starts its guardian process"),
     ("kill-tier", "update sandbridge-runner"),
     ("ipc-namespace", "start it as root, or allow unprivileged user namespaces there"),
-    ("network", "give it a --network policy that the machine can hold"),
+    ("network", "give it a --network policy that the machine can enforce"),
     (
         "git-config",
         "leave out --allow-git-config there; it takes a mount namespace, and `git config --global safe.bareRepository explicit`",
     ),
-    ("socket-files", "it takes a mount namespace; its detail names what is not closed"),
+    ("socket-files", "it takes a mount namespace; its line in the doctor's report names what is not closed"),
     (
         "limits",
         "leave out --memory none and --pids none there; it takes a cgroup, Linux 6.14 or newer, or a user other than root",

@@ -28,8 +28,8 @@ use agent::limits::REASONING_SHOWN_BYTES;
 pub(crate) use rest::rest;
 
 /// The text for the user of a turn that was cut off by the death of the server.
-const INTERRUPTED_BY_DEATH: &str = "the server was stopped during this answer; what was done so far is kept, and what was said up to 5 s before. \
-Send any message to go on.";
+const INTERRUPTED_BY_DEATH: &str = "the server was stopped during this answer; what was done so far is kept, but the last 5 s of what was \
+said may be missing. Send any message to go on.";
 
 /// Queues a message for the model; returns the message that will show its answer, which comes as events. `None` if too many
 /// are queued.

@@ -28,7 +28,7 @@ pub(super) fn set(list: &HookList) -> String {
     let mut lines = vec![format!("your document of hooks was set; hooks of yours that run: {run}")];
     if inert > 0 {
         lines.push(format!(
-            "warning: commands that do not run: {inert}; the document enables them with \"enable_command_hooks\": true"
+            "warning: commands that do not run: {inert}; to enable them, put \"enable_command_hooks\": true in the document"
         ));
     }
     lines.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
@@ -96,7 +96,7 @@ fn advice(hooks: &[HookView]) -> Vec<String> {
     let has = |state: &HookState| hooks.iter().any(|hook| hook.state == *state);
     let mut lines = Vec::new();
     if has(&HookState::Waiting) {
-        lines.push("a hook that waits runs after `sandbridge hook approve HASH`".to_owned());
+        lines.push("to let a waiting hook run, approve it: `sandbridge hook approve HASH`".to_owned());
     }
     if has(&HookState::Inert) {
         lines.push(
@@ -202,8 +202,8 @@ pub(super) mod tests {
         let words = set(&HookList { hooks, problems: Vec::new() });
         assert_eq!(
             words,
-            "your document of hooks was set; hooks of yours that run: 1\nwarning: commands that do not run: 1; the document enables \
-             them with \"enable_command_hooks\": true"
+            "your document of hooks was set; hooks of yours that run: 1\nwarning: commands that do not run: 1; to enable them, \
+             put \"enable_command_hooks\": true in the document"
         );
     }
 

@@ -83,7 +83,7 @@ impl Combiner {
             self.failed(hook, &speaker, &failure);
         }
         if let Some(decision) = decision {
-            let reason = reason.unwrap_or_else(|| format!("a hook of {} decided so", hook.origin));
+            let reason = reason.unwrap_or_else(|| format!("a hook from {} decided this", hook.origin));
             self.weigh(&speaker, decision, reason);
         }
         if let Some(context) = said.context {
@@ -165,7 +165,7 @@ impl Combiner {
     }
 
     fn failed(&mut self, hook: &Hook, speaker: &Speaker, failure: &str) {
-        let text = format!("a {} hook of {} failed: {failure}", hook.handler.kind(), hook.origin);
+        let text = format!("a {} hook from {} failed: {failure}", hook.handler.kind(), hook.origin);
         self.combined.failures.push(Line { speaker: speaker.clone(), text: text.clone() });
         if !self.event.fails_closed() || hook.handler.is_async {
             return;
@@ -211,7 +211,7 @@ impl Combiner {
             Err(why) => {
                 // Its author wanted another call than this one to run.
                 let text =
-                    format!("the new arguments of a {} hook of {} {why}", hook.handler.kind(), hook.origin);
+                    format!("the new arguments of a {} hook from {} {why}", hook.handler.kind(), hook.origin);
                 self.combined.failures.push(Line { speaker: speaker.clone(), text: text.clone() });
                 self.decide(speaker.clone(), Decision::Ask, text);
             }

@@ -52,7 +52,7 @@ impl Fields<'_> {
 
     pub(super) fn texts(&self, name: &str) -> Result<Option<Vec<String>>, String> {
         let Some(value) = self.value(name) else { return Ok(None) };
-        let wrong = || format!("{name} must be a list of texts");
+        let wrong = || format!("{name} must be a list of strings");
         let items = value.as_array().ok_or_else(wrong)?;
         if items.len() > FIELD_ITEMS {
             return Err(format!("{name} has {} items; at most {FIELD_ITEMS} are allowed", items.len()));
@@ -66,7 +66,7 @@ impl Fields<'_> {
 
     pub(super) fn pairs(&self, name: &str) -> Result<BTreeMap<String, String>, String> {
         let Some(value) = self.value(name) else { return Ok(BTreeMap::new()) };
-        let wrong = || format!("{name} must be an object of texts");
+        let wrong = || format!("{name} must be an object whose values are strings");
         let fields = value.as_object().ok_or_else(wrong)?;
         if fields.len() > FIELD_ITEMS {
             return Err(format!("{name} has {} items; at most {FIELD_ITEMS} are allowed", fields.len()));

@@ -174,7 +174,7 @@ fn text(stdout: &str, event: Event) -> Said {
         return Said::default();
     }
     if stdout.starts_with('{') {
-        let broken = || Said::failed("its output begins like JSON and is none");
+        let broken = || Said::failed("its output begins like JSON but is not JSON");
         return output::json(stdout, event).unwrap_or_else(broken);
     }
     // A decision that a line of some other program hides must not get lost.

@@ -96,7 +96,7 @@ impl Reader {
             let said = &mut self.said;
             let own = self.event.name(Dialect::Own);
             said.notes
-                .push(format!("it answers another event than {own}: only what it denies or asks counts"));
+                .push(format!("it answers an event other than {own}: only what it denies or asks counts"));
             said.decision = said.decision.filter(|decision| *decision != Decision::Allow);
             said.updated_input = None;
             said.updated_output = None;

@@ -272,7 +272,7 @@ fn a_round_that_is_not_finished_fails_closed() {
     round.answer(step, output(&json!({})));
     let combined = round.end();
     assert_eq!(combined.verdict, Some(Verdict::Deny));
-    assert_eq!(combined.failures[0].text, "a command hook of managed failed: it gave no result");
+    assert_eq!(combined.failures[0].text, "a command hook from managed failed: it gave no result");
 }
 
 #[test]

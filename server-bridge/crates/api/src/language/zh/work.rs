@@ -97,7 +97,7 @@ pub(super) const TABLE: &[Row] = &[
         "回答期间服务器已停止；已完成的部分会保留。发送任意消息即可继续。",
     ),
     (
-        "the server was stopped during this answer; what was done so far is kept, and what was said up to 5 s before. Send any message to go on.",
+        "the server was stopped during this answer; what was done so far is kept, but the last 5 s of what was said may be missing. Send any message to go on.",
         "回答期间服务器已停止；已完成的操作会保留，停止前 5 秒之内的文字可能缺失。发送任意消息即可继续。",
     ),
     ("the server could not store the conversation; its log says why", "服务器无法保存对话；原因见服务器日志"),
@@ -215,13 +215,13 @@ pub(super) const TABLE: &[Row] = &[
         "start sandbridge-runner itself, which starts its guardian process",
         "直接启动 sandbridge-runner，它会带上守护进程",
     ),
-    ("give it a --network policy that the machine can hold", "使用该机器能够支持的 --network 策略"),
+    ("give it a --network policy that the machine can enforce", "使用该机器能够支持的 --network 策略"),
     (
         "leave out --allow-git-config there; it takes a mount namespace, and `git config --global safe.bareRepository explicit`",
         "去掉 --allow-git-config；需要挂载命名空间，以及 `git config --global safe.bareRepository explicit`",
     ),
     (
-        "it takes a mount namespace; its detail names what is not closed",
+        "it takes a mount namespace; its line in the doctor's report names what is not closed",
         "需要挂载命名空间；其详情会列出未关闭的内容",
     ),
     (
@@ -403,7 +403,7 @@ pub(super) const TABLE: &[Row] = &[
         "请用 `path` 给出路径；不是 UTF-8 时用 `path_base64`",
     ),
     (
-        "the path holds the control character U+{}, which could make it look like another path: use a path without it; a command can rename a file that is called so",
+        "the path holds the control character U+{}, which could make it look like another path: use a path without it; a command can rename such a file",
         "路径包含控制字符 U+{0}，可能使其看起来像另一个路径：请使用不含该字符的路径；可用命令重命名这样的文件",
     ),
 ];

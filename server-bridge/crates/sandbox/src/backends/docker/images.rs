@@ -108,7 +108,7 @@ impl Engine {
         };
         let written_bytes = u64::try_from(found.size_rw.unwrap_or(0)).unwrap_or(0);
         if written_bytes > CONTAINER_COMMIT_BYTES {
-            let what = "what was written in the container beside its workspace";
+            let what = "what was written in the container outside its workspace";
             return Err(ContainerError::TooLarge { what, limit_bytes: CONTAINER_COMMIT_BYTES });
         }
         let options = CommitContainerOptionsBuilder::new()

@@ -75,7 +75,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take back the approval of a hook: it does not run in the next turn. Needs a session.
+/// Take back the approval of a hook: from the next turn on it no longer runs. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/hooks/approvals/{hash}", tag = "settings",
     params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn revoke(

@@ -11,7 +11,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   const hooks = { PreToolUse: [{ matcher: "Shell", hooks: [{ type: "command", command: COMMAND }] }] };
   writeFileSync(join(laptop.workspace, ".sandbridge/hooks.json"), JSON.stringify({ enable_command_hooks: true, hooks }));
   await page.goto("/#/settings/hooks");
-  const card = page.getByRole("region", { name: "Hooks that hold for you" }).getByRole("listitem");
+  const card = page.getByRole("region", { name: "Hooks that apply to you" }).getByRole("listitem");
   await expect(card).toContainText("Waits for approval");
   await expect(card).toContainText(".sandbridge/hooks.json");
   await card.getByRole("button", { name: /^Approve the hook [0-9a-f]{12}$/ }).click();
@@ -36,7 +36,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
 
 test("the user's own hooks are written, refused in place with the text kept, saved and removed", async ({ page }) => {
   await page.goto("/#/settings/hooks");
-  const list = page.getByRole("region", { name: "Hooks that hold for you" });
+  const list = page.getByRole("region", { name: "Hooks that apply to you" });
   const own = page.getByRole("region", { name: "Your own hooks" });
   const text = own.getByLabel("Your hooks.json");
   const written = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: "command", command: "./check.sh" }] }] } });

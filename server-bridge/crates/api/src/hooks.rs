@@ -48,7 +48,7 @@ pub struct HookView {
 /// The user's own document of hooks, in the form of `hooks.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookDocument {
-    /// The text, at most 1 MiB; null if there is none, and to remove it.
+    /// The text, at most 256 KiB; null if there is none, and to remove it.
     #[serde(default)]
     #[schema(required)]
     pub text: Option<String>,

@@ -173,7 +173,7 @@ fn read(source: impl Read) -> std::io::Result<Result<String, Failure>> {
     let mut bytes = Vec::new();
     source.take(HOOK_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > HOOK_DOCUMENT_BYTES {
-        let message = "the document is larger than 1 MiB; nothing was changed";
+        let message = "the document is larger than 256 KiB; nothing was changed";
         return Ok(Err(Failure::other("too_large", message)));
     }
     let wrong = |_| Failure::other("invalid", "the document is not text in UTF-8; nothing was changed");

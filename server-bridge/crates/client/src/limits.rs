@@ -71,7 +71,7 @@ pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 
 /// The largest document of hooks that is sent, in bytes.
-pub(super) const HOOK_DOCUMENT_BYTES: usize = 1024 * 1024;
+pub(super) const HOOK_DOCUMENT_BYTES: usize = 256 * 1024;
 /// The shortest text that is taken for the beginning of a hook's hash, in digits.
 pub(super) const HASH_MIN_DIGITS: usize = 8;
 

@@ -53,7 +53,7 @@ pub(super) enum Effect {
     Deny,
     /// You are asked in every mode, each time
     Ask,
-    /// You are not asked, except in plan mode and where approval is needed each time
+    /// You are not asked, except where approval is needed each time; what plan mode denies stays denied
     Allow,
 }
 

@@ -20,7 +20,7 @@ impl Store {
     /// Replaces a user's document of hooks; `None` removes it.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a text beyond 1 MiB.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a text beyond 256 KiB.
     pub async fn set_hook_document(&self, user: UserId, text: Option<&str>) -> Result<()> {
         let Some(text) = text else {
             query("DELETE FROM hook_documents WHERE user_id = $1")

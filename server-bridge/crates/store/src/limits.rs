@@ -107,7 +107,7 @@ pub const PERMISSION_REASON_MAX_BYTES: usize = 1024;
 /// The most permission rules of one user.
 pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
 /// The longest document of hooks, in bytes.
-pub const HOOK_DOCUMENT_MAX_BYTES: usize = 1024 * 1024;
+pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 /// The longest description of something approved, in bytes.
 pub const TRUST_SHOWN_MAX_BYTES: usize = 4 * 1024;
 /// The most approvals of one user.

@@ -259,7 +259,7 @@ export const settings = {
   },
   rules: {
     title: "Rules",
-    about: "Rules come before the mode. Deny and ask hold in every mode; allow spares you the question, except in plan mode and where approval is needed each time.",
+    about: "Rules come before the mode. Deny and ask hold in every mode; allow spares you the question, except where approval is needed each time; what plan mode denies stays denied.",
     none: "Neither you nor the administrator has made a rule.",
     builtIn: "Built-in rules",
     aboutBuiltIn: "These ask before commands that are hard to undo. A rule of yours or the administrator's that matches is heard first.",
@@ -287,7 +287,7 @@ export const settings = {
     verdicts: { deny: "Denied", ask: "Asked about", allow: "Allowed", mode: "Left to the mode" },
   },
   hooks: {
-    title: "Hooks that hold for you",
+    title: "Hooks that apply to you",
     about:
       "A hook can deny a call, ask you first, or give the model context. Hooks from the active runner's workspace run only after you approve them, and again after each change.",
     none: "There are no hooks.",
@@ -306,7 +306,7 @@ export const settings = {
     approveQuestion: "Approve this hook? It runs from the next turn on, at each {{event}}, until it changes.",
     revoke: "Revoke",
     revokeName: "Revoke the approval of the hook {{hash}}",
-    revokeQuestion: "Revoke the approval of this hook? It does not run in the next turn.",
+    revokeQuestion: "Revoke the approval of this hook? From the next turn on it no longer runs.",
     own: "Your own hooks",
     document: "Your hooks.json",
     documentHint: "They hold in all your chats, on every machine. Saving an empty text removes them.",

@@ -11,7 +11,7 @@ pub(super) const TABLE: &[Row] = &[
     ("The user is asked about `{}` because of {}", "因{1}，`{0}` 需询问用户"),
     ("The user is asked because the line is not understood: {}", "无法理解这行命令，因此询问用户：{0*}"),
     ("It is allowed by {}", "由{0}允许"),
-    ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有允许规则涵盖 `{0}`"),
+    ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有“允许”规则涵盖 `{0}`"),
     ("No rule matches", "没有匹配的规则"),
     ("There are no rules", "没有规则"),
     ("the administrator's rule {}", "管理员的规则 {0}"),
@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the document is refused: {}", "文档不被接受：{0*}"),
     (
         "no hook with this hash waits for approval there; see `sandbridge hook list`",
-        "那里没有此哈希的钩子等待批准；请用 `sandbridge hook list` 查看",
+        "该位置没有此哈希的待批准钩子；请用 `sandbridge hook list` 查看",
     ),
     (
         "you approved no hook with this hash; see `sandbridge hook list`",

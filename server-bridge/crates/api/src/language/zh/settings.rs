@@ -58,7 +58,7 @@ pub(super) const TABLE: &[Row] = &[
     ("no list of its models within {} s", "{0} 秒内没有收到模型列表"),
     (
         "use NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; or a model as its provider calls it",
-        "请使用 名称、级别、名称/级别 或 名称/模型：名称是你的订阅或 `server`；级别是 vanguard、balance 或 swift；模型用提供商的名称",
+        "请使用 名称、级别、名称/级别 或 名称/模型：名称是你的订阅或 `server`；级别是 vanguard、balance 或 swift；模型是提供商使用的模型名称",
     ),
     ("give the subscription a name", "请为订阅命名"),
     ("a subscription cannot be renamed; add another one instead", "订阅不能重命名；请另外添加一个"),
@@ -118,7 +118,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} in the server's home directory cannot be read: {}; check its owner and mode",
         "无法读取服务器主目录中的 {0}：{1*}；请检查其所有者和权限",
     ),
-    ("there is no scope {}; use full, exec or read", "没有权限 {0}；请使用 full、exec 或 read"),
+    ("there is no scope {}; use full, exec or read", "没有名为 {0} 的权限；请使用 full、exec 或 read"),
     (
         "this key is unknown, was removed or has expired; make another one with `sandbridge key add`",
         "此密钥未知、已删除或已过期；请用 `sandbridge key add` 创建新的密钥",
@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ("that is not your current password", "当前密码不正确"),
     (
         "that is not the secret that `sandbridge serve` printed when it started; look again, or restart the server for a new one",
-        "这不是 `sandbridge serve` 启动时显示的口令；请核对，或重启服务器以获取新的口令",
+        "这不是 `sandbridge serve` 启动时显示的初始化密钥；请核对，或重启服务器以获取新的密钥",
     ),
     (
         "such an address works in a browser on the server's own machine; log in with your password",

@@ -132,7 +132,7 @@ pub(super) const TABLE: &[Row] = &[
     ("nothing arrived for {} s", "{0} 秒内没有收到任何内容"),
     ("no end after {} s", "{0} 秒后仍未结束"),
     // Commands in a chat.
-    ("… {} characters left out so far …", "… 到目前省略了 {0} 个字符 …"),
+    ("… {} characters left out so far …", "… 目前已省略 {0} 个字符 …"),
     ("… {} characters left out; the model has them …", "… 省略了 {0} 个字符；模型可以看到 …"),
     (
         "… {} characters left out; the whole output is in {} on {} …",
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not known whether it began", "不确定命令是否已开始"),
     ("{} did not come back within {} min", "{0} 在 {1} 分钟内没有重新连接"),
     ("no reason was given", "没有给出原因"),
-    ("its runner no longer knows it", "运行器已不知道此命令"),
+    ("its runner no longer knows it", "运行器已没有此命令的记录"),
     ("its runner has forgotten how it ended", "运行器已不再保留其结果"),
     (
         "{} is not connected right now; the command goes on there, and its output continues here once it is back",
@@ -222,7 +222,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "it takes a mount namespace; its line in the doctor's report names what is not closed",
-        "需要挂载命名空间；其详情会列出未关闭的内容",
+        "需要挂载命名空间；doctor 报告中该层的一行会列出未能封闭的部分",
     ),
     (
         "leave out --memory none and --pids none there; it takes a cgroup, Linux 6.14 or newer, or a user other than root",
@@ -293,7 +293,7 @@ pub(super) const TABLE: &[Row] = &[
         "此运行器由服务器启动，与服务器版本相同",
     ),
     ("this runner cannot replace its program: {}", "此运行器无法替换自己的程序：{0}"),
-    ("this runner was revoked; add it again to use it", "此运行器已撤销；如需使用请重新添加"),
+    ("this runner was revoked; add it again to use it", "此运行器已吊销；如需使用请重新添加"),
     (
         "you have no runner {}; see `sandbridge runner list`, or add it with `sandbridge runner add`",
         "你没有运行器 {0}；请查看 `sandbridge runner list`，或用 `sandbridge runner add` 添加",
@@ -318,7 +318,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "this server has no runner to hand out: its administrator builds one with `scripts/build` and puts sandbridge-runner-static beside the server, or names it with --runner-static",
-        "本服务器没有可提供的运行器：管理员可用 `scripts/build` 构建，并将 sandbridge-runner-static 放在服务器旁，或用 --runner-static 指定",
+        "本服务器没有可提供的运行器：管理员可用 `scripts/build` 构建，并将 sandbridge-runner-static 放在服务器程序所在的目录，或用 --runner-static 指定",
     ),
     // Files.
     ("path escapes the workspace", "路径超出了工作区"),
@@ -353,7 +353,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it names the workspace itself", "指向工作区本身"),
     ("it ends in `..`", "以 `..` 结尾"),
     ("`..` follows a folder that does not exist", "`..` 前面的目录不存在"),
-    ("the archive cannot be used: {}", "压缩包无法使用：{0}"),
+    ("the archive cannot be used: {}", "归档无法使用：{0}"),
     ("too large: {}", "过大：{0}"),
     ("it has more than 500,000 entries", "条目超过 500,000 个"),
     ("it has more than 64 GiB of content", "内容超过 64 GiB"),
@@ -368,7 +368,7 @@ pub(super) const TABLE: &[Row] = &[
         "此运行器以 read-only 配置启动；无法通过它更改任何内容",
     ),
     ("{}; nothing was written: look at it again", "{0}；未写入任何内容：请重新查看"),
-    ("something that is not a file has its name now", "现在同名的不是文件"),
+    ("something that is not a file has its name now", "该名称现在对应的不是文件"),
     ("a file was created there meanwhile", "其间已在该处创建了文件"),
     ("the file is gone", "文件已不存在"),
     ("the file's content has changed", "文件内容已更改"),

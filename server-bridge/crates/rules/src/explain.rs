@@ -64,9 +64,17 @@ impl RuleSet {
             Some(Effect::Allow) | None => part.is_covered.then_some(Effect::Allow),
             strict => strict,
         };
+        let verdict = match part.possible.first() {
+            Some(_) if verdict != Some(Effect::Deny) => Some(Effect::Ask),
+            _ => verdict,
+        };
+        let possible: Vec<RuleRef<'_>> = part.possible.iter().map(|number| self.rule(*number)).collect();
         let text = quoted(&part.text);
         let reason = match (verdict, rules.first()) {
             (Some(Effect::Deny), Some(rule)) => format!("`{text}` is denied by {}.", named(*rule)),
+            (Some(Effect::Ask), _) if strictest != Some(Effect::Ask) && !possible.is_empty() => {
+                format!("`{text}` is asked because it may match {}.", named(possible[0]))
+            }
             (Some(Effect::Ask), Some(rule)) => format!("`{text}` is asked because of {}.", named(*rule)),
             (Some(Effect::Allow), Some(rule)) => format!("`{text}` is allowed by {}.", named(*rule)),
             (Some(_), None) => format!("`{text}` needs no rule of its own."),
@@ -75,6 +83,7 @@ impl RuleSet {
             }
             (None, None) => format!("No rule matches `{text}`."),
         };
+        let rules = possible.into_iter().chain(rules).collect();
         Part { kind: part.kind, text: part.text.clone(), depth: part.depth, verdict, rules, reason }
     }
 }

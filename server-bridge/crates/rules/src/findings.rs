@@ -55,6 +55,8 @@ pub(crate) struct Finding {
     pub(crate) depth: usize,
     /// The matching rules of each effect.
     pub(crate) hits: [Vec<Number>; 3],
+    /// The rules that deny or ask, and may match it: a part of it is known only when it runs.
+    pub(crate) possible: Vec<Number>,
     /// True if it must be covered before the call is allowed.
     pub(crate) needs_cover: bool,
     /// True if allow rules cover it; `hits` names them, or those of the commands within it.
@@ -68,6 +70,7 @@ impl Finding {
             text: text.into(),
             depth: 0,
             hits: Default::default(),
+            possible: Vec::new(),
             needs_cover: true,
             is_covered: false,
         }

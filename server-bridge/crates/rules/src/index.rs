@@ -32,6 +32,8 @@ struct ToolIndex {
     commands: HashMap<String, Vec<Number>>,
     /// Patterns that spell the command's name and the word after it, by both.
     subcommands: HashMap<String, Vec<Number>>,
+    /// The same by the command's name alone, for a command whose next word is not known.
+    by_name: HashMap<String, Vec<Number>>,
     /// Patterns that do not spell the command's name, by their first character.
     open_commands: HashMap<char, Vec<Number>>,
     /// Patterns that begin with a wildcard, by their last character.
@@ -98,6 +100,23 @@ impl Index {
         found
     }
 
+    /// The patterns that may match a command which begins with this text, and whose other words are not known.
+    pub(crate) fn open_commands(&self, head: &str) -> Vec<Number> {
+        let Some(index) = self.tools.get("Shell") else { return Vec::new() };
+        let mut gaps = head.match_indices(GAP).map(|(at, _)| &head[..at]);
+        let name = gaps.next().unwrap_or(head);
+        let named = [
+            index.commands.get(name),
+            match gaps.next() {
+                Some(names) => index.subcommands.get(names),
+                None => index.by_name.get(name),
+            },
+        ];
+        let first = head.chars().next().and_then(|first| index.open_commands.get(&first));
+        let ends = index.open_ends.values();
+        named.into_iter().flatten().chain(first).chain(ends).flatten().copied().collect()
+    }
+
     /// The patterns of a tool that may match a path, given by the names that lead to it.
     pub(crate) fn paths(&self, tool: &str, anchor: Anchor, names: &[&str]) -> Vec<Number> {
         let Some(index) = self.tools.get(tool) else { return Vec::new() };
@@ -155,7 +174,12 @@ impl ToolIndex {
     fn insert(&mut self, number: Number, specifier: &Specifier) {
         let numbers = match specifier {
             Specifier::All => &mut self.all,
-            Specifier::Shell(pattern) => self.command(pattern),
+            Specifier::Shell(pattern) => {
+                if let Some(name) = pattern.command().filter(|_| pattern.subcommand().is_some()) {
+                    self.by_name.entry(name.to_owned()).or_default().push(number);
+                }
+                self.command(pattern)
+            }
             Specifier::Path(pattern) => self.path(pattern),
             Specifier::Domain(host, _) => self.domains.entry(host.clone()).or_default(),
             Specifier::Name(wild) => match wild.literal() {

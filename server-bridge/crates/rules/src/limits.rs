@@ -6,10 +6,12 @@ pub const LINE_BYTES: usize = 64 * 1024;
 pub const DEPTH: usize = 16;
 /// The most commands in one line.
 pub const SEGMENTS: usize = 500;
-/// The most ways in which one command is read for denying and asking: expanded braces, dropped options, wrappers.
+/// The most words that one word with braces is expanded to.
 pub const READINGS: usize = 64;
-/// The longest command, in bytes, that is read in more than its plain way.
-pub const READING_BYTES: usize = 4 * 1024;
+/// The most bytes of all ways in which the commands of one line are read for denying and asking: expanded braces, dropped options, wrappers.
+pub const READING_BYTES: usize = 1024 * 1024;
+/// The longest text, in bytes, that a pattern is compared with at each word of a line that is not understood.
+pub const RAW_BYTES: usize = 4 * 1024;
 /// The longest rule, in bytes.
 pub const RULE_BYTES: usize = 4 * 1024;
 /// The most rules in one document.

@@ -96,6 +96,17 @@ impl RuleSet {
                     reason: by_rule(effect, part, rule),
                 };
             }
+            let possible = findings.parts.iter().filter_map(|part| Some((*part.possible.first()?, part)));
+            let possible = possible.min_by_key(|(number, _)| *number).filter(|_| effect == Effect::Ask);
+            if let Some((number, part)) = possible {
+                let rule = self.rule(number);
+                let reason = format!(
+                    "The user is asked about `{}`, a part of which is known only when it runs: it may match {}.",
+                    quoted(&part.text),
+                    named(rule)
+                );
+                return Decision { verdict: Some(Effect::Ask), rules: vec![rule], reason };
+            }
             let doubt = findings.doubts.first().filter(|_| effect == Effect::Ask);
             if let Some(doubt) = doubt {
                 let reason = format!("The user is asked because the line is not understood: {doubt}.");

@@ -129,6 +129,21 @@ impl Wild {
         }
     }
 
+    /// True if some text matches both; of globs that is not known, and never said.
+    pub(crate) fn may_meet(&self, other: &Self) -> bool {
+        let (Self::Stars(one), Self::Stars(two)) = (self, other) else { return false };
+        if one.len() == 1 {
+            return other.matches(&one[0]);
+        }
+        if two.len() == 1 {
+            return self.matches(&two[0]);
+        }
+        // Between their ends, the wildcards of each take what the other one spells.
+        let (heads, tails) = ((self.head(), other.head()), (self.tail(), other.tail()));
+        (heads.0.starts_with(heads.1) || heads.1.starts_with(heads.0))
+            && (tails.0.ends_with(tails.1) || tails.1.ends_with(tails.0))
+    }
+
     /// True if it matches the beginning of a text, up to the end of a word.
     pub(crate) fn begins(&self, text: &str) -> bool {
         let Self::Stars(pieces) = self else { return false };

@@ -83,7 +83,7 @@ fn lines_beyond_a_limit_are_asked_and_a_visible_deny_holds() {
             assert_eq!(decide(&rules, &line), Some(Effect::Deny), "{open} {count}");
         }
     }
-    let line = nested("(", "echo x", ")", 10_000);
+    let line = nested("( ", "echo x", ")", 10_000);
     assert_eq!(decide(&rules, &line), Some(Effect::Allow), "subshells need no stack");
     assert_eq!(decide(&rules, &"echo x; ".repeat(1_000)), Some(Effect::Ask));
     assert_eq!(decide(&rules, &format!("{} rm x", "echo x; ".repeat(1_000))), Some(Effect::Deny));

@@ -3,9 +3,9 @@
 use super::{Finding, Findings, PartKind, Rules};
 use crate::call::Place;
 use crate::index::Number;
-use crate::limits::READING_BYTES;
+use crate::limits::RAW_BYTES;
 use crate::rule::{Effect, ShellPattern, Specifier};
-use crate::shell::{self, Line, Reached};
+use crate::shell::{self, Doubt, Line, Reached, Reading};
 
 const SHELL: &str = "Shell";
 
@@ -15,8 +15,10 @@ const CONCERNED: [&str; 4] = [SHELL, "FileReplace", "FileCreate", "Read"];
 impl Rules {
     /// Adds the parts of a line.
     pub(super) fn line(&self, line: &str, place: &Place<'_>, findings: &mut Findings) {
-        let parsed = shell::parse(line);
-        self.commands(&parsed, findings);
+        let mut parsed = shell::parse(line);
+        if self.commands(&parsed, findings) {
+            parsed.doubts.push(Doubt::TooManyReadings);
+        }
         for reached in shell::reached(&parsed, place.cwd, place.home) {
             findings.parts.extend(self.reached(&reached, place));
         }
@@ -42,7 +44,9 @@ impl Rules {
         }
     }
 
-    fn commands(&self, line: &Line, findings: &mut Findings) {
+    /// Adds the commands; true if one of them was not read in all ways.
+    fn commands(&self, line: &Line, findings: &mut Findings) -> bool {
+        let (mut is_cut, mut bytes) = (false, 0);
         let covers = self.covers(line);
         for (segment, (is_covered, allows)) in line.segments.iter().zip(covers) {
             let mut part = Finding::new(PartKind::Command, segment.shown());
@@ -51,7 +55,8 @@ impl Rules {
                 part.depth += 1;
                 outer = line.segments[within.segment].within;
             }
-            let readings = shell::readings(segment);
+            let (readings, is_short) = shell::readings(segment, &mut bytes);
+            is_cut |= is_short;
             part.hits = self.hits(|effect, index| {
                 let mut found = index.whole_tool(SHELL);
                 if effect == Effect::Allow {
@@ -66,11 +71,30 @@ impl Rules {
                 }
                 found
             });
+            part.possible = self.possible(&readings, &part);
             // A command within a covered one needs no cover of its own.
             part.needs_cover = segment.within.is_none();
             part.is_covered = is_covered;
             findings.parts.push(part);
         }
+        is_cut
+    }
+
+    /// The rules that deny or ask, do not match a command for certain, and may match it.
+    fn possible(&self, readings: &[Reading], part: &Finding) -> Vec<Number> {
+        let mut found = Vec::new();
+        for open in readings.iter().filter_map(|reading| reading.open.as_ref()) {
+            for effect in [Effect::Deny, Effect::Ask] {
+                let may_match = self.index(effect).open_commands(open.text.head()).into_iter();
+                found.extend(may_match.filter(|number| {
+                    !part.hits(effect).contains(number)
+                        && self.pattern(*number).is_some_and(|pattern| pattern.may_match(open))
+                }));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// For each command, true if allow rules cover it, with those rules.
@@ -96,7 +120,10 @@ impl Rules {
                 covers[number].0 = true;
                 continue;
             }
-            let text = shell::exact(&segment.words);
+            let mut text = shell::exact(&segment.words);
+            if segment.is_open {
+                text.extend([shell::GAP, shell::SPACE]);
+            }
             let inner = &within[number];
             let is_spelled = |pattern: &ShellPattern, inner: usize| match line.segments[inner]
                 .within
@@ -151,7 +178,7 @@ impl Rules {
         let (text, starts) = shell::raw(line);
         let mut found = Vec::new();
         for start in starts {
-            let mut end = text.len().min(start + READING_BYTES);
+            let mut end = text.len().min(start + RAW_BYTES);
             while !text.is_char_boundary(end) {
                 end -= 1;
             }

@@ -1,7 +1,7 @@
 //! Patterns of commands: `npm run *`.
 
 use super::RuleError;
-use crate::shell::{GAP, Reading, SPACE, sorted};
+use crate::shell::{GAP, Open, Reading, SPACE, sorted};
 use crate::wild::Wild;
 
 /// Words that begin a compound command, after which a command is matched for itself.
@@ -57,6 +57,15 @@ impl ShellPattern {
     pub(crate) fn matches(&self, reading: &Reading) -> bool {
         self.matches_exactly(&reading.text)
             || self.sorted.as_ref().is_some_and(|sorted| sorted.matches(reading))
+    }
+
+    /// True if it may match a command of which some words are known only when it runs.
+    pub(crate) fn may_match(&self, open: &Open) -> bool {
+        meets(&self.wild, self.alone.as_ref(), &open.text)
+            || self
+                .sorted
+                .as_ref()
+                .is_some_and(|sorted| meets(&sorted.operands, sorted.alone.as_ref(), &open.operands))
     }
 
     /// True if it matches the beginning of a text that is not understood.
@@ -136,6 +145,15 @@ impl Sorted {
             && (self.operands.matches(operands)
                 || self.alone.as_ref().is_some_and(|alone| alone.matches(operands)))
     }
+}
+
+fn meets(pattern: &Wild, alone: Option<&Wild>, open: &Wild) -> bool {
+    // What is not known may also be no word at all, so that no gap stands before it.
+    let is_bare = |text: &str| open.tail().is_empty() && open.matches(&format!("{text}{GAP}"));
+    [Some(pattern), alone]
+        .into_iter()
+        .flatten()
+        .any(|it| it.may_meet(open) || it.literal().is_some_and(is_bare))
 }
 
 /// The pattern without the ` *` at its end.

@@ -2,13 +2,13 @@
 
 use super::Word;
 
-/// The words that a shell puts in the place of one, at most `most` of them.
-pub(super) fn expand(word: &Word, most: usize) -> Vec<String> {
+/// The words that a shell puts in the place of one, at most `most` of them; true if there are more.
+pub(super) fn expand(word: &Word, most: usize) -> (Vec<String>, bool) {
     let mut done = Vec::new();
     let mut to_do = vec![word.letters.clone()];
     while let Some(letters) = to_do.pop() {
         if done.len() + to_do.len() >= most {
-            break;
+            return (done, true);
         }
         match split(&letters) {
             // The last alternative is taken from the end first.
@@ -17,7 +17,7 @@ pub(super) fn expand(word: &Word, most: usize) -> Vec<String> {
         }
     }
     done.retain(|text| !text.is_empty());
-    done
+    (done, false)
 }
 
 /// The alternatives of the first braces that have some.

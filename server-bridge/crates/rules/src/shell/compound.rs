@@ -1,6 +1,6 @@
 //! Compound commands: loops, `case`, conditions, functions, arrays.
 
-use super::scan::{Frame, Open, Parser};
+use super::scan::{Frame, Open, Parser, has_evaluated_subscript};
 use super::{Doubt, Word};
 
 impl Parser<'_> {
@@ -23,7 +23,12 @@ impl Parser<'_> {
                     self.at += 1;
                     self.doubt(Doubt::Unexpected(c));
                 }
-                Some(_) => drop(self.word()),
+                Some(_) => {
+                    let word = self.word();
+                    if word.text.starts_with('[') && has_evaluated_subscript(&word.text) {
+                        self.doubt(Doubt::Evaluates("a subscript"));
+                    }
+                }
             }
         }
     }
@@ -75,6 +80,7 @@ impl Parser<'_> {
             return;
         }
         let variable = self.word().text;
+        self.sets_named(&variable);
         // Lower-case names mean nothing to programs, except those of proxies and, in zsh, of paths.
         let is_own = variable.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if !is_own || variable.ends_with("_proxy") || variable.ends_with("path") {

@@ -33,6 +33,12 @@ pub enum Doubt {
     /// A shell gets a text that is known only when it runs.
     #[error("`{0}` runs a text that is known only when it runs")]
     RunsText(String),
+    /// A variable's value is read as arithmetic or as a name, which may run commands and set variables.
+    #[error("the value of a variable in {0} may run commands")]
+    Evaluates(&'static str),
+    /// The command can be read in more ways than the limit.
+    #[error("a command in it can be read in too many ways")]
+    TooManyReadings,
     /// A command that runs other commands has an option that is not known here.
     #[error("the option `{option}` of `{command}` is not known, so the command it runs is not certain")]
     UnknownOption {

@@ -88,18 +88,55 @@ impl Parser<'_> {
     fn braced(&mut self, is_quoted: bool) {
         self.at += 2;
         self.depth += 1;
+        let begin = self.at;
+        if self.peek().is_some_and(|c| matches!(c, '@' | '*' | '?' | '-' | '$')) {
+            self.at += 1;
+        }
         while self.peek().is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '!' | '#')) {
             self.at += 1;
         }
         if self.is_shallow() {
+            let name: String = self.chars[begin..self.at].iter().collect();
+            self.braced_evaluation(&name);
             match (self.peek(), self.peek_at(1)) {
-                (Some(':'), Some('=')) | (Some('='), _) => self.sets_variable(),
+                (Some(':'), Some('=')) | (Some('='), _) => {
+                    self.sets_named(&name);
+                    self.sets_variable();
+                }
                 (Some('@'), Some('P')) => self.doubt(Doubt::RunsText("${…@P}".to_owned())),
                 _ => {}
             }
             self.braced_rest(is_quoted);
         }
         self.depth -= 1;
+    }
+
+    /// Doubts the parts of `${…}` in which the shell evaluates the value of a variable: `${!x}`, a subscript, an offset.
+    fn braced_evaluation(&mut self, name: &str) {
+        if name.len() > 1 && name.starts_with('!') {
+            self.doubt(Doubt::Evaluates("`${!`"));
+        }
+        if self.peek() == Some('(') {
+            self.doubt(Doubt::Dialect("`${(`"));
+        }
+        let mut at = self.at;
+        let length = self.chars.len();
+        let end_of = |chars: &[char], at: usize, end: char| {
+            chars[at..].iter().position(|c| *c == end).map_or(length, |found| at + found)
+        };
+        if self.chars.get(at) == Some(&'[') {
+            let end = end_of(&self.chars, at, ']');
+            if names_a_variable(&self.chars[at..end]) {
+                self.doubt(Doubt::Evaluates("a subscript"));
+            }
+            at = length.min(end + 1);
+        }
+        let is_offset = self.chars.get(at) == Some(&':')
+            && !matches!(self.chars.get(at + 1), Some('-' | '=' | '+' | '?'));
+        let end = end_of(&self.chars, at, '}');
+        if is_offset && names_a_variable(&self.chars[at..end]) {
+            self.doubt(Doubt::Evaluates("an offset"));
+        }
     }
 
     fn braced_rest(&mut self, is_quoted: bool) {
@@ -152,6 +189,7 @@ impl Parser<'_> {
 
     fn arithmetic_rest(&mut self) {
         let mut skipped = Word::default();
+        let begin = self.at;
         let mut open = 2;
         while let Some(c) = self.peek() {
             match c {
@@ -171,6 +209,9 @@ impl Parser<'_> {
             }
             self.at += 1;
             if open == 1 {
+                if names_a_variable(&self.chars[begin..self.at]) {
+                    self.doubt(Doubt::Evaluates("arithmetic"));
+                }
                 if !self.skip(")") {
                     self.doubt(Doubt::Dialect("`((`"));
                 }
@@ -230,4 +271,14 @@ impl Parser<'_> {
         }
         char::from_u32(value).filter(|c| *c != '\0' && count > 0)
     }
+}
+
+/// True if arithmetic reads a variable, by its name or with an expansion: its value is evaluated in its turn.
+pub(super) fn names_a_variable(text: &[char]) -> bool {
+    let mut is_number = false;
+    text.iter().any(|c| {
+        let is_letter = c.is_alphabetic() || *c == '_';
+        is_number = c.is_ascii_digit() || (is_number && (is_letter || matches!(c, '#' | '@')));
+        (is_letter && !is_number) || matches!(c, '$' | '`')
+    })
 }

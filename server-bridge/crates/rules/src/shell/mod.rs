@@ -39,7 +39,7 @@ mod wrappers;
 
 pub use doubt::Doubt;
 pub(crate) use reach::{Reached, reached};
-pub(crate) use readings::{GAP, Reading, SPACE, exact, raw, readings, sorted};
+pub(crate) use readings::{GAP, Open, Reading, SPACE, exact, raw, readings, sorted};
 pub(crate) use redirect::Redirect;
 pub(crate) use unwrap::runs_others;
 pub(crate) use word::Word;
@@ -74,6 +74,8 @@ pub(crate) struct Segment {
     pub(crate) is_wrapper: bool,
     /// True after `&>`, which some shells read as the end of the command and a redirection of the next.
     is_cut: bool,
+    /// True if words that are not in the line follow its words.
+    pub(crate) is_open: bool,
     /// The text of its standard input, where the line holds it.
     input: Option<Word>,
     /// How deep it is nested.

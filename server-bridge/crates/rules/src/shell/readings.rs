@@ -2,6 +2,7 @@
 
 use super::{Segment, Word, braces};
 use crate::limits::{READING_BYTES, READINGS};
+use crate::wild::Wild;
 
 /// The character between two words of a reading.
 pub(crate) const GAP: char = ' ';
@@ -10,7 +11,7 @@ pub(crate) const GAP: char = ' ';
 pub(crate) const SPACE: char = '\u{1}';
 
 /// One way to read a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// Its words, joined.
     pub(crate) text: String,
@@ -18,17 +19,57 @@ pub(crate) struct Reading {
     pub(crate) operands: String,
     /// Its options, one for each letter.
     pub(crate) options: Vec<String>,
+    /// The same where a word is known only when it runs.
+    pub(crate) open: Option<Open>,
 }
 
+/// A command of which some words are known only when it runs: each of them is any number of words, with a wildcard for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Open {
+    pub(crate) text: Wild,
+    pub(crate) operands: Wild,
+}
+
+/// A word of a reading: its text, and true if it is known only when it runs.
+type Part<'a> = (&'a str, bool);
+
 impl Reading {
-    fn of(words: &[&str], space: char) -> Self {
-        let (operands, options) = sorted(words.iter().copied());
-        let join = |words: &[&str]| {
-            let words =
-                words.iter().map(|word| word.replace(char::is_whitespace, space.encode_utf8(&mut [0; 4])));
-            words.collect::<Vec<_>>().join(" ")
-        };
-        Self { text: join(words), operands: join(&operands), options }
+    fn of(words: &[Part<'_>], is_open: bool, space: char) -> Self {
+        let (operands, options) = sorted(words.iter().map(|(text, _)| *text));
+        let spaced = |word: &str| word.replace(char::is_whitespace, space.encode_utf8(&mut [0; 4]));
+        let join = |words: &[&str]| words.iter().map(|word| spaced(word)).collect::<Vec<_>>().join(" ");
+        // A command whose name is not known has a doubt of its own.
+        let has_open = !words[0].1 && (is_open || words.iter().any(|(_, is_unknown)| *is_unknown));
+        let open = has_open.then(|| {
+            let parts = |keeps_options: bool| {
+                let known: Vec<&Part<'_>> = words
+                    .iter()
+                    .filter(|(text, unknown)| {
+                        keeps_options || *unknown || !text.starts_with('-') || text.len() == 1
+                    })
+                    .collect();
+                let mut pieces = vec![String::new()];
+                for (text, is_unknown) in known.into_iter().chain(is_open.then_some(&("", true))) {
+                    let Some(piece) = pieces.last_mut() else { break };
+                    if !piece.is_empty() {
+                        piece.push(GAP);
+                    }
+                    if !is_unknown {
+                        piece.push_str(&spaced(text));
+                    } else if !piece.is_empty() {
+                        pieces.push(String::new());
+                    }
+                }
+                Wild::Stars(pieces.into_iter().map(String::into_boxed_str).collect())
+            };
+            Open { text: parts(true), operands: parts(false) }
+        });
+        Self {
+            text: join(words.iter().map(|(text, _)| *text).collect::<Vec<_>>().as_slice()),
+            operands: join(&operands),
+            options,
+            open,
+        }
     }
 }
 
@@ -63,65 +104,84 @@ pub(crate) fn exact(words: &[Word]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// All ways to read a command.
-pub(crate) fn readings(segment: &Segment) -> Vec<Reading> {
-    let words: Vec<&str> = segment.words.iter().map(|word| word.text.as_str()).collect();
-    let mut found = Vec::new();
+/// All ways to read a command, and true if there are more than the limit; `bytes` are those of the line's commands before it.
+pub(crate) fn readings(segment: &Segment, bytes: &mut usize) -> (Vec<Reading>, bool) {
+    let mut all = Readings { found: Vec::new(), bytes, is_open: segment.is_open, is_cut: false };
+    let words: Vec<Part<'_>> =
+        segment.words.iter().map(|word| (word.text.as_str(), word.is_unknown())).collect();
     if words.is_empty() {
-        return found;
+        return (all.found, false);
     }
-    let is_long = words.iter().map(|word| word.len()).sum::<usize>() > READING_BYTES;
-    add(&words, segment.is_wrapper && !is_long, is_long, &mut found);
-    if !is_long && segment.words.iter().any(Word::has_braces) {
-        let expanded: Vec<String> = segment
-            .words
-            .iter()
-            .flat_map(|word| {
-                if word.has_braces() { braces::expand(word, READINGS) } else { vec![word.text.clone()] }
-            })
-            .collect();
-        let words: Vec<&str> = expanded.iter().map(String::as_str).collect();
-        add(&words, segment.is_wrapper, false, &mut found);
+    all.add(&words, segment.is_wrapper);
+    if segment.words.iter().any(Word::has_braces) {
+        let mut expanded: Vec<(String, bool)> = Vec::new();
+        for word in &segment.words {
+            if word.has_braces() && !word.is_unknown() {
+                let (texts, is_cut) = braces::expand(word, READINGS);
+                all.is_cut |= is_cut;
+                expanded.extend(texts.into_iter().map(|text| (text, false)));
+            } else {
+                expanded.push((word.text.clone(), word.is_unknown()));
+            }
+        }
+        let words: Vec<Part<'_>> = expanded.iter().map(|(text, unknown)| (text.as_str(), *unknown)).collect();
+        all.add(&words, segment.is_wrapper);
     }
-    found
+    (all.found, all.is_cut)
 }
 
-/// Adds the readings of a list of words.
-fn add(words: &[&str], is_wrapper: bool, is_long: bool, found: &mut Vec<Reading>) {
-    /// The most words that may be options, and their values, before a subcommand.
-    const DROPPED: usize = 8;
-    let Some((name, rest)) = words.split_first() else { return };
-    if found.len() >= READINGS {
-        return;
-    }
-    let base = name.rsplit('/').next().unwrap_or(name);
-    let push = |words: &[&str], found: &mut Vec<Reading>| {
-        found.push(Reading::of(words, SPACE));
-        if words.iter().any(|word| word.contains(char::is_whitespace)) {
-            found.push(Reading::of(words, GAP));
+/// The readings that were found, within a limit of their bytes.
+struct Readings<'a> {
+    found: Vec<Reading>,
+    bytes: &'a mut usize,
+    is_open: bool,
+    is_cut: bool,
+}
+
+impl Readings<'_> {
+    fn push(&mut self, words: &[Part<'_>]) {
+        *self.bytes += words.iter().map(|(text, _)| text.len() + 1).sum::<usize>();
+        // The plain one is always kept.
+        if *self.bytes > READING_BYTES && !self.found.is_empty() {
+            self.is_cut = true;
+            return;
         }
-    };
-    push(words, found);
-    if is_long && base == *name {
-        return;
-    }
-    let with_base: Vec<&str> = std::iter::once(base).chain(rest.iter().copied()).collect();
-    if base != *name {
-        push(&with_base, found);
-    }
-    if is_long {
-        return;
-    }
-    if rest.first().is_some_and(|word| word.starts_with('-')) {
-        for dropped in 1..rest.len().min(DROPPED) {
-            let words: Vec<&str> = std::iter::once(base).chain(rest[dropped..].iter().copied()).collect();
-            push(&words, found);
+        self.found.push(Reading::of(words, self.is_open, SPACE));
+        if words.iter().any(|(text, _)| text.contains(char::is_whitespace)) {
+            self.found.push(Reading::of(words, self.is_open, GAP));
         }
     }
-    if is_wrapper {
-        // Each word may be where the other command begins.
-        for begin in (0..rest.len()).filter(|at| !rest[*at].starts_with('-')) {
-            add(&rest[begin..], false, false, found);
+
+    /// Adds the readings of a list of words.
+    fn add(&mut self, words: &[Part<'_>], is_wrapper: bool) {
+        /// The most words before a subcommand of which any may be the value of an option; after them, each option has at most
+        /// one value.
+        const FREE: usize = 8;
+        let Some(((name, is_unknown), rest)) = words.split_first() else { return };
+        if self.is_cut {
+            return;
+        }
+        let base = name.rsplit('/').next().unwrap_or(name);
+        self.push(words);
+        if base != *name {
+            self.push(&[&[(base, *is_unknown)], rest].concat());
+        }
+        let is_option = |at: usize| rest.get(at).is_some_and(|(word, _)| word.starts_with('-'));
+        if is_option(0) {
+            let mut dropped = 1;
+            while dropped < rest.len() && !self.is_cut {
+                if dropped >= FREE && !is_option(dropped - 1) && !is_option(dropped - 2) {
+                    break;
+                }
+                self.push(&[&[(base, *is_unknown)], &rest[dropped..]].concat());
+                dropped += 1;
+            }
+        }
+        if is_wrapper {
+            // Each word may be where the other command begins.
+            for begin in (0..rest.len()).filter(|at| !is_option(*at)) {
+                self.add(&rest[begin..], false);
+            }
         }
     }
 }

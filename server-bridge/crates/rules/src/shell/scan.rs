@@ -12,6 +12,18 @@ pub(super) fn scan(text: &str, depth: usize, line: &mut Line) {
     }
 }
 
+/// True for a variable whose value a shell runs, or reads commands from.
+pub(super) fn runs_value(name: &str) -> bool {
+    const RUN: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"];
+    RUN.contains(&name) || name.starts_with("BASH_FUNC_")
+}
+
+/// True if a variable's name has a subscript that names another one: `a[b]`.
+pub(super) fn has_evaluated_subscript(place: &str) -> bool {
+    let subscript = place.split_once('[').map(|(_, rest)| rest.chars().collect::<Vec<_>>());
+    subscript.is_some_and(|subscript| super::expansion::names_a_variable(&subscript))
+}
+
 /// A text that is being parsed.
 pub(super) struct Parser<'a> {
     pub(super) chars: Vec<char>,
@@ -199,6 +211,13 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Doubts the setting of a variable whose value a shell runs.
+    pub(super) fn sets_named(&mut self, name: &str) {
+        if runs_value(name) {
+            self.doubt(Doubt::RunsText(name.to_owned()));
+        }
+    }
+
     fn semicolon(&mut self, frame: &mut Frame) {
         self.finish(frame);
         let ends_branch = [";;&", ";;", ";&"].iter().any(|operator| self.skip(operator));
@@ -214,6 +233,9 @@ impl<'a> Parser<'a> {
     fn parenthesis(&mut self, frame: &mut Frame) {
         self.at += 1;
         if frame.is_at_command() {
+            if self.peek() == Some('(') {
+                self.doubt(Doubt::Dialect("`((`"));
+            }
             frame.open.push(Open::Subshell);
             return;
         }
@@ -238,6 +260,12 @@ impl<'a> Parser<'a> {
         }
         if frame.command.words.is_empty() && word.is_assignment {
             frame.command.assigns = true;
+            let name = word.text.split(['=', '+', '[']).next().unwrap_or_default();
+            self.sets_named(name);
+            let place = word.text.split('=').next().unwrap_or_default();
+            if has_evaluated_subscript(place) {
+                self.doubt(Doubt::Evaluates("a subscript"));
+            }
             if word.text.ends_with('=') && self.peek() == Some('(') {
                 self.array();
             }

@@ -33,7 +33,7 @@ fn ordinary_lines_leave_no_doubt() {
         "make -j\"$(nproc)\" CC=gcc all",
         "awk '{ print $1 }' f | sort -u",
         "curl -s 'https://x.example/?a=1&b=2' -o out",
-        "i=0; while [ $i -lt 3 ]; do i=$((i+1)); done",
+        "i=0; while [ $i -lt 3 ]; do i=$(seq $i 1 3); done",
         "docker run --rm -v \"$PWD\":/w img:1 ls",
         "echo a{b,c} ~/x ~ann *.rs",
     ];

@@ -29,6 +29,9 @@ impl Inside<'_> {
             }
         }
         let operand = words.get(at);
+        if self.segment.is_open && operand.is_none() {
+            self.doubt(Doubt::RunsInput(self.segment.shown()));
+        }
         match operand {
             Some(text) if takes_text => {
                 self.line.segments[self.number].is_transparent = is_plain && at + 1 == words.len();

@@ -72,6 +72,16 @@ impl Inside<'_> {
             "alias" => self.alias(),
             "find" | "fd" | "fdfind" => self.find(),
             "source" | "." => self.source(),
+            "hash" if self.words().len() > 2 => self.doubt(Doubt::Defines("hash".to_owned())),
+            "jobs" => {
+                let begin = self.words().iter().position(|word| word.text == "-x").map(|at| at + 1);
+                self.command(begin.unwrap_or(self.words().len())..self.words().len(), false);
+            }
+            "mapfile" | "readarray" => self.callback(),
+            // The loader of programs.
+            _ if name.starts_with("ld-") || name == "ld.so" => {
+                self.line.segments[self.number].is_wrapper = true;
+            }
             _ => {}
         }
         // A program of the same name elsewhere may do anything.
@@ -110,6 +120,7 @@ impl Inside<'_> {
             assigns,
             is_odd: self.segment.is_odd,
             within: Some(Within { segment: self.number, word: Some(words.start) }),
+            is_open: self.segment.is_open,
             input: self.segment.input.clone(),
             depth: self.segment.depth + 1,
             ..Segment::default()
@@ -140,9 +151,18 @@ impl Inside<'_> {
         self.text(&Word { is_dynamic, ..Word::plain(text) });
     }
 
+    /// Marks the command that was added last: words that are not in the line follow it, or replace those that contain a mark.
+    fn open(&mut self, follow: bool, marks: &[&str]) {
+        let Some(inner) = self.line.segments.last_mut() else { return };
+        inner.is_open |= follow;
+        for word in &mut inner.words {
+            word.is_dynamic |= marks.iter().any(|mark| !mark.is_empty() && word.text.contains(mark));
+        }
+    }
+
     fn wrapper(&mut self, wrapper: &Wrapper) {
         self.line.segments[self.number].is_wrapper = true;
-        let words = self.words();
+        let words = &self.segment.words;
         let (mut at, mut operands, mut assigns) = (1, wrapper.operands, false);
         while let Some(word) = words.get(at) {
             let text = word.text.as_str();
@@ -161,6 +181,9 @@ impl Inside<'_> {
                     Some(has_value) => at += if has_value { 2 } else { 1 },
                 }
             } else if wrapper.takes_assignments && is_assignment(text) {
+                if super::scan::runs_value(text.split('=').next().unwrap_or_default()) {
+                    self.doubt(Doubt::RunsText(text.to_owned()));
+                }
                 assigns = true;
                 at += 1;
             } else if operands > 0 {
@@ -178,7 +201,22 @@ impl Inside<'_> {
         if at < length {
             let is_plain = words[..at].iter().all(Word::is_literal);
             self.line.segments[self.number].is_transparent = wrapper.is_transparent && is_plain;
+            let before = self.line.segments.len();
             self.command(at..length, assigns);
+            if wrapper.name == "xargs" && self.line.segments.len() > before {
+                let options = &words[1..at];
+                let value = |(number, word): (usize, &Word)| {
+                    let rest =
+                        ["-I", "-J", "-i", "--replace="].iter().find_map(|it| word.text.strip_prefix(it))?;
+                    let next = options.get(number + 1).map(|word| word.text.clone());
+                    if rest.is_empty() { next } else { Some(rest.to_owned()) }
+                };
+                let marks: Vec<String> = options.iter().enumerate().filter_map(value).collect();
+                let marks: Vec<&str> = marks.iter().map(String::as_str).chain(["{}"]).collect();
+                self.open(true, &marks);
+            }
+        } else if self.segment.is_open {
+            self.doubt(Doubt::UnknownCommand(self.segment.shown()));
         }
     }
 
@@ -196,15 +234,129 @@ impl Inside<'_> {
         if self.words().iter().any(runs) {
             self.doubt(Doubt::RunsText(self.segment.base_name().to_owned()));
         }
+        let name = self.segment.base_name();
+        let words = &self.segment.words[1..];
+        match name {
+            "[[" => {
+                let is_number = |word: &Word| {
+                    word.is_literal()
+                        && !super::expansion::names_a_variable(&word.text.chars().collect::<Vec<_>>())
+                };
+                let compares =
+                    |word: &Word| ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"].contains(&word.text.as_str());
+                let evaluates = (0..words.len()).filter(|at| compares(&words[*at])).any(|at| {
+                    let sides = [at.checked_sub(1).and_then(|at| words.get(at)), words.get(at + 1)];
+                    !sides.into_iter().flatten().all(is_number)
+                });
+                if evaluates || self.tests_name() {
+                    self.doubt(Doubt::Evaluates("a condition"));
+                }
+            }
+            "[" | "test" => {
+                if self.tests_name() {
+                    self.doubt(Doubt::Evaluates("a condition"));
+                }
+            }
+            "printf" => {
+                // The first word may be the option.
+                if words
+                    .first()
+                    .is_some_and(|word| word.text.starts_with("-v") || word.text.starts_with(['$', '`']))
+                {
+                    self.line.segments[self.number].assigns = true;
+                }
+                let value = words.iter().take(2).find_map(|word| match word.text.strip_prefix("-v") {
+                    Some(attached) => Some(attached),
+                    None => {
+                        (words[0].text == "-v").then_some(word.text.as_str()).filter(|name| *name != "-v")
+                    }
+                });
+                let name = value
+                    .filter(|name| !name.is_empty())
+                    .or_else(|| words.get(1).map(|word| word.text.as_str()));
+                if words.first().is_some_and(|word| word.text.starts_with("-v")) {
+                    self.sets(name.unwrap_or_default());
+                }
+            }
+            "let"
+                if words.iter().any(|word| {
+                    super::expansion::names_a_variable(&word.text.chars().collect::<Vec<_>>())
+                }) =>
+            {
+                self.doubt(Doubt::Evaluates("arithmetic"));
+            }
+            "wait" => {}
+            _ => {
+                let is_integer = matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
+                    && words.iter().any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n']));
+                if is_integer {
+                    self.doubt(Doubt::Evaluates("a declaration"));
+                }
+                for word in words {
+                    self.sets(word.text.split(['=', '+']).next().unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// True if a condition asks whether a variable is set whose name is evaluated.
+    fn tests_name(&self) -> bool {
+        let words = self.words();
+        let is_evaluated = |word: &Word| word.is_dynamic || word.text.contains('[');
+        (1..words.len())
+            .filter(|at| matches!(words[*at].text.as_str(), "-v" | "-R"))
+            .any(|at| words.get(at + 1).is_some_and(is_evaluated))
+    }
+
+    /// Doubts the setting of a variable by this name.
+    fn sets(&mut self, name: &str) {
+        if super::scan::runs_value(name) {
+            self.doubt(Doubt::RunsText(name.to_owned()));
+        }
+        if name.contains(['$', '`']) || super::scan::has_evaluated_subscript(name) {
+            self.doubt(Doubt::Evaluates("a variable's name"));
+        }
+    }
+
+    /// `mapfile -C TEXT`, which runs the text with more words.
+    fn callback(&mut self) {
+        let words = &self.segment.words;
+        for (at, word) in words.iter().enumerate().skip(1) {
+            let Some(attached) = word.text.strip_prefix("-C") else { continue };
+            self.doubt(Doubt::RunsText(self.segment.base_name().to_owned()));
+            let text = Word::plain(attached.to_owned());
+            self.text(if attached.is_empty() { words.get(at + 1).unwrap_or(&text) } else { &text });
+        }
     }
 
     fn find(&mut self) {
         let words = self.segment.words.clone();
+        // An option of that kind may be what is not known.
+        let may_be_option = |word: &Word| {
+            word.is_dynamic
+                || word.has_braces()
+                || (word.has_glob && word.text.starts_with(['-', '*', '?', '[']))
+        };
+        if self.segment.is_open || words[1..].iter().any(may_be_option) {
+            self.doubt(Doubt::UnknownOption {
+                command: self.segment.base_name().to_owned(),
+                option: words[1..]
+                    .iter()
+                    .find(|word| may_be_option(word))
+                    .map_or("…", |word| &word.text)
+                    .to_owned(),
+            });
+        }
+        let is_find = self.segment.base_name() == "find";
         let option = |word: &Word| EXEC_OPTIONS.contains(&word.text.as_str());
         for begin in (0..words.len()).filter(|at| option(&words[*at])).map(|at| at + 1) {
             let rest = words[begin..].iter();
             let length = rest.take_while(|word| word.text != ";" && !option(word)).count();
+            let before = self.line.segments.len();
             self.command(begin..begin + length, false);
+            if self.line.segments.len() > before {
+                self.open(!is_find, &[if is_find { "{}" } else { "{" }]);
+            }
         }
     }
 }

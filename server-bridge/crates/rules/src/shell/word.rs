@@ -40,6 +40,11 @@ impl Word {
         !(self.is_dynamic || self.has_glob || self.is_odd || self.has_tilde || self.has_braces())
     }
 
+    /// True if what the shell puts in its place is known only when it runs: any number of words.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.is_dynamic || self.has_glob || (self.has_braces() && self.text.contains(".."))
+    }
+
     /// True if it names the file descriptor of the redirection after it.
     pub(super) fn is_descriptor(&self) -> bool {
         let name = self.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));

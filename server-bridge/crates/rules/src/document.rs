@@ -5,10 +5,16 @@
 
 use serde_json::{Map, Value};
 
+mod keys;
+
 use crate::examples::Examples;
 use crate::layer::LoadedRule;
 use crate::limits::RULES_PER_DOCUMENT;
 use crate::rule::{Effect, Origin, Rule, RuleError, Warning};
+
+/// Settings of a peer that stand beside the lists.
+const BESIDE_LISTS: &[&str] =
+    &["additionalDirectories", "defaultMode", "disableAutoMode", "disableBypassPermissionsMode"];
 
 /// The rules of a document, and the problems of its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +47,12 @@ pub enum ProblemKind {
     /// The entry has another shape than it can have, and has no effect.
     #[error("{0}")]
     Shape(&'static str),
+    /// A key that is not known there: a list under it has no effect.
+    #[error("this key is not known; write `deny`, `ask` or `allow`")]
+    Key,
+    /// A key that occurs twice: only the last one has an effect.
+    #[error("this key occurs twice, and only the last one would have an effect; join them")]
+    Twice,
     /// A remark.
     #[error(transparent)]
     Warning(Warning),
@@ -83,6 +95,7 @@ impl Document {
             None => whole,
         };
         let mut document = Self::default();
+        document.keys(json, whole, lists)?;
         for effect in Effect::ALL {
             let entries = match lists.get(effect.as_str()) {
                 None | Some(Value::Null) => continue,
@@ -97,6 +110,32 @@ impl Document {
             }
         }
         Ok(document)
+    }
+
+    /// Adds the problems of the keys: other programs' settings stand beside `permissions`, and only few of them in it.
+    fn keys(
+        &mut self,
+        json: &str,
+        whole: &Map<String, Value>,
+        lists: &Map<String, Value>,
+    ) -> Result<(), DocumentError> {
+        let mut problem = |key: &str, kind| {
+            let effect = Effect::ALL.into_iter().find(|effect| key.eq_ignore_ascii_case(effect.as_str()));
+            let effect = effect.unwrap_or(Effect::Deny);
+            self.problems.push(Problem { place: key.to_owned(), effect, text: String::new(), kind });
+        };
+        for key in keys::twice(json)? {
+            problem(&key, ProblemKind::Twice);
+        }
+        if whole.contains_key("permissions") {
+            let is_known = |key: &str| {
+                Effect::ALL.iter().any(|effect| effect.as_str() == key) || BESIDE_LISTS.contains(&key)
+            };
+            for key in lists.keys().filter(|key| !is_known(key)) {
+                problem(key, ProblemKind::Key);
+            }
+        }
+        Ok(())
     }
 
     fn entry(&mut self, entry: &Value, place: String, effect: Effect, origin: Origin, tools: &[&str]) {

@@ -7,7 +7,7 @@ use crate::index::{Index, Number};
 use crate::layer::LoadedRule;
 use crate::names;
 use crate::paths::{resolve, views};
-use crate::rule::{Effect, Origin, Rule, Specifier, Target};
+use crate::rule::{Effect, Origin, Rule, Specifier, Target, plain_host};
 use crate::shell::Doubt;
 
 /// A rule in its set.
@@ -192,7 +192,7 @@ impl Rules {
     }
 
     fn domain(&self, tool: &str, host: &str) -> Finding {
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let host = plain_host(host);
         let mut part = Finding::new(PartKind::Domain, &host);
         part.hits = self.hits(|effect, index| {
             let tools: &[&str] = if effect == Effect::Allow { &[tool] } else { &[tool, "Fetch"] };

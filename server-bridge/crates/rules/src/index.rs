@@ -81,23 +81,30 @@ impl Index {
         !self.everything.is_empty() || tools.iter().any(|tool| self.tools.contains_key(*tool))
     }
 
-    /// The patterns that may match a command, or with `is_raw` the beginning of a text.
-    pub(crate) fn commands(&self, text: &str, is_raw: bool) -> Vec<Number> {
+    /// The patterns that may match a command.
+    pub(crate) fn commands(&self, text: &str) -> Vec<Number> {
+        let mut found = self.raw_commands(text);
+        let Some(index) = self.tools.get("Shell") else { return found };
+        let last = text.chars().next_back().map(Some);
+        let ends = [last, Some(None)].into_iter().flatten();
+        found.extend(ends.filter_map(|end| index.open_ends.get(&end)).flatten());
+        found
+    }
+
+    /// The patterns of commands that begin with a wildcard.
+    pub(crate) fn open_ended(&self) -> Vec<Number> {
+        let index = self.tools.get("Shell");
+        index.into_iter().flat_map(|index| index.open_ends.values()).flatten().copied().collect()
+    }
+
+    /// The patterns that spell their beginning, and may match the beginning of a text.
+    pub(crate) fn raw_commands(&self, text: &str) -> Vec<Number> {
         let Some(index) = self.tools.get("Shell") else { return Vec::new() };
         let mut gaps = text.match_indices(GAP).map(|(at, _)| &text[..at]).chain(std::iter::once(text));
         let named = gaps.next().and_then(|name| index.commands.get(name));
         let with_next = gaps.next().and_then(|names| index.subcommands.get(names));
         let first = text.chars().next().and_then(|first| index.open_commands.get(&first));
-        let mut found: Vec<Number> =
-            [named, with_next, first].into_iter().flatten().flatten().copied().collect();
-        if is_raw {
-            found.extend(index.open_ends.values().flatten());
-        } else {
-            let last = text.chars().next_back().map(Some);
-            let ends = [last, Some(None)].into_iter().flatten();
-            found.extend(ends.filter_map(|end| index.open_ends.get(&end)).flatten());
-        }
-        found
+        [named, with_next, first].into_iter().flatten().flatten().copied().collect()
     }
 
     /// The patterns that may match a command which begins with this text, and whose other words are not known.

@@ -12,6 +12,8 @@ pub const READINGS: usize = 64;
 pub const READING_BYTES: usize = 1024 * 1024;
 /// The longest text, in bytes, that a pattern is compared with at each word of a line that is not understood.
 pub const RAW_BYTES: usize = 4 * 1024;
+/// The most bytes that patterns are compared with for one line.
+pub const MATCH_BYTES: usize = 64 * 1024 * 1024;
 /// The longest rule, in bytes.
 pub const RULE_BYTES: usize = 4 * 1024;
 /// The most rules in one document.

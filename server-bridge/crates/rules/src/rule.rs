@@ -5,6 +5,7 @@ mod shell_pattern;
 
 use std::fmt;
 
+pub(crate) use parse::plain_host;
 pub(crate) use shell_pattern::ShellPattern;
 
 use crate::paths::PathPattern;
@@ -236,6 +237,16 @@ pub enum Warning {
         "`{0}` runs other commands, which need an allow rule of their own; name the command as well, as in `Bash({0} make *)`"
     )]
     AllowsWrapper(String),
+    /// An allow rule for a command that can be made to run any other.
+    #[error(
+        "`{0}` can run other commands, by its options or by what it reads, and the rule allows that as well"
+    )]
+    AllowsOptions(String),
+    /// The name of a command that is compared as it is written.
+    #[error(
+        "`{0}` matches only a command that is written so: `?` and `[` are no wildcards in it, and a rule for its name alone matches it in every folder"
+    )]
+    LiteralName(String),
     /// An allow rule for everything.
     #[error("the rule allows every call that can be understood")]
     AllowsEverything,

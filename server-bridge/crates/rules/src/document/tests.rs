@@ -62,3 +62,24 @@ fn a_workspace_that_allows_is_warned_about() {
     assert_eq!(document.rules.len(), 1);
     assert_eq!(document.problems[0].kind, ProblemKind::Warning(Warning::WorkspaceAllows));
 }
+
+#[test]
+fn keys_that_would_lose_rules_are_errors() {
+    let errors = |json: &str| {
+        let problems = Document::parse(json, Origin::User, &[]).unwrap().problems;
+        problems
+            .iter()
+            .filter(|problem| problem.kind.is_error())
+            .map(|it| it.place.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        errors(r#"{"permissions": {"Deny": ["Bash"], "denied": [], "defaultMode": "plan"}}"#),
+        ["Deny", "denied"]
+    );
+    assert_eq!(errors(r#"{"permissions": {"deny": ["Bash"], "deny": []}}"#), ["deny"]);
+    assert_eq!(errors(r#"{"permissions": {"deny": ["Bash"]}, "permissions": {}}"#), ["permissions"]);
+    assert_eq!(errors(r#"{"deny": ["Bash"], "d\u0065ny": []}"#), ["deny"]);
+    assert_eq!(errors(r#"{"x": 1, "x": 2, "Deny": [], "permissions": {"deny": []}}"#), [""; 0]);
+    assert_eq!(errors(r#"{"x": {"deny": 1, "deny": 2}, "Deny": [], "deny": []}"#), [""; 0]);
+}

@@ -1,26 +1,51 @@
 //! The parts of a shell line: its commands, and the files that it reads and writes.
 
+use std::cell::Cell;
+
 use super::{Finding, Findings, PartKind, Rules};
 use crate::call::Place;
 use crate::index::Number;
-use crate::limits::RAW_BYTES;
+use crate::limits::{MATCH_BYTES, RAW_BYTES};
 use crate::rule::{Effect, ShellPattern, Specifier};
-use crate::shell::{self, Doubt, Line, Reached, Reading};
+use crate::shell::{self, Doubt, GAP, Line, Reached, Reading};
 
 const SHELL: &str = "Shell";
 
 /// Tools whose rules a shell line may offend.
 const CONCERNED: [&str; 4] = [SHELL, "FileReplace", "FileCreate", "Read"];
 
+/// The work of comparing a line with patterns, in bytes.
+#[derive(Debug, Default)]
+struct Work(Cell<usize>);
+
+impl Work {
+    /// Counts a comparison with a text; false if the limit is reached, so that it is not made.
+    fn spend(&self, text: &str) -> bool {
+        self.0.set(self.0.get().saturating_add(text.len()));
+        !self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.get() > MATCH_BYTES
+    }
+}
+
 impl Rules {
     /// Adds the parts of a line.
     pub(super) fn line(&self, line: &str, place: &Place<'_>, findings: &mut Findings) {
+        self.line_within(line, place, findings, &Work::default());
+    }
+
+    fn line_within(&self, line: &str, place: &Place<'_>, findings: &mut Findings, work: &Work) {
         let mut parsed = shell::parse(line);
-        if self.commands(&parsed, findings) {
+        if self.commands(&parsed, findings, work) {
             parsed.doubts.push(Doubt::TooManyReadings);
         }
         for reached in shell::reached(&parsed, place.cwd, place.home) {
             findings.parts.extend(self.reached(&reached, place));
+        }
+        if work.is_over() {
+            parsed.doubts.push(Doubt::TooMuchWork);
         }
         if parsed.doubts.is_empty() {
             return;
@@ -28,9 +53,12 @@ impl Rules {
         let mut part = Finding::new(PartKind::Line, line.trim());
         part.hits = self.hits(|effect, index| match effect {
             Effect::Allow => Vec::new(),
-            Effect::Deny | Effect::Ask => self.raw_hits(line, index),
+            Effect::Deny | Effect::Ask => self.raw_hits(line, index, work),
         });
         findings.parts.push(part);
+        if work.is_over() && !parsed.doubts.contains(&Doubt::TooMuchWork) {
+            parsed.doubts.push(Doubt::TooMuchWork);
+        }
         // Rules that only allow are no reason to ask: what is not understood is not covered, and the mode decides.
         if [Effect::Deny, Effect::Ask].iter().any(|effect| self.index(*effect).has_any(&CONCERNED)) {
             findings.doubts.extend(parsed.doubts);
@@ -45,7 +73,7 @@ impl Rules {
     }
 
     /// Adds the commands; true if one of them was not read in all ways.
-    fn commands(&self, line: &Line, findings: &mut Findings) -> bool {
+    fn commands(&self, line: &Line, findings: &mut Findings, work: &Work) -> bool {
         let (mut is_cut, mut bytes) = (false, 0);
         let covers = self.covers(line);
         for (segment, (is_covered, allows)) in line.segments.iter().zip(covers) {
@@ -64,14 +92,15 @@ impl Rules {
                     return found;
                 }
                 for reading in &readings {
-                    let may_match = index.commands(&reading.text, false).into_iter();
+                    let may_match = index.commands(&reading.text).into_iter();
                     found.extend(may_match.filter(|number| {
-                        self.pattern(*number).is_some_and(|pattern| pattern.matches(reading))
+                        work.spend(&reading.text)
+                            && self.pattern(*number).is_some_and(|pattern| pattern.matches(reading))
                     }));
                 }
                 found
             });
-            part.possible = self.possible(&readings, &part);
+            part.possible = self.possible(&readings, &part, work);
             // A command within a covered one needs no cover of its own.
             part.needs_cover = segment.within.is_none();
             part.is_covered = is_covered;
@@ -81,13 +110,14 @@ impl Rules {
     }
 
     /// The rules that deny or ask, do not match a command for certain, and may match it.
-    fn possible(&self, readings: &[Reading], part: &Finding) -> Vec<Number> {
+    fn possible(&self, readings: &[Reading], part: &Finding, work: &Work) -> Vec<Number> {
         let mut found = Vec::new();
-        for open in readings.iter().filter_map(|reading| reading.open.as_ref()) {
+        for (reading, open) in readings.iter().filter_map(|reading| Some((reading, reading.open.as_ref()?))) {
             for effect in [Effect::Deny, Effect::Ask] {
                 let may_match = self.index(effect).open_commands(open.text.head()).into_iter();
                 found.extend(may_match.filter(|number| {
-                    !part.hits(effect).contains(number)
+                    work.spend(&reading.text)
+                        && !part.hits(effect).contains(number)
                         && self.pattern(*number).is_some_and(|pattern| pattern.may_match(open))
                 }));
             }
@@ -122,7 +152,7 @@ impl Rules {
             }
             let mut text = shell::exact(&segment.words);
             if segment.is_open {
-                text.extend([shell::GAP, shell::SPACE]);
+                text.extend([GAP, shell::SPACE]);
             }
             let inner = &within[number];
             let is_spelled = |pattern: &ShellPattern, inner: usize| match line.segments[inner]
@@ -132,7 +162,7 @@ impl Rules {
                 Some(word) => pattern.spells(&shell::exact(&segment.words[..=word])),
                 None => pattern.is_literal(),
             };
-            let matching = index.commands(&text, false).into_iter().filter(|rule| {
+            let matching = index.commands(&text).into_iter().filter(|rule| {
                 self.pattern(*rule).is_some_and(|pattern| {
                     pattern.matches_exactly(&text)
                         && inner.iter().all(|inner| covers[*inner].0 || is_spelled(pattern, *inner))
@@ -174,20 +204,34 @@ impl Rules {
     }
 
     /// The patterns that match the beginning of some word of a line that is not understood.
-    fn raw_hits(&self, line: &str, index: &super::Index) -> Vec<Number> {
+    fn raw_hits(&self, line: &str, index: &super::Index, work: &Work) -> Vec<Number> {
         let (text, starts) = shell::raw(line);
         let mut found = Vec::new();
+        // A pattern that begins with a wildcard finds there whatever it finds at a later word.
+        if let Some(start) = starts.first() {
+            let rest = &text[*start..];
+            found.extend(index.open_ended().into_iter().filter(|number| {
+                work.spend(rest) && self.pattern(*number).is_some_and(|pattern| pattern.begins(rest))
+            }));
+        }
         for start in starts {
             let mut end = text.len().min(start + RAW_BYTES);
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
             let rest = &text[start..end];
-            let may_match = index.commands(rest, true).into_iter();
-            found.extend(
-                may_match.filter(|number| self.pattern(*number).is_some_and(|pattern| pattern.begins(rest))),
-            );
+            let may_match = index.raw_commands(rest).into_iter();
+            found.extend(may_match.filter(|number| {
+                self.pattern(*number).is_some_and(|pattern| {
+                    rest.starts_with(pattern.head().trim_end_matches(GAP))
+                        && work.spend(rest)
+                        && pattern.begins(rest)
+                })
+            }));
         }
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,11 @@ impl Rule {
         {
             warnings.push(Warning::UnknownTool { name: name.clone(), nearest: names::nearest(name) });
         }
+        if let Specifier::Shell(pattern) = &self.specifier
+            && let Some(name) = pattern.literal_name(effect == Effect::Allow)
+        {
+            warnings.push(Warning::LiteralName(name.to_owned()));
+        }
         if effect != Effect::Allow {
             return warnings;
         }
@@ -74,12 +79,25 @@ impl Rule {
             warnings.push(Warning::AllowsEverything);
         }
         if let Specifier::Shell(pattern) = &self.specifier
-            && let Some(name) = pattern.leaves_open().filter(|name| runs_others(name))
+            && let Some(name) = pattern.leaves_open()
         {
-            warnings.push(Warning::AllowsWrapper(name.to_owned()));
+            if runs_others(name) {
+                warnings.push(Warning::AllowsWrapper(name.to_owned()));
+            } else if runs_by_options(name) {
+                warnings.push(Warning::AllowsOptions(name.to_owned()));
+            }
         }
         warnings
     }
+}
+
+/// True for a command that its options, its program or a file can make run any other.
+fn runs_by_options(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "awk", "gawk", "git", "make", "mawk", "node", "npm", "npx", "perl", "php", "rsync", "ruby", "sed",
+        "sort", "tar",
+    ];
+    NAMES.contains(&name) || name.starts_with("python")
 }
 
 fn target(name: &str) -> Result<Target, RuleError> {
@@ -126,6 +144,16 @@ fn read_specifier(name: &str, tool: &str, text: &str) -> Result<Specifier, RuleE
     }
 }
 
+/// A host as rules compare it: without a dot at its end, in lower case, an address of IPv6 without brackets and in its short form.
+pub(crate) fn plain_host(host: &str) -> String {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let inside = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&host);
+    match inside.parse::<std::net::Ipv6Addr>() {
+        Ok(address) => address.to_string(),
+        Err(_) => host,
+    }
+}
+
 fn domain(text: &str) -> Result<Specifier, RuleError> {
     let refused = || RuleError::Domain(text.to_owned());
     let host = text.strip_prefix("domain:").ok_or_else(refused)?.trim();
@@ -138,7 +166,8 @@ fn domain(text: &str) -> Result<Specifier, RuleError> {
         !label.is_empty()
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
     };
-    let is_address = host.starts_with('[') && host.ends_with(']');
+    let host = if is_below { host } else { plain_host(&host) };
+    let is_address = host.parse::<std::net::Ipv6Addr>().is_ok();
     if is_address || host.split('.').all(is_label) {
         Ok(Specifier::Domain(host, is_below))
     } else {

@@ -109,6 +109,13 @@ impl ShellPattern {
         self.sorted.is_none().then_some(names)
     }
 
+    /// The command's name, if people may think that it matches other spellings; one that is allowed may have its folder.
+    pub(crate) fn literal_name(&self, is_allow: bool) -> Option<&str> {
+        let name = self.wild.head().split(GAP).next()?;
+        (name.contains(['?', '[']) && name != "[" && name != "[[" || (name.contains('/') && !is_allow))
+            .then_some(name)
+    }
+
     /// The text that the command begins with.
     pub(crate) fn head(&self) -> &str {
         self.wild.head()

@@ -55,7 +55,15 @@ fn warnings_say_what_is_probably_meant() {
     assert_eq!(warnings("WebFecth", Origin::User), unknown("WebFecth", Some("WebFetch")));
     assert_eq!(warnings("Whatever", Origin::User), unknown("Whatever", None));
     assert_eq!(warnings("weather", Origin::User), []);
-    assert_eq!(warnings("Bash(npm *)", Origin::Workspace), [Warning::WorkspaceAllows]);
+    assert_eq!(warnings("Bash(npm i *)", Origin::Workspace), [Warning::WorkspaceAllows]);
+    assert_eq!(warnings("Bash(python3 *)", Origin::User), [Warning::AllowsOptions("python3".to_owned())]);
+    assert_eq!(warnings("Bash(git log *)", Origin::User), []);
+    let denies = |text: &str| Rule::parse(text).unwrap().warnings(Effect::Deny, Origin::User, &[]);
+    for name in ["/usr/bin/touch", "tou?h", "[t]ouch"] {
+        assert_eq!(denies(&format!("Bash({name} *)")), [Warning::LiteralName(name.to_owned())]);
+    }
+    assert_eq!(denies("Bash([ -f *)"), []);
+    assert_eq!(warnings("Bash(./gradlew *)", Origin::User), []);
     assert_eq!(warnings("Bash(sudo *)", Origin::User), [Warning::AllowsWrapper("sudo".to_owned())]);
     assert_eq!(warnings("Bash(bash -c *)", Origin::User), [Warning::AllowsWrapper("bash".to_owned())]);
     assert_eq!(warnings("Bash(sudo apt *)", Origin::User), []);

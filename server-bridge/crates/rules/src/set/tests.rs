@@ -155,6 +155,10 @@ fn all_that_a_download_acts_on_is_judged() {
 #[test]
 fn domains_match_as_they_are_written() {
     let rules = user(r#"{"deny": ["WebFetch(domain:Example.com)", "WebFetch(domain:*.test.org)"]}"#);
+    let six = user(r#"{"deny": ["WebFetch(domain:[2606:4700::1111])"]}"#);
+    for host in ["2606:4700::1111", "[2606:4700:0::1111]"] {
+        assert_eq!(verdict(&six, "Fetch", &[Subject::Domain { host }]), DENY, "{host}");
+    }
     let cases = [
         ("example.com", DENY),
         ("EXAMPLE.com.", DENY),

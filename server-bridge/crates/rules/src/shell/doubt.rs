@@ -39,6 +39,9 @@ pub enum Doubt {
     /// The command can be read in more ways than the limit.
     #[error("a command in it can be read in too many ways")]
     TooManyReadings,
+    /// Comparing it with all rules takes more than the limit.
+    #[error("it is too long to be compared with all rules")]
+    TooMuchWork,
     /// A command that runs other commands has an option that is not known here.
     #[error("the option `{option}` of `{command}` is not known, so the command it runs is not certain")]
     UnknownOption {

@@ -78,6 +78,8 @@ impl Inside<'_> {
                 self.command(begin.unwrap_or(self.words().len())..self.words().len(), false);
             }
             "mapfile" | "readarray" => self.callback(),
+            // It puts words of its input, or those after `:::`, anywhere into its command.
+            "parallel" => self.doubt(Doubt::RunsInput(self.segment.shown())),
             // The loader of programs.
             _ if name.starts_with("ld-") || name == "ld.so" => {
                 self.line.segments[self.number].is_wrapper = true;

@@ -32,6 +32,8 @@ pub struct Decision<'a> {
     pub rules: Vec<RuleRef<'a>>,
     /// The reason in one sentence, for people.
     pub reason: String,
+    /// False if the call is asked only because a part of it is known when it runs, or is not understood: a rule may match.
+    pub is_certain: bool,
 }
 
 impl RuleSet {
@@ -70,7 +72,12 @@ impl RuleSet {
     /// The verdict on a call: deny over ask over allow, over all layers.
     pub fn decide(&self, call: &Call<'_>) -> Decision<'_> {
         if self.is_empty() {
-            return Decision { verdict: None, rules: Vec::new(), reason: "There are no rules.".to_owned() };
+            return Decision {
+                verdict: None,
+                rules: Vec::new(),
+                reason: "There are no rules.".to_owned(),
+                is_certain: true,
+            };
         }
         self.conclude(&self.findings(call))
     }
@@ -94,6 +101,7 @@ impl RuleSet {
                     verdict: Some(effect),
                     rules: vec![rule],
                     reason: by_rule(effect, part, rule),
+                    is_certain: true,
                 };
             }
             let possible = findings.parts.iter().filter_map(|part| Some((*part.possible.first()?, part)));
@@ -105,12 +113,12 @@ impl RuleSet {
                     quoted(&part.text),
                     named(rule)
                 );
-                return Decision { verdict: Some(Effect::Ask), rules: vec![rule], reason };
+                return Decision { verdict: Some(Effect::Ask), rules: vec![rule], reason, is_certain: false };
             }
             let doubt = findings.doubts.first().filter(|_| effect == Effect::Ask);
             if let Some(doubt) = doubt {
                 let reason = format!("The user is asked because the line is not understood: {doubt}.");
-                return Decision { verdict: Some(Effect::Ask), rules: Vec::new(), reason };
+                return Decision { verdict: Some(Effect::Ask), rules: Vec::new(), reason, is_certain: false };
             }
         }
         let open: Vec<&Finding> =
@@ -125,13 +133,18 @@ impl RuleSet {
                 let rules: Vec<_> = allows.into_iter().map(|number| self.rule(number)).collect();
                 let texts: Vec<_> = rules.iter().map(|rule| named(*rule)).collect();
                 let reason = format!("It is allowed by {}.", quoted(&texts.join(" and ")));
-                Decision { verdict: Some(Effect::Allow), rules, reason }
+                Decision { verdict: Some(Effect::Allow), rules, reason, is_certain: true }
             }
             (Some(part), false) => {
                 let reason = format!("No rule decides: no allow rule covers `{}`.", quoted(&part.text));
-                Decision { verdict: None, rules: Vec::new(), reason }
+                Decision { verdict: None, rules: Vec::new(), reason, is_certain: true }
             }
-            _ => Decision { verdict: None, rules: Vec::new(), reason: "No rule matches.".to_owned() },
+            _ => Decision {
+                verdict: None,
+                rules: Vec::new(),
+                reason: "No rule matches.".to_owned(),
+                is_certain: true,
+            },
         }
     }
 }

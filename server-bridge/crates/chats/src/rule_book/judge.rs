@@ -110,15 +110,15 @@ impl RuleBook {
         Ok(paths.iter().map(is_hidden).collect())
     }
 
-    /// The decision of people's rules; if none of them decides, that of the built-in ones. Those are defaults: a line that is not
-    /// understood is no reason for them to ask.
+    /// The decision of people's rules; if none of them decides, that of the built-in ones. Those are defaults: only a
+    /// command that they match for certain is a reason for them to ask.
     fn decided<'a>(&'a self, set: &'a RuleSet, call: &Call<'_>) -> Decision<'a> {
         let decision = set.decide(call);
         if decision.verdict.is_some() {
             return decision;
         }
         let built_in = self.built_in.decide(call);
-        if built_in.rules.is_empty() { decision } else { built_in }
+        if built_in.is_certain && built_in.verdict.is_some() { built_in } else { decision }
     }
 
     /// The same with the verdict on each part of the call.
@@ -128,7 +128,8 @@ impl RuleBook {
             return explanation;
         }
         let built_in = self.built_in.explain(call);
-        if built_in.decision.rules.is_empty() { explanation } else { built_in }
+        let decides = built_in.decision.is_certain && built_in.decision.verdict.is_some();
+        if decides { built_in } else { explanation }
     }
 }
 

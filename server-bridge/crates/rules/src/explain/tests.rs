@@ -23,7 +23,7 @@ fn each_part_has_its_sentence() {
         "No rule matches `find . -exec rm {} +`.",
         "`git pull` is allowed by the user's rule `Bash(git *)`.",
         "`rm {} +` is denied by the user's rule `Bash(rm *)`.",
-        "`out/log` is allowed by the user's rule `Edit(/out/**)`.",
+        "No rule matches `out/log`.",
     ];
     assert_eq!(reasons, expected);
 }

@@ -187,7 +187,8 @@ impl Rules {
                 (true, false) => &["FileReplace", "FileCreate"],
                 (false, _) => &["Read"],
             };
-            if is_allow && !reached.is_certain {
+            // A link may lead elsewhere, and only the machine could tell: no allowed path covers a file that a line writes.
+            if is_allow && (reached.writes || !reached.is_certain) {
                 return index.whole_tool(SHELL);
             }
             let paths = reached.paths.iter();

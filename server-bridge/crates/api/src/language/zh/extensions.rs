@@ -9,6 +9,10 @@ pub(super) const TABLE: &[Row] = &[
     ("`{}` is denied by {}", "`{0}` 被{1}拒绝"),
     ("The user is asked about `{}` because of {}: {}", "因{1}，`{0}` 需询问用户：{2*}"),
     ("The user is asked about `{}` because of {}", "因{1}，`{0}` 需询问用户"),
+    (
+        "The user is asked about `{}`, a part of which is known only when it runs: it may match {}",
+        "`{0}` 的一部分在运行时才能确定，可能匹配{1}，因此询问用户",
+    ),
     ("The user is asked because the line is not understood: {}", "无法理解这行命令，因此询问用户：{0*}"),
     ("It is allowed by {}", "由{0}允许"),
     ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有“允许”规则涵盖 `{0}`"),

@@ -306,7 +306,8 @@ impl Server {
         let site = Site { tls: acceptor, proxies, router: router(state.clone()) };
         accept::serve(listener, site, tasks, state.shutdown.clone()).await;
         state.execs.close();
-        let commands_end = || async { tokio::join!(state.chats.shutdown(), state.execs.wait()) };
+        let commands_end =
+            || async { tokio::join!(state.chats.shutdown(), state.execs.wait(), state.hooks.shutdown()) };
         let ended = async {
             // All commands have been cancelled. How each ended comes over its runner's link, so links end after commands;
             // commands that did not end in time are lost with their link, and recorded as that.
@@ -315,7 +316,6 @@ impl Server {
             }
             state.router.shutdown().await;
             commands_end().await;
-            state.hooks.shutdown().await;
             state.tasks.close();
             state.tasks.wait().await;
         };

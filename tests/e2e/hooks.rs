@@ -363,3 +363,46 @@ fn a_document_that_is_none_is_refused_with_the_place_and_the_old_one_stays() {
         "an eleventh handler is named: {set:?} {listed:?}"
     );
 }
+
+#[test]
+fn a_script_that_a_model_changes_or_replaces_within_a_turn_does_not_run() {
+    let script = |asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![(
+            "FileCreate",
+            json!({"path": "check.sh", "content": "touch evil\n", "rewrite": true}),
+        )]),
+        1 => Reply::Call(vec![("Cd", json!({"path": "vendor"}))]),
+        2 => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
+        _ => Reply::Say("that is all".to_owned()),
+    };
+    let world = World::new(script);
+    world.put("check.sh", "#!/bin/sh\ntouch ran\n");
+    world.put("vendor/check.sh", "#!/bin/sh\ntouch ../evil\n");
+    let hooks = json!({"enable_command_hooks": true, "hooks": {"PreToolUse": command("", "./check.sh")}});
+    world.put(".sandbridge/hooks.json", &hooks.to_string());
+    let listed = world.alice.json(&["hook", "list", "--json"]);
+    let hash = listed["hooks"][0]["hash"].as_str().unwrap().to_owned();
+    assert_eq!(world.alice.run(&["hook", "approve", &hash, "--yes"]).code, 0);
+    world.chat();
+    assert!(world.path("ran").exists() && !world.path("evil").exists() && !world.path("vendor/ran").exists());
+    let log = world.alice.json(&["hook", "log", "--json"]);
+    assert!(log.to_string().contains("has changed since you approved"), "{log}");
+}
+
+#[test]
+fn an_answer_in_the_users_place_changes_no_arguments_and_continue_false_ends_the_turn() {
+    let world = World::new(calls("Shell", json!({"command": "touch one"})));
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+        "decision": {"behavior": "allow", "updatedInput": {"command": "touch two"}}}});
+    world.hooks(json!({"PermissionRequest": command("Shell", &format!("echo '{answer}'"))}));
+    let output = world.alice.run(&["chat", "--new", "--json", "--approval", "ask", "go"]);
+    assert!(lines(&output).iter().any(|line| line["type"] == "approval"), "the user is asked: {output:?}");
+    assert!(!world.path("one").exists() && !world.path("two").exists());
+    let stop = json!({"continue": false, "stopReason": "that is enough"});
+    world.hooks(json!({"PostToolUse": command("Shell", &format!("echo '{stop}'"))}));
+    let asked = world.model.asked().len();
+    let output = world.alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]);
+    assert!(output.code != 0 && output.stdout.contains("that is enough"), "{output:?}");
+    assert!(world.path("one").exists());
+    assert_eq!(world.model.asked().len(), asked + 1, "the model was not asked again");
+}

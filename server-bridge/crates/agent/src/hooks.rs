@@ -79,7 +79,7 @@ pub enum Place<'a> {
         /// How long it took, in milliseconds.
         took_ms: u64,
     },
-    /// All calls of one answer have ended. This only watches.
+    /// All calls of one answer have ended. If denied, the turn ends with the reason.
     CallsEnd {
         /// The calls.
         calls: &'a [ToolCall],
@@ -91,7 +91,7 @@ pub enum Place<'a> {
         /// True if it went on because of a hook before.
         is_again: bool,
     },
-    /// A summary is about to replace part of the conversation. This cannot be denied.
+    /// A summary is about to replace part of the conversation. If denied, everything stays as it is.
     Compresses {
         /// True if the user asked for it.
         is_asked: bool,

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Inner;
 use super::run::Owner;
-use super::turns::TurnHooks;
+use super::turns::{PLAN, TurnHooks};
 use crate::limits::HOOK_CANCEL_PATIENCE;
 
 /// A command that is on record and about to be sent.
@@ -51,11 +51,24 @@ impl Inner {
             Ok(sandbox) => sandbox,
             Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
         };
+        if let Some(changed) = changed_script(&sandbox, hook).await {
+            return Raw::Failed(format!(
+                "{changed} has changed since you approved the hook; approve it again"
+            ));
+        }
+        // The mode may have become stricter since the turn began.
+        let mode = match self.store.approval(owner.user.id, &owner.root).await {
+            Ok(mode) => mode,
+            Err(error) => {
+                tracing::error!(%error, "the mode of a hook's chat could not be read");
+                return Raw::Failed("the server could not read the chat's mode; its log says why".to_owned());
+            }
+        };
         let mut request = match line(command, args, hook, &hooks.session) {
             Line::Shell(line) => ExecRequest::shell(line),
             Line::Words(words) => ExecRequest::argv(words),
         };
-        request.cwd = (!hooks.cwd.is_empty()).then(|| hooks.cwd.clone().into_bytes());
+        // In the workspace itself, whose files were approved: a model chooses its own directory, and may remove it.
         request.env = variables(hook, &hooks.session)
             .into_iter()
             .map(|(name, value)| (name.as_bytes().to_vec(), value.into_bytes()))
@@ -63,7 +76,7 @@ impl Inner {
         request.stdin = true;
         request.timeout = Some(patience);
         request.acks = AckMode::Manual;
-        request.profile = hooks.is_plan.then_some(Profile::ReadOnly);
+        request.profile = (hooks.is_plan || mode == PLAN).then_some(Profile::ReadOnly);
         let recorded = match self.record(owner, &request, hook, sandbox.place()).await {
             Ok(recorded) => recorded,
             Err(error) => {
@@ -139,6 +152,7 @@ impl Inner {
             ended = output.until_end(&mut exec) => Some(ended),
             () = feeds => None,
             () = given_up.cancelled() => None,
+            () = self.stop.cancelled() => None,
         };
         let ended = match ended {
             Some(ended) => ended,
@@ -180,6 +194,21 @@ impl Inner {
             (Err(error), _) => tracing::error!(%error, "the end of a hook's command could not be recorded"),
         }
     }
+}
+
+/// A file that a hook of the workspace names and that is not as it was approved.
+async fn changed_script<'a>(sandbox: &Sandbox, hook: &'a Hook) -> Option<&'a str> {
+    if !hook.layer.needs_approval() {
+        return None;
+    }
+    for (script, approved) in &hook.scripts {
+        let found = sandbox.resolve(script.path.as_bytes()).await.ok().flatten();
+        let now = found.and_then(|found| found.sha256).map(|sha256| store::hex(&sha256));
+        if now != *approved {
+            return Some(&script.path);
+        }
+    }
+    None
 }
 
 /// The output of a command, as much of it as is read.

@@ -80,8 +80,12 @@ impl Inner {
         let path = self.home.join(MANAGED);
         let found =
             |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
-        match tokio::fs::metadata(&path).await {
+        // A link that leads nowhere is a mistake, and not the same as no file.
+        match tokio::fs::symlink_metadata(&path).await {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Ok(_) | Err(_) => {}
+        }
+        match tokio::fs::metadata(&path).await {
             // A pipe would wait for a writer.
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) | Err(_) => return Some(found(String::new())),

@@ -36,6 +36,7 @@ use futures_util::future::BoxFuture;
 use guard::{Poster, Reach};
 use sandbox::SandboxRouter;
 use store::{ChatId, Store, UserId};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use log::Log;
@@ -60,6 +61,8 @@ struct Inner {
     log: Log,
     /// Handlers in the background, and commands that are being ended.
     tasks: TaskTracker,
+    /// Cancelled when the server stops.
+    stop: CancellationToken,
 }
 
 impl HookRunner {
@@ -74,11 +77,13 @@ impl HookRunner {
     ) -> Self {
         let (turns, log, tasks) = (Turns::default(), Log::default(), TaskTracker::new());
         let poster = Poster::new(Reach::public(reachable));
-        Self(Arc::new(Inner { store, ledger, router, home, poster, notice, turns, log, tasks }))
+        let stop = CancellationToken::new();
+        Self(Arc::new(Inner { store, ledger, router, home, poster, notice, turns, log, tasks, stop }))
     }
 
-    /// Waits until all handlers in the background have ended. Called when the server stops, after its turns.
+    /// Ends all handlers, and waits until their ends are on record. Called when the server stops, before its links end.
     pub async fn shutdown(&self) {
+        self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
@@ -117,6 +122,13 @@ impl Inner {
                 let combined = self.round(turn, &hooks, &happening).await;
                 words::add(&mut all, combined, &happening, &hooks);
             }
+        }
+        match place {
+            // The calls in progress are over: now the turn ends, if a hook wanted that.
+            Place::CallsEnd { .. } => all.denied = all.denied.or(hooks.take_stop()),
+            // The model is done, and may not go on.
+            Place::Stops { .. } if hooks.take_stop().is_some() => all.denied = None,
+            _ => {}
         }
         if matches!(place, Place::TurnEnds { .. }) {
             self.turns.end(turn.turn);

@@ -12,13 +12,15 @@ use store::{ChatId, TurnId};
 use super::Inner;
 use crate::limits::HOOK_SESSIONS_KEPT;
 
+/// The mode in which nothing is changed.
+pub(super) const PLAN: &str = "plan";
+
 /// The hooks of one turn.
 pub(super) struct TurnHooks {
     pub(super) loaded: Loaded,
     pub(super) session: Session,
-    /// The route to the turn's machine, and the chat's directory there.
+    /// The route to the turn's machine.
     pub(super) route: RouteRequest,
-    pub(super) cwd: String,
     pub(super) is_plan: bool,
     /// The role of a sub-agent.
     pub(super) role: String,
@@ -161,8 +163,7 @@ impl Inner {
             loaded,
             session,
             route,
-            cwd,
-            is_plan: mode == "plan",
+            is_plan: mode == PLAN,
             role,
             is_new_session,
             changing: Mutex::default(),

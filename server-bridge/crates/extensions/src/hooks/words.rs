@@ -43,15 +43,4 @@ pub(super) fn add(words: &mut Words, combined: Combined, happening: &Happening, 
     if let (Some(call), Happening::PreToolUse(_)) = (combined.updated, happening) {
         words.arguments = Some(call.input);
     }
-    // The model is done: nothing is to come that could end with the reason, and it may not go on.
-    if let Happening::PostToolBatch(_) = happening
-        && let Some(stop) = hooks.take_stop()
-    {
-        words.denied.get_or_insert(stop);
-    }
-    if matches!(happening, Happening::AgentStop { .. } | Happening::SubAgentStop { .. })
-        && hooks.take_stop().is_some()
-    {
-        words.denied = None;
-    }
 }

@@ -203,6 +203,12 @@ impl Combiner {
         if !hook.layer.may_loosen() {
             return self.note(speaker, "a workspace's hook cannot change a call".to_owned());
         }
+        if self.event != Event::PreToolUse {
+            // The call was judged already, with its own arguments: what was allowed is another call.
+            let text = "arguments can be changed only at PreToolUse".to_owned();
+            self.combined.failures.push(Line { speaker: speaker.clone(), text: text.clone() });
+            return self.decide(speaker.clone(), Decision::Ask, text);
+        }
         match payload.rewritten(now, updated) {
             Ok(input) => {
                 now.input = input;

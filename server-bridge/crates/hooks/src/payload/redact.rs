@@ -42,11 +42,11 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?-u:\b)AKIA[0-9A-Z]{16}(?-u:\b)",
         r"(?-u:\b)AIza[0-9A-Za-z_-]{30,}",
         r"(?-u:\b)eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
-        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\n)*[A-Za-z0-9+/=]{16,})*",
         r"(?i)(?P<kept_bearer>(?-u:\b)bearer[ \t]+)[A-Za-z0-9._~+/=-]{12,}",
         r#"(?i)(?P<kept_header>(?-u:\b)authorization["']?[ \t]*[:=][ \t]*["']?(?:(?:basic|bearer|token)[ \t]+)?)[^\s"'`$;,&|<>(){}]{4,}"#,
         r#"(?P<kept_variable>(?-u:\b)[A-Z0-9_]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD)[A-Z0-9_]*=["']?)[^\s"'`$;&|<>(){}]{4,}"#,
-        r#"(?i)(?P<kept_json>"[a-z0-9_-]*(?:api_?key|secret|token|password|passwd)"\s*:\s*")[^"]{4,}"#,
+        r#"(?i)(?P<kept_json>"[a-z0-9_-]*(?:api_?key|secret|token|password|passwd)"\s*:\s*")[^"`$(]{4,}"#,
         r#"(?i)(?P<kept_query>[?&](?:[a-z0-9_-]*(?:api_?key|secret|token|password))=)[^\s"'`$;&#|<>(){}]{4,}"#,
         r"(?P<kept_user>://[^\s/:@]+:)[^\s/@`$;&|<>(){}]+(?P<kept_at>@)",
     ];

@@ -103,7 +103,7 @@ fn secrets_are_not_shown() {
         "env": "AWS_SECRET_ACCESS_KEY=abcd1234 ls; export GITHUB_TOKEN=\"ghs\" task-runner-of-mine",
         "url": "https://ada:pw1234@host/x?api_key=abcd1234&b=c",
         "header": "curl -H 'Authorization: Basic YWRhOnB3' x",
-        "pem": "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nrest",
+        "pem": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq9\nMIIEpAIBAAKCAQEA7bq9==\n-----END RSA PRIVATE KEY-----\nrest",
         "short": "abc", "json": "curl -d '{\"password\": \"hunter\", \"user\": \"ada\"}'",
     });
     let shown = redactor.redact(&value);
@@ -116,7 +116,7 @@ fn secrets_are_not_shown() {
             "env": format!("AWS_SECRET_ACCESS_KEY={MARK} ls; export GITHUB_TOKEN=\"ghs\" task-runner-of-mine"),
             "url": format!("https://ada:{MARK}@host/x?api_key={MARK}&b=c"),
             "header": format!("curl -H 'Authorization: Basic {MARK}' x"),
-            "pem": format!("{MARK}\nrest"),
+            "pem": format!("{MARK}\n-----END RSA PRIVATE KEY-----\nrest"),
             "short": "abc", "json": format!("curl -d '{{\"password\": \"{MARK}\", \"user\": \"ada\"}}'"),
         })
     );
@@ -210,5 +210,17 @@ proptest! {
         let payload = payload_of(&hook(format, "PreToolUse", ""), &happening, &[]);
         let sent = payload.value["tool_input"].as_object().unwrap();
         prop_assert_eq!(payload.rewritten(&now, sent).unwrap(), now.input);
+    }
+}
+
+#[test]
+fn a_key_hides_no_command_that_follows_its_beginning() {
+    for line in [
+        "-----BEGIN PRIVATE KEY-----\ntouch x",
+        ": '-----BEGIN PRIVATE KEY-----'\ntouch x",
+        r#"echo "token": "$(touch x)""#,
+    ] {
+        let shown = Redactor::new([]).redact(&json!({"command": line}));
+        assert!(shown.to_string().contains("touch x"), "{shown}");
     }
 }

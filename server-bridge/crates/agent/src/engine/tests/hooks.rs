@@ -216,3 +216,11 @@ async fn the_users_no_is_told_to_hooks() {
     ]);
     assert_eq!(world.log.count("hook called"), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_ends_the_turn_after_the_calls_of_an_answer() {
+    let world = world(&[("calls", Words::deny("that is enough"))]);
+    let end = world.run("go").await;
+    assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("that is enough")));
+    assert_eq!((world.log.count("Do begins"), world.asked().len()), (1, 1));
+}

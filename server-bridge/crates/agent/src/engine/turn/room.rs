@@ -128,7 +128,12 @@ impl Turn<'_> {
         let Some(cut) = compress::cut(conversation) else {
             return self.leave_as_it_is(conversation, "there is nothing in it to leave out").await;
         };
-        self.words(Place::Compresses { is_asked }).await;
+        if let Some(why) = self.words(Place::Compresses { is_asked }).await.denied {
+            if self.cancelled.is_cancelled() {
+                return Err(End::Cancelled);
+            }
+            return self.leave_as_it_is(conversation, &why).await;
+        }
         let said = match self.summary(chain, conversation, cut, progress).await? {
             Ok(said) => said,
             Err(why) => return self.leave_as_it_is(conversation, &why).await,

@@ -117,8 +117,11 @@ impl Turn<'_> {
                 return Err(End::Cancelled);
             }
         }
-        self.words(Place::CallsEnd { calls }).await;
-        Ok(())
+        match self.words(Place::CallsEnd { calls }).await.denied {
+            Some(_) if self.cancelled.is_cancelled() => Err(End::Cancelled),
+            Some(why) => Err(End::Failed(why)),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn understand(

@@ -14,16 +14,20 @@
 //! | [`reach`] | the hosts that a client may connect to; clients limited to them |
 //! | [`get`] | one document, with its redirects, its size and its time bounded |
 //! | [`post`] | one request with a body, without redirects |
+//! | `outgoing`, `error` | the connections of both; their errors, and the check of an address as text |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod error;
 pub mod get;
 pub mod limits;
+mod outgoing;
 pub mod post;
 pub mod reach;
 
-pub use get::{Answer, Error, Getter, check};
+pub use error::{Error, check};
+pub use get::{Answer, Getter};
 pub use post::{Posted, Poster};
 pub use reach::{LeadsInside, Mixed, Reach, leads_inside};
 

@@ -1,22 +1,18 @@
 //! A request with a body to an address that others named, and its answer: bounded in size and time, without redirects.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url};
 use tokio::time::timeout;
 
-use crate::get::{Error, check, failed};
-use crate::limits::CONNECT_PATIENCE;
+use crate::error::Error;
+use crate::outgoing::{Outgoing, failed};
 use crate::reach::Reach;
 
 /// Posts JSON to addresses within reach. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Poster {
-    client: Arc<OnceLock<Client>>,
-    reach: Reach,
-}
+pub struct Poster(Outgoing);
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +28,7 @@ pub struct Posted {
 impl Poster {
     /// A poster with this reach.
     pub fn new(reach: Reach) -> Self {
-        Self { client: Arc::default(), reach }
+        Self(Outgoing::new(reach))
     }
 
     /// Posts a JSON text, and reads at most `most_bytes` of the answer. A redirect is an answer like any other: headers may hold
@@ -49,8 +45,7 @@ impl Poster {
         most_bytes: usize,
     ) -> Result<Posted, Error> {
         let url = Url::parse(url).map_err(|_| Error::Url("it is not a valid address"))?;
-        check(&url)?;
-        self.reach.check_host(url.host_str().unwrap_or_default())?;
+        self.0.check(&url)?;
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in headers {
@@ -61,7 +56,7 @@ impl Poster {
             sent.insert(name, value);
         }
         let work = async {
-            let request = self.client()?.post(url).headers(sent).body(json);
+            let request = self.0.client()?.post(url).headers(sent).body(json);
             let mut response = request.send().await.map_err(|error| failed(&error))?;
             let (status, mut body, mut is_cut) = (response.status().as_u16(), Vec::new(), false);
             while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
@@ -76,19 +71,7 @@ impl Poster {
         };
         timeout(patience, work).await.map_err(|_| Error::Timeout)?
     }
-
-    fn client(&self) -> Result<&Client, Error> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let client = self
-            .reach
-            .client()
-            .connect_timeout(CONNECT_PATIENCE)
-            // No request uses a connection that was made for another one.
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| Error::Network(crate::cause(&error)))?;
-        Ok(self.client.get_or_init(|| client))
-    }
 }
+
+#[cfg(test)]
+mod tests;

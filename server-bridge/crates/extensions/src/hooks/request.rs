@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use guard::get::Error;
+use guard::Error;
 use hooks::Raw;
 use hooks::interpolate;
 use hooks::limits::OUTPUT_BYTES;

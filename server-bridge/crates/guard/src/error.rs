@@ -1,0 +1,61 @@
+//! The errors of requests, and the check of an address as text.
+
+use reqwest::{StatusCode, Url};
+
+use crate::limits::{PATIENCE, REDIRECTS, URL_BYTES};
+use crate::reach::LeadsInside;
+
+/// The reason why there is no document. Each text says what happened; none contains the requested address.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not the address of a document.
+    #[error("{0}")]
+    Url(&'static str),
+    /// It leads into the server's own network.
+    #[error("{0} is an address of the server's own network, from which nothing is fetched")]
+    Private(String),
+    /// It leads to another host, port or scheme.
+    #[error("it redirects to {0}, which is another host, port or scheme; fetch that if it is what you want")]
+    Elsewhere(Url),
+    /// There are too many redirects.
+    #[error("it redirects more than {REDIRECTS} times")]
+    Redirects,
+    /// It leads to an unencrypted address.
+    #[error("it redirects to an unencrypted address")]
+    Downgrade,
+    /// The other side refused.
+    #[error("the server answered {0}")]
+    Status(StatusCode),
+    /// It came compressed, though that was not requested.
+    #[error("it is compressed as {0:?}, which was not requested")]
+    Packed(String),
+    /// It did not come in time.
+    #[error("it did not arrive within {} s", PATIENCE.as_secs())]
+    Timeout,
+    /// It could not be reached.
+    #[error("it cannot be reached: {0}")]
+    Network(String),
+}
+
+impl From<LeadsInside> for Error {
+    fn from(LeadsInside(host): LeadsInside) -> Self {
+        Self::Private(host)
+    }
+}
+
+/// Checks that a URL can be a document's at all: `http` or `https`, a host, no user and no password, 8 KiB at most.
+///
+/// # Errors
+/// [`Error::Url`].
+pub fn check(url: &Url) -> Result<(), Error> {
+    let why = if url.as_str().len() > URL_BYTES {
+        "the URL is too long"
+    } else if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        "the URL has to begin with http:// or https:// and a host"
+    } else if !url.username().is_empty() || url.password().is_some() {
+        "a URL with a user name or password is not fetched"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Url(why))
+}

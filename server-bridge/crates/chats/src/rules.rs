@@ -7,7 +7,7 @@ use store::{PermissionRule, RuleEffect, User, UserId};
 
 use crate::house::ChatService;
 use crate::limits::RULE_TRIAL_BYTES;
-use crate::rule_book::{Judged, effect_of, unusable};
+use crate::rule_book::{effect_of, unusable};
 use crate::{Error, Result};
 
 impl ChatService {
@@ -119,26 +119,23 @@ impl ChatService {
             ));
         }
         let set = self.0.rules.of(&self.0.store, self.0.settings.home(), user.id).await?;
-        let judged = Judged::trial(tool, subject);
-        let view = judged.explained(&self.0.rules, &set, |explanation| {
-            let part = |part: &Part<'_>| RulePartView {
-                text: part.text.clone(),
-                matches: part.rules.iter().map(matched).collect(),
-            };
-            let decision = &explanation.decision;
-            RuleTrialView {
-                verdict: match decision.verdict {
-                    Some(Effect::Deny) => words::RuleVerdict::Deny,
-                    Some(Effect::Ask) => words::RuleVerdict::Ask,
-                    Some(Effect::Allow) => words::RuleVerdict::Allow,
-                    None => words::RuleVerdict::Mode,
-                },
-                reason: decision.reason.clone(),
-                decided_by: decision.rules.first().map(matched),
-                parts: explanation.parts.iter().map(part).collect(),
-            }
-        });
-        Ok(view)
+        let explanation = self.0.rules.explained(&set, tool, subject);
+        let part = |part: &Part<'_>| RulePartView {
+            text: part.text.clone(),
+            matches: part.rules.iter().map(matched).collect(),
+        };
+        let decision = &explanation.decision;
+        Ok(RuleTrialView {
+            verdict: match decision.verdict {
+                Some(Effect::Deny) => words::RuleVerdict::Deny,
+                Some(Effect::Ask) => words::RuleVerdict::Ask,
+                Some(Effect::Allow) => words::RuleVerdict::Allow,
+                None => words::RuleVerdict::Mode,
+            },
+            reason: decision.reason.clone(),
+            decided_by: decision.rules.first().map(matched),
+            parts: explanation.parts.iter().map(part).collect(),
+        })
     }
 }
 

@@ -27,29 +27,16 @@ impl Condition for Grammar {
     }
 }
 
+/// The subjects of a call: those of the arguments that say what it acts on.
 fn subjects<'a>(tool: &str, input: &'a Map<String, Value>) -> Vec<Subject<'a>> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
-    let path = |access| text("path").map(|path| Subject::Path { path, access });
-    let found = match tool {
-        "Shell" => text("command").map(|line| Subject::Shell { line }),
-        "FileCreate" | "FileReplace" => path(PathAccess::Write),
-        "Read" | "Grep" | "Glob" => path(PathAccess::Read),
-        "Fetch" => text("url").and_then(host).map(|host| Subject::Domain { host }),
-        "DownloadFile" => {
-            let host = text("url").and_then(host).map(|host| Subject::Domain { host });
-            return host.into_iter().chain(path(PathAccess::Write)).collect();
-        }
-        "SubAgent" => text("role").map(|name| Subject::Named { name }),
-        _ => None,
-    };
-    found.into_iter().collect()
-}
-
-fn host(address: &str) -> Option<&str> {
-    let rest = address.split_once("://")?.1;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    host.split(':').next()
+    if tool == "DownloadFile" {
+        let path = text("path").map(|path| Subject::Path { path, access: PathAccess::Write });
+        let from = text("url").and_then(|url| Subject::of(tool, url));
+        return from.into_iter().chain(path).collect();
+    }
+    let named = ["command", "path", "url", "role", "name"].into_iter().find_map(text);
+    named.and_then(|text| Subject::of(tool, text)).into_iter().collect()
 }
 
 #[cfg(test)]

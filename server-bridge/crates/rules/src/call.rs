@@ -64,3 +64,49 @@ pub enum PathAccess {
     /// It creates or changes it.
     Write,
 }
+
+impl<'a> Subject<'a> {
+    /// The subject of a call of one of our tools, from the one argument that says what it acts on: its line, path, address or
+    /// name. None for a tool that rules know by name only.
+    pub fn of(tool: &str, text: &'a str) -> Option<Self> {
+        let path = |access| Self::Path { path: text, access };
+        Some(match tool {
+            "Shell" => Self::Shell { line: text },
+            "FileCreate" | "FileReplace" => path(PathAccess::Write),
+            "Read" | "Grep" | "Glob" | "Cd" => path(PathAccess::Read),
+            "Fetch" | "DownloadFile" => Self::Domain { host: host_of(text) },
+            "SubAgent" | "Skill" => Self::Named { name: text },
+            _ => return None,
+        })
+    }
+}
+
+/// The host of an address, `scheme://user@host:port/…`, as it stands there; the text itself for a bare host.
+pub fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.strip_prefix('[') {
+        Some(literal) => literal.split(']').next().unwrap_or(literal),
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_address_is_not_its_user_port_or_path() {
+        for (address, host) in [
+            ("https://example.com/a?b#c", "example.com"),
+            ("http://user:pass@example.com:8080/", "example.com"),
+            ("https://example.com?x=@evil.example", "example.com"),
+            ("https://good.example@evil.example/", "evil.example"),
+            ("http://[::1]:80/", "::1"),
+            ("example.com", "example.com"),
+        ] {
+            assert_eq!(host_of(address), host, "{address}");
+        }
+    }
+}

@@ -22,6 +22,8 @@ pub(crate) struct Entry {
 pub(crate) struct Rules {
     pub(crate) entries: Vec<Entry>,
     pub(crate) indexes: [Index; 3],
+    /// True if a rule is about paths.
+    pub(crate) has_paths: bool,
 }
 
 /// The kind of a part of a call.
@@ -97,6 +99,7 @@ impl Rules {
     pub(crate) fn insert(&mut self, origin: Origin, loaded: LoadedRule) {
         let Ok(number) = Number::try_from(self.entries.len()) else { return };
         self.indexes[loaded.effect as usize].insert(number, &loaded.rule);
+        self.has_paths |= matches!(loaded.rule.specifier, Specifier::Path(_));
         self.entries.push(Entry { origin, loaded });
     }
 

@@ -48,7 +48,7 @@ pub mod set;
 mod shell;
 mod wild;
 
-pub use call::{Call, PathAccess, Place, Subject};
+pub use call::{Call, PathAccess, Place, Subject, host_of};
 pub use dangerous::dangerous;
 pub use document::{Document, DocumentError, Problem, ProblemKind};
 pub use explain::{Explanation, Part};

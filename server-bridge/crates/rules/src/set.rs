@@ -5,7 +5,7 @@ use crate::findings::{Finding, Findings, Rules};
 use crate::index::Number;
 use crate::layer::{Layer, LoadedRule};
 use crate::limits::QUOTED_CHARS;
-use crate::rule::{Effect, Origin, Specifier};
+use crate::rule::{Effect, Origin};
 
 /// All rules that apply to a chat. Made once whenever a rule changes; deciding takes microseconds.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,7 @@ impl RuleSet {
 
     /// True if a rule is about paths, so that its verdict depends on the folders of a call and on where links lead.
     pub fn has_paths(&self) -> bool {
-        self.rules.entries.iter().any(|entry| matches!(entry.loaded.rule.specifier, Specifier::Path(_)))
+        self.rules.has_paths
     }
 
     /// The verdict on a call: deny over ask over allow, over all layers.

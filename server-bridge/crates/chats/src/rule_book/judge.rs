@@ -6,7 +6,7 @@ use agent::approval::Ruling;
 use agent::engine::Workplace;
 use agent::tool::Subject as Acted;
 use agent::tool::path::join;
-use rules::{Call, Decision, Effect, Explanation, Origin, PathAccess, Place, RuleSet, Subject};
+use rules::{Call, Decision, Effect, Explanation, Origin, PathAccess, Place, RuleSet, Subject, host_of};
 use store::{Store, UserId};
 use tools::Ported;
 
@@ -18,8 +18,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) tool: &'a str,
     /// The part of the call that rules look at.
     pub(crate) subject: Acted<'a>,
-    /// The place where it would run; `None` for a call that is only tried.
-    pub(crate) workplace: Option<&'a dyn Workplace>,
+    /// The place where it would run.
+    pub(crate) workplace: &'a dyn Workplace,
     /// True if the rules that decide it are counted.
     pub(crate) counts: bool,
 }
@@ -55,9 +55,9 @@ impl RuleBook {
     ) -> agent::PortResult<Ruling> {
         let set = self.of(store, home, user).await.ported()?;
         // Without a rule about paths no machine is needed: none is started for a call that works without one.
-        let ground = match judged.workplace.filter(|_| set.has_paths() && judged.names_a_place()) {
-            Some(workplace) => Ground::of(judged, workplace).await?,
-            None => Ground::default(),
+        let ground = match set.has_paths() && judged.names_a_place() {
+            true => Ground::at(judged.subject, judged.workplace, &judged.workplace.cwd().await?).await?,
+            false => Ground::default(),
         };
         let subjects = ground.subjects(judged.subject);
         let call = Call { tool: judged.tool, subjects: &subjects, place: ground.place() };
@@ -90,8 +90,7 @@ impl RuleBook {
             return Ok(vec![false; paths.len()]);
         }
         let subject = Acted::Reads(base);
-        let judged = Judged { tool, subject, workplace: Some(workplace), counts: false };
-        let ground = Ground::from_workspace(&judged, workplace).await?;
+        let ground = Ground::at(subject, workplace, "").await?;
         let verdict =
             |subjects: &[Subject<'_>]| set.decide(&Call { tool, subjects, place: ground.place() }).verdict;
         let was_asked = verdict(&ground.subjects(subject)) == Some(Effect::Ask);
@@ -118,19 +117,27 @@ impl RuleBook {
             return decision;
         }
         let built_in = self.built_in.decide(call);
-        if built_in.is_certain && built_in.verdict.is_some() { built_in } else { decision }
+        if decides(&built_in) { built_in } else { decision }
     }
 
-    /// The same with the verdict on each part of the call.
-    fn explained<'a>(&'a self, set: &'a RuleSet, call: &Call<'_>) -> Explanation<'a> {
-        let explanation = set.explain(call);
+    /// The decision on a call that is only tried, with the verdict on each part of it; `text` is what the call acts on. Nothing is
+    /// looked up on a machine.
+    pub(crate) fn explained<'a>(&'a self, set: &'a RuleSet, tool: &str, text: &str) -> Explanation<'a> {
+        let ground = Ground::default();
+        let subjects: Vec<Subject<'_>> = Subject::of(rules::names::ours(tool), text).into_iter().collect();
+        let call = Call { tool, subjects: &subjects, place: ground.place() };
+        let explanation = set.explain(&call);
         if explanation.decision.verdict.is_some() {
             return explanation;
         }
-        let built_in = self.built_in.explain(call);
-        let decides = built_in.decision.is_certain && built_in.decision.verdict.is_some();
-        if decides { built_in } else { explanation }
+        let built_in = self.built_in.explain(&call);
+        if decides(&built_in.decision) { built_in } else { explanation }
     }
+}
+
+/// True if a decision of the built-in rules counts.
+fn decides(built_in: &Decision<'_>) -> bool {
+    built_in.is_certain && built_in.verdict.is_some()
 }
 
 /// The ids of a user's own rules that decided.
@@ -140,19 +147,9 @@ fn own_rules(decision: &Decision<'_>) -> Vec<i64> {
 }
 
 impl Ground {
-    /// The folders of a call's machine, where links in the call's path and in the chat's directory are followed. Without a machine
-    /// the call fails anyway.
-    async fn of(judged: &Judged<'_>, workplace: &dyn Workplace) -> agent::PortResult<Self> {
-        let cwd = workplace.cwd().await?;
-        Self::at(judged, workplace, &cwd).await
-    }
-
-    /// The same for a path that begins at the workspace.
-    async fn from_workspace(judged: &Judged<'_>, workplace: &dyn Workplace) -> agent::PortResult<Self> {
-        Self::at(judged, workplace, "").await
-    }
-
-    async fn at(judged: &Judged<'_>, workplace: &dyn Workplace, cwd: &str) -> agent::PortResult<Self> {
+    /// The folders of a call's machine, where links in the call's path and in the directory that it begins at are followed. Without
+    /// a machine the call fails anyway.
+    async fn at(subject: Acted<'_>, workplace: &dyn Workplace, cwd: &str) -> agent::PortResult<Self> {
         let Ok(sandbox) = workplace.sandbox().await else { return Ok(Self::default()) };
         let root = sandbox.facts().workspace.clone();
         let within = |path: &str| match path {
@@ -166,7 +163,7 @@ impl Ground {
             Ok(None) | Err(_) => None,
         };
         let mut target = None;
-        if let Acted::Reads(path) | Acted::Changes(path) | Acted::Download(_, path) = judged.subject {
+        if let Acted::Reads(path) | Acted::Changes(path) | Acted::Download(_, path) = subject {
             target = resolved(&join(cwd, path)).await;
         }
         let cwd = match cwd {
@@ -201,72 +198,15 @@ impl Ground {
     }
 }
 
-/// The host of an address that was parsed and written again: `scheme://user@host:port/…`; the text itself for a bare host.
-fn host_of(address: &str) -> &str {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match host.strip_prefix('[') {
-        Some(literal) => literal.split(']').next().unwrap_or(literal),
-        None => host.split(':').next().unwrap_or(host),
-    }
-}
-
 impl Default for Ground {
     fn default() -> Self {
         Self { root: "/".to_owned(), cwd: "/".to_owned(), target: None }
     }
 }
 
-impl<'a> Judged<'a> {
+impl Judged<'_> {
     /// True if it acts on files of the machine.
     fn names_a_place(&self) -> bool {
         !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Nothing)
-    }
-
-    /// A call that is only tried: its subject is read by the tool's kind.
-    pub(crate) fn trial(tool: &'a str, subject: &'a str) -> Self {
-        let subject = match rules::names::ours(tool) {
-            "Shell" => Acted::Command(subject),
-            "FileCreate" | "FileReplace" => Acted::Changes(subject),
-            "Read" | "Glob" | "Grep" => Acted::Reads(subject),
-            "Fetch" | "DownloadFile" => Acted::Address(subject),
-            "SubAgent" | "Skill" => Acted::Named(subject),
-            "Cd" => Acted::Reads(subject),
-            _ => Acted::Nothing,
-        };
-        Self { tool, subject, workplace: None, counts: false }
-    }
-
-    /// The explanation of a set of rules, or of the built-in ones if no rule of the set decides.
-    pub(crate) fn explained<T>(
-        &self,
-        book: &RuleBook,
-        set: &RuleSet,
-        told: impl FnOnce(&Explanation<'_>) -> T,
-    ) -> T {
-        let ground = Ground::default();
-        let subjects = ground.subjects(self.subject);
-        let call = Call { tool: self.tool, subjects: &subjects, place: ground.place() };
-        told(&book.explained(set, &call))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_host_of_an_address_is_not_its_user_port_or_path() {
-        for (address, host) in [
-            ("https://example.com/a?b#c", "example.com"),
-            ("http://user:pass@example.com:8080/", "example.com"),
-            ("https://example.com?x=@evil.example", "example.com"),
-            ("https://good.example@evil.example/", "evil.example"),
-            ("http://[::1]:80/", "::1"),
-            ("example.com", "example.com"),
-        ] {
-            assert_eq!(host_of(address), host, "{address}");
-        }
     }
 }

@@ -28,7 +28,7 @@ impl Permissions for Stored {
 
     fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>, counts: bool) -> Asked<'a, Ruling> {
         Box::pin(async move {
-            let judged = Judged { tool, subject, workplace: Some(self), counts };
+            let judged = Judged { tool, subject, workplace: self, counts };
             let House { rules, settings, services, .. } = &*self.service;
             rules.ruling(&services.store, settings.home(), self.user.id, &judged).await
         })

@@ -355,13 +355,14 @@ fn a_document_that_is_none_is_refused_with_the_place_and_the_old_one_stays() {
         let refused = world.alice.with_stdin(&["hook", "set", "-"], document.as_bytes());
         assert!(refused.code != 0 && refused.stderr.contains(why), "{document}: {refused:?}");
     }
+    let shown = world.alice.run(&["hook", "show"]).stdout;
+    assert!(shown.contains("Stop") && !shown.contains("PreToolUse"), "the old one stays: {shown}");
+    // An event has ten of all layers together: the eleventh is named where the hooks are listed.
     let eleven = json!({"enable_command_hooks": true, "hooks": {"Stop": [{"hooks": handlers}]}}).to_string();
-    let set = world.alice.with_stdin(&["hook", "set", "-"], eleven.as_bytes());
-    let listed = world.alice.run(&["hook", "list"]);
-    assert!(
-        set.code != 0 || listed.stdout.contains("10"),
-        "an eleventh handler is named: {set:?} {listed:?}"
-    );
+    assert_eq!(world.alice.with_stdin(&["hook", "set", "-"], eleven.as_bytes()).code, 0);
+    let listed = world.alice.json(&["hook", "list", "--json"]);
+    assert_eq!(listed["hooks"].as_array().unwrap().len(), 10, "{listed}");
+    assert!(listed["problems"].to_string().contains("has 10 hooks already"), "{listed}");
 }
 
 #[test]

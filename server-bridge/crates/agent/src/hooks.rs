@@ -152,7 +152,7 @@ impl Words {
     }
 
     /// Adds the words of a later hook; of two replacements of the arguments the later one counts.
-    fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.denied = self.denied.take().or(other.denied);
         self.asks = self.asks.take().or(other.asks);
         self.allows |= other.allows;

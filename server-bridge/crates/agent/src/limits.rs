@@ -132,6 +132,6 @@ pub const EDIT_PROTECTED_MESSAGES: usize = 3;
 /// The longest replacement text of an edit, in bytes.
 pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
 /// How often in one turn a hook may let a model go on that is done.
-pub const STOPS_DENIED: usize = 5;
+pub const STOPS_DENIED: usize = 8;
 /// How wide the bar of `/context` is, in characters.
 pub const METER_CELLS: usize = 30;

@@ -22,7 +22,6 @@
 //! | [`outcome`] | the meaning of one handler's result |
 //! | [`combine`] | the meaning of all results together |
 //! | [`round`] | the handlers of one event, one after the other |
-//! | [`stops`] | the bound of stop loops |
 //! | [`limits`] | every limit and timeout |
 //! | `glob`, `strict` | globs; JSON without repeated names, and its canonical text |
 
@@ -44,7 +43,6 @@ pub mod matcher;
 pub mod outcome;
 pub mod payload;
 pub mod round;
-pub mod stops;
 mod strict;
 
 pub use combine::{Combined, Verdict};

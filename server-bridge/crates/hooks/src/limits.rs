@@ -51,5 +51,3 @@ pub const CONTEXT_BYTES: usize = 10 * 1024;
 pub const CONTEXTS_BYTES: usize = 32 * 1024;
 /// The longest message to people that one handler adds, in bytes.
 pub const MESSAGE_BYTES: usize = 2 * 1024;
-/// The most times in a row that hooks may send an agent back to work that wanted to stop.
-pub const STOPS_REFUSED: u32 = 8;

@@ -120,7 +120,7 @@ impl Inner {
         for happening in hooks.happenings(turn, place) {
             if !hooks.loaded.hooks.is_free(happening.event()) {
                 let combined = self.round(turn, &hooks, &happening).await;
-                words::add(&mut all, combined, &happening, &hooks);
+                all.add(words::of(combined, &happening, &hooks));
             }
         }
         match place {

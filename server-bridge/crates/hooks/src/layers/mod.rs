@@ -7,7 +7,7 @@
 //! ```
 //! The seed says that a later layer overrides an earlier one, and adds up their handlers. Here they add up too, and nothing is
 //! overridden: a word of one layer is never taken back by another (see [`combine`](crate::combine)). A layer's switches hold for
-//! itself, and `disableAllHooks` for those below it as well.
+//! itself, and `disableAllHooks` for those below it as well; a workspace's, which nobody approved, for its own document alone.
 
 mod hook;
 
@@ -129,12 +129,14 @@ pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>)
         .filter(|(_, document)| document.enable_command_hooks)
         .map(|(source, _)| source.layer)
         .collect();
+    // A workspace's document can turn off its own hooks alone: nobody approved it.
+    let powerful = read.iter().filter(|(source, _)| source.layer.may_loosen());
     let disabled =
-        read.iter().filter(|(_, document)| document.disables_all).map(|(source, _)| source.layer).min();
+        powerful.filter(|(_, document)| document.disables_all).map(|(source, _)| source.layer).min();
     let mut candidates: Vec<Hook> = Vec::new();
     for (source, document) in read {
-        if disabled.is_some_and(|layer| source.layer >= layer) {
-            let text = "all hooks of this layer and of those below it are disabled".to_owned();
+        if document.disables_all || disabled.is_some_and(|layer| source.layer >= layer) {
+            let text = "its hooks are disabled, by it or by a more powerful document".to_owned();
             loader.trouble(
                 source,
                 Problem { severity: Severity::Warning, place: String::new(), event: None, text },
@@ -233,9 +235,15 @@ impl Loader<'_> {
         hooks
     }
 
-    /// Takes the hooks that fit into the limit of their event. Those that wait for approval count: it must not change which others
-    /// run.
-    fn admit(&mut self, candidates: Vec<Hook>) {
+    /// True if a hook does not run before its user approves it.
+    fn waits(&self, hook: &Hook) -> bool {
+        hook.layer.needs_approval() && !(self.checks.is_approved)(&hook.hash)
+    }
+
+    /// Takes the hooks that fit into the limit of their event. Those that wait for approval come last: what nobody approved crowds
+    /// nothing out.
+    fn admit(&mut self, mut candidates: Vec<Hook>) {
+        candidates.sort_by_key(|hook| self.waits(hook));
         let mut admitted: Vec<Event> = Vec::new();
         for hook in candidates {
             if admitted.iter().filter(|event| **event == hook.event).count() >= HANDLERS_OF_EVENT {
@@ -258,7 +266,7 @@ impl Loader<'_> {
                 continue;
             }
             admitted.push(hook.event);
-            if hook.layer.needs_approval() && !(self.checks.is_approved)(&hook.hash) {
+            if self.waits(&hook) {
                 self.loaded.waiting.push(hook);
             } else {
                 self.loaded.hooks.hooks.push(hook);

@@ -240,3 +240,19 @@ fn callbacks_of_the_server_do_not_count() {
     assert_eq!(loaded.hooks.of(Event::PreToolUse).count(), HANDLERS_OF_EVENT + 1);
     assert!(loaded.troubles.is_empty());
 }
+
+#[test]
+fn what_nobody_approved_turns_nothing_off_and_crowds_nothing_out() {
+    let approved = document("PreToolUse", &[command("guard")]);
+    let many: Vec<Value> = (0..HANDLERS_OF_EVENT).map(|number| command(&format!("other {number}"))).collect();
+    let off = json!({"disableAllHooks": true, "enable_command_hooks": true,
+        "hooks": {"PreToolUse": [{"hooks": many}]}})
+    .to_string();
+    let crowd = document("PreToolUse", &many);
+    let hash = load_all(&[source(Layer::WorkspaceLocal, &approved)]).hooks.all()[0].hash.clone();
+    for first in [off, crowd] {
+        let sources = [source(Layer::Workspace, &first), source(Layer::WorkspaceLocal, &approved)];
+        let loaded = load_with(&sources, &|other| *other == hash);
+        assert_eq!(lines(loaded.hooks.all()), ["guard"], "{first}");
+    }
+}

@@ -73,6 +73,8 @@ pub enum Access {
     Settings,
     /// It stores something for all later conversations.
     Remember,
+    /// It does something with a program or a service of others, of which only they know what that is.
+    External,
 }
 
 impl Access {
@@ -87,7 +89,9 @@ impl Access {
             Self::Privileged => Some("running as the machine's privileged user needs approval each time"),
             Self::Settings => Some("a setting reaches beyond this chat, so it needs approval each time"),
             Self::Remember => Some("memory reaches beyond this chat, so it needs approval each time"),
-            Self::Read | Self::Edit | Self::Run | Self::End | Self::Web | Self::Download => None,
+            Self::Read | Self::Edit | Self::Run | Self::End | Self::Web | Self::Download | Self::External => {
+                None
+            }
         }
     }
 
@@ -115,18 +119,18 @@ pub enum Verdict {
 
 /// A mode's verdict on an access.
 pub fn verdict(mode: Mode, access: Access) -> Verdict {
-    use Access::{Download, Edit, End, Privileged, Read, Remember, Run, Settings, Web};
+    use Access::{Download, Edit, End, External, Privileged, Read, Remember, Run, Settings, Web};
     match (mode, access) {
         (_, Read) => Verdict::Allowed,
         // A plan's commands run with a profile that can change nothing.
         (Mode::Plan, Run) => Verdict::Allowed,
-        (Mode::Plan, Edit | End | Download | Settings | Remember) => Verdict::Denied,
+        (Mode::Plan, Edit | End | Download | Settings | Remember | External) => Verdict::Denied,
         // In every mode.
         (_, Privileged | Settings) => Verdict::Asks,
         (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
         (Mode::Plan, Web) => Verdict::Asks,
-        (Mode::Ask, Edit | Run | End | Web | Download | Remember) => Verdict::Asks,
-        (Mode::AutoEdit, Run | End | Web | Download | Remember) => Verdict::Asks,
+        (Mode::Ask, Edit | Run | End | Web | Download | Remember | External) => Verdict::Asks,
+        (Mode::AutoEdit, Run | End | Web | Download | Remember | External) => Verdict::Asks,
     }
 }
 
@@ -175,6 +179,7 @@ mod tests {
         assert_eq!(always(Privileged), [Asks; 4], "whatever the mode");
         assert_eq!(always(Settings), [Denied, Asks, Asks, Asks]);
         assert_eq!(always(Remember), [Denied, Asks, Asks, Allowed]);
+        assert_eq!(always(Access::External), [Denied, Asks, Asks, Allowed]);
         assert!(!Remember.may_be_remembered() && Web.may_be_remembered());
         for mode in Mode::ALL {
             assert_eq!(mode.as_str().parse(), Ok(mode));

@@ -43,6 +43,9 @@ pub const FOLDED_BLANKS_CHARS: usize = 80;
 pub const REASONING_SHOWN_BYTES: usize = 32 * 1024;
 /// The longest name of a tool that is shown, in characters.
 pub const TOOL_NAME_CHARS: usize = 64;
+/// The answers for which a deferred tool stays declared after it was found or called, as the seed has it; it ends only at a turn's
+/// beginning, since the provider's cache holds the declarations.
+pub const DEFERRED_ANSWERS: usize = 5;
 /// The most removed tools that stay declared because a conversation names them.
 pub const GONE_TOOLS: usize = 32;
 /// How large a compiled regular expression of a model may be, in bytes.
@@ -86,6 +89,10 @@ pub const ROLE_BYTES: u64 = 32 * 1024;
 pub const ASCII_PER_TOKEN: usize = 4;
 /// The tokens of a message, or a call, in addition to its text.
 pub const MESSAGE_TOKENS: usize = 4;
+/// The largest image for a model, in bytes: the limit of providers.
+pub const IMAGE_BYTES: usize = 5_000_000;
+/// The most pixels of an image in either direction: the limit of providers.
+pub const IMAGE_SIDE_PIXELS: u32 = 8_000;
 /// The approximate tokens of an image.
 pub const IMAGE_TOKENS: usize = 1_600;
 /// The most lines of a file, a search or a folder in a summary of a long result.

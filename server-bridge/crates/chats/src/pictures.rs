@@ -20,7 +20,8 @@ pub(crate) async fn of_message(house: &House, user: &User, chat: &ChatId, text: 
         if images.len() == SHOWN_IMAGES {
             break;
         }
-        let look = async { tools::image::of_file(&sandbox(house, user, chat, place).await?, path).await };
+        let look =
+            async { agent::tool::image::of_file(&sandbox(house, user, chat, place).await?, path).await };
         let Ok(found) = timeout_at(until, look).await else {
             tracing::info!(%chat, "an attached image was not read in time; the model gets only its path");
             break;

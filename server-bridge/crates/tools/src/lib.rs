@@ -19,7 +19,7 @@
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
 //! | `programs` | tools for the user's programs, which have no chat |
 //! | `output` | the beginning and the end of a long output |
-//! | `change`, `edit`, `image`, `address`, `utc` | changing a file, showing a change, pictures, URLs, days |
+//! | `change`, `edit`, `address`, `utc` | changing a file, showing a change, URLs, days |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -38,7 +38,6 @@ mod file_create;
 mod file_replace;
 mod glob;
 mod grep;
-pub mod image;
 pub mod internet;
 pub mod limits;
 mod memory;

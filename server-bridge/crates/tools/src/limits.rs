@@ -91,10 +91,6 @@ pub const SEARCH_QUERY_CHARS: usize = 400;
 pub const DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long a download may take.
 pub const DOWNLOAD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
-/// The largest image for a model, in bytes: the limit of providers.
-pub const IMAGE_BYTES: usize = 5_000_000;
-/// The most pixels of an image in either direction: the limit of providers.
-pub const IMAGE_SIDE_PIXELS: u32 = 8_000;
 /// The most messages that one search of the chats finds.
 pub const HISTORY_RESULTS: u32 = 20;
 /// How much is shown around a match, in characters on either side.

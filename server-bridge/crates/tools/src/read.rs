@@ -4,7 +4,7 @@ use sandbox::{FileReader, Range, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Failure, FileSeen, Outcome, Work, change, image, visible};
+use super::{Failure, FileSeen, Outcome, Work, change, visible};
 use crate::Services;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 use agent::approval::Access;
@@ -78,7 +78,7 @@ fn shown(arguments: &Arguments, path: &str, content: Vec<u8>) -> Result<Outcome,
         return Ok(Outcome::done("(the file is empty)"));
     }
     let shown_path = visible::line(path);
-    match image::shown(&content) {
+    match agent::tool::image::shown(&content) {
         Some(Ok((text, image))) => {
             return Ok(Outcome { images: vec![image], ..Outcome::part(format!("{shown_path}: {text}")) });
         }

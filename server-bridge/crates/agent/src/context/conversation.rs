@@ -137,10 +137,15 @@ impl Conversation {
         (&self.request, &mut self.draft)
     }
 
-    /// Declares more tools to the model, at the end.
+    /// Declares more tools to the model, at the end; one that is declared already is replaced where it stands.
     pub fn declare(&mut self, tools: Vec<llm::Tool>) {
-        self.base.1 += tokens::of_tools(&tools);
-        self.request.tools.extend(tools);
+        for tool in tools {
+            match self.request.tools.iter_mut().find(|known| known.name == tool.name) {
+                Some(known) => *known = tool,
+                None => self.request.tools.push(tool),
+            }
+        }
+        self.base.1 = tokens::of_tools(&self.request.tools);
     }
 
     /// Sets the reminder at the end of the next request; later requests do not repeat it.

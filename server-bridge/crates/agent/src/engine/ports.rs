@@ -81,7 +81,7 @@ pub enum Entry<'a> {
     /// An answer, the cost of its request, and the provider's count of its tokens.
     Answer(Message, Spent<'a>, PromptCount),
     /// The result of a call, and where it ran; a long one is put aside.
-    Result(&'a ToolCall, Outcome, Option<&'a str>),
+    Result(&'a ToolCall, Box<Outcome>, Option<&'a str>),
 }
 
 /// A change to how the model sees a conversation.

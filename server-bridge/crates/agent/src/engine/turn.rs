@@ -29,7 +29,7 @@ use crate::context::{ContextMode, Conversation};
 use crate::hooks::{HookedTurn, Hooks, Place, Words};
 use crate::limits::{REPLY_WINDOW_SHARE, STOPS_DENIED};
 use crate::models::{ModelChain, ModelSetup};
-use crate::tool::{Failure, TurnCost, gone};
+use crate::tool::{Failure, TurnCost, deferred};
 use ask::Shown;
 
 /// The inputs of a turn.
@@ -298,8 +298,11 @@ impl Turn<'_> {
         let stored = self.ports.journal.load().await?;
         let request = request(setup, prompt.system, tools);
         let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
-        let gone = gone(conversation.items().iter().map(|item| &item.message), self.ancestry.tools());
-        conversation.declare(gone);
+        let messages = || conversation.items().iter().map(|item| &item.message);
+        let mut more = deferred::in_use(messages(), self.ancestry.tools());
+        let declared = [&conversation.request().tools[..], &more].concat();
+        more.extend(deferred::stubs(messages(), self.ancestry.tools(), &declared));
+        conversation.declare(more);
         self.look_for_news(&mut conversation).await?;
         Ok(Setting { conversation, note: prompt.note, away })
     }

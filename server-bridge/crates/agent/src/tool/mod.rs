@@ -6,24 +6,26 @@
 //!                                                                     └── ToolContext: the caller, and the engine's services
 //! ```
 //! Tools are added, replaced and removed while the server runs; a turn keeps the snapshot that it began with. A removed tool
-//! that the conversation names stays declared (`gone`), since some providers refuse calls of undeclared tools.
+//! that the conversation names stays declared, since some providers refuse calls of undeclared tools.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `rules` | rules for every call of a tool |
 //! | `subject` | the part of a call that permission rules look at |
 //! | `typed` | tools whose arguments are a type: its doc comments are what the model reads |
-//! | `registry` | all tools of the server |
+//! | `registry` | all tools of the server, and the sources of those that depend on the user |
 //! | `toolbox` | those of a turn |
-//! | `gone` | those that a conversation still names |
+//! | [`deferred`] | tools that a model is told of only once it found them |
 //! | `context` | the context of a call |
 //! | `outcome` | a call's result, or its failure |
 //! | `proposal` | the user's question, and the content of its card |
 //! | [`look`] | looking at a call before its user is asked |
+//! | [`image`] | images that a provider accepts |
 //! | [`path`], [`visible`] | paths as a model writes them; text made safe to show to people |
 
 mod context;
-mod gone;
+pub mod deferred;
+pub mod image;
 pub mod look;
 mod outcome;
 pub mod path;
@@ -41,11 +43,10 @@ use serde_json::{Map, Value};
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
 pub use context::{AgentTurn, DelegationRequest, Host, Program, ToolCaller, ToolContext};
-pub use gone::gone;
 pub use look::{Bound, Ground, Looked, words_of};
 pub use outcome::{Failure, FileBytes, FileSeen, ForPrograms, Outcome, SubAgentState, TurnCost};
 pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};
-pub use registry::Registry;
+pub use registry::{Registry, ToolSource};
 pub use rules::{Beside, ForSubAgents, Offered, Rules};
 pub use subject::Subject;
 pub use toolbox::{Toolbox, kept};

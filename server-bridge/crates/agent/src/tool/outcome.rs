@@ -29,6 +29,8 @@ pub struct Outcome {
     pub file: Option<FileSeen>,
     /// Data for programs beside the text.
     pub for_programs: Option<Box<ForPrograms>>,
+    /// The deferred tools that it found: the model is told of them with its next request.
+    pub found: Vec<String>,
 }
 
 /// The part of an outcome that only programs get, beside its text.
@@ -172,6 +174,7 @@ impl Outcome {
             sub_agent: None,
             file: None,
             for_programs: None,
+            found: Vec::new(),
         }
     }
 

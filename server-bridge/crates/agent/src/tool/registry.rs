@@ -2,11 +2,23 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use futures_util::future::{BoxFuture, join_all};
+use records::{ChatId, User};
+
 use super::{Tool, Toolbox};
 
-/// The tools, in the order in which models see them.
+/// A source of tools that depend on the user, such as those of their MCP servers.
+pub trait ToolSource: Send + Sync {
+    /// The tools of a turn of a user's chat. A tool that the server has by the same name goes before.
+    fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>>;
+}
+
+/// The tools, in the order in which models see them, and the sources of more.
 #[derive(Default)]
-pub struct Registry(RwLock<Toolbox>);
+pub struct Registry {
+    tools: RwLock<Toolbox>,
+    sources: RwLock<Arc<[Arc<dyn ToolSource>]>>,
+}
 
 impl Registry {
     /// Adds a tool: in place of one with the same name, otherwise at the end. Turns in progress keep the tools they began
@@ -41,14 +53,34 @@ impl Registry {
         was_there
     }
 
-    /// The current tools. Cheap, and the snapshot never changes.
+    /// Adds a source of tools.
+    pub fn add_source(&self, source: impl ToolSource + 'static) {
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        *sources = sources.iter().cloned().chain([Arc::new(source) as Arc<dyn ToolSource>]).collect();
+    }
+
+    /// The current tools of everybody. Cheap, and the snapshot never changes.
     pub fn snapshot(&self) -> Toolbox {
         // Every change is one step, so a panic elsewhere leaves it whole.
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same, and at their end the tools of all sources for a turn of a user's chat.
+    pub async fn snapshot_for(&self, user: &User, chat: &ChatId) -> Toolbox {
+        let own = self.snapshot();
+        let sources = Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner));
+        let found = join_all(sources.iter().map(|source| source.tools(user, chat))).await;
+        let mut tools = own.to_vec();
+        for tool in found.into_iter().flatten() {
+            if !tools.iter().any(|known| known.name() == tool.name()) {
+                tools.push(tool);
+            }
+        }
+        tools.into()
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<dyn Tool>>)) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let mut tools = known.to_vec();
         change(&mut tools);
         *known = tools.into();

@@ -45,6 +45,10 @@ pub struct Rules {
     pub has_own_place: bool,
     /// The clients that are offered it.
     pub offered: Offered,
+    /// True if models are told of it only once it was found: see [`super::deferred`].
+    pub is_deferred: bool,
+    /// True if its results name deferred tools that it found.
+    pub finds_tools: bool,
 }
 
 /// The clients that are offered a tool.
@@ -71,6 +75,8 @@ impl Rules {
             edits_conversation: false,
             has_own_place: false,
             offered: Offered::ToModels,
+            is_deferred: false,
+            finds_tools: false,
         }
     }
 
@@ -112,6 +118,16 @@ impl Rules {
     /// The same rules for a tool that needs no machine.
     pub const fn without_machine(self) -> Self {
         Self { needs_machine: false, ..self }
+    }
+
+    /// The same rules for a tool that models are told of only once it was found.
+    pub const fn deferred(self) -> Self {
+        Self { is_deferred: true, ..self }
+    }
+
+    /// The same rules for a tool that finds deferred ones.
+    pub const fn finds_tools(self) -> Self {
+        Self { finds_tools: true, ..self }
     }
 
     /// The same rules for a tool that edits the conversation.

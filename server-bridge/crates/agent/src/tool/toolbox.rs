@@ -90,14 +90,15 @@ impl Toolbox {
         Ok(own)
     }
 
-    /// The declarations of all its tools for a model. Always the same bytes.
+    /// The declarations of its tools for a model, without deferred ones. Always the same bytes.
     pub fn catalogue(&self) -> Vec<llm::Tool> {
-        let describe = |tool: &Arc<dyn Tool>| llm::Tool {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            parameters: tool.parameters(),
-        };
-        self.iter().map(describe).collect()
+        self.iter().filter(|tool| !tool.rules().is_deferred).map(|tool| declaration(tool.as_ref())).collect()
+    }
+
+    /// The declarations of those deferred tools that are named, in this order.
+    pub fn deferred<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<llm::Tool> {
+        let find = |name| self.iter().find(|tool| tool.name() == name && tool.rules().is_deferred);
+        names.into_iter().filter_map(find).map(|tool| declaration(tool.as_ref())).collect()
     }
 
     /// Parses a call of one of its tools.
@@ -117,9 +118,10 @@ impl Toolbox {
         Ok(Understood { rules: tool.rules(), call: tool.understand(arguments)? })
     }
 
-    /// Their names, in the order in which the model sees them.
+    /// Their names, in the order in which the model sees them, without deferred ones.
     pub fn names(&self) -> String {
-        self.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
+        let declared = self.iter().filter(|tool| !tool.rules().is_deferred);
+        declared.map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
     }
 
     /// Their names as they are stored: in alphabetical order.
@@ -130,6 +132,15 @@ impl Toolbox {
 
     fn those(&self, are_wanted: impl Fn(&dyn Tool) -> bool) -> Self {
         Self(self.iter().filter(|tool| are_wanted(tool.as_ref())).cloned().collect())
+    }
+}
+
+/// A tool as models are told of it.
+fn declaration(tool: &dyn Tool) -> llm::Tool {
+    llm::Tool {
+        name: tool.name().to_owned(),
+        description: tool.description().to_owned(),
+        parameters: tool.parameters(),
     }
 }
 

@@ -81,7 +81,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
                 Job::Turn(Waiting { turn, message }) => {
-                    let (ports, ancestry) = top(service, user, chat, turn);
+                    let (ports, ancestry) = top(service, user, chat, turn).await;
                     of(service, user, chat, (turn, message), cancelled, &ports, &ancestry).run().await;
                     titles::give_soon(service, user, chat, turn);
                 }
@@ -92,10 +92,10 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
 }
 
 /// The ports and the ancestry of a turn of a user's own chat.
-fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> (Ports, TurnAncestry) {
+async fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> (Ports, TurnAncestry) {
     let ports = Stored::top(service, user, chat, turn).ports();
     let display = Arc::clone(&ports.display);
-    let tools = service.tools.snapshot().for_models();
+    let tools = service.tools.snapshot_for(user, chat).await.for_models();
     let tools = if service.settings.context_mode().edits() { tools } else { tools.without_edits() };
     (ports, TurnAncestry::top(chat, turn, tools, display))
 }
@@ -119,7 +119,7 @@ fn of<'a>(
 async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &CancellationToken) {
     let told = match service.store.last_begun_turn(user.id, chat).await {
         Ok(Some(last)) => {
-            let (ports, ancestry) = top(service, user, chat, last);
+            let (ports, ancestry) = top(service, user, chat, last).await;
             // There is no answer to show.
             of(service, user, chat, (last, MessageId(0)), cancelled, &ports, &ancestry).compress_alone().await
         }

@@ -41,6 +41,8 @@ pub(in crate::engine) enum Does {
     Gives(String),
     /// It shows an image.
     Shows(llm::Content),
+    /// It finds this tool.
+    Finds(&'static str),
 }
 
 /// A tool of a test.
@@ -234,6 +236,10 @@ impl FakeCall {
                 context.host.delegate(request).await?
             }
             Does::Gives(text) => Outcome::part(text),
+            Does::Finds(name) => {
+                let text = crate::tool::deferred::found_line(name, "finds it");
+                Outcome { found: vec![(*name).to_owned()], ..Outcome::part(text) }
+            }
             Does::Shows(image) => Outcome { images: vec![image.clone()], ..Outcome::part("an image") },
         };
         tool.log.add(format!("{} ends {x}", tool.name));

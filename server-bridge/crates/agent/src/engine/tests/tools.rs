@@ -282,3 +282,29 @@ async fn a_result_with_an_image_shows_it_to_the_model() {
     let Message::Tool(result) = &*asked[1].messages[2] else { panic!("no result") };
     assert_eq!(result.content[1], image);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deferred_tool_is_declared_once_it_was_found_and_in_the_next_turn_too() {
+    let world = World::new(vec![
+        calls(&[("find", r#"{"x":"a"}"#)]),
+        calls(&[("Rare", r#"{"x":"b"}"#)]),
+        says("done"),
+        says("again"),
+    ]);
+    let log = world.log.clone();
+    let rules = Rules::of(Access::Read);
+    let world = world
+        .with(Fake::new(&log, "find", rules.finds_tools(), Does::Finds("Rare")))
+        .with(Fake::new(&log, "Rare", rules.deferred(), Does::Echo(1)))
+        .with(Fake::new(&log, "Other", rules.deferred(), Does::Echo(1)));
+    world.run("go").await;
+    world.run("go on").await;
+    let declared: Vec<Vec<String>> = world
+        .asked()
+        .iter()
+        .map(|request| request.tools.iter().map(|tool| tool.name.clone()).collect())
+        .collect();
+    assert_eq!(declared[0], ["find"]);
+    assert!(declared[1..].iter().all(|tools| *tools == ["find", "Rare"]), "{declared:?}");
+    assert_eq!(world.chat.results()[1], "Rare of b");
+}

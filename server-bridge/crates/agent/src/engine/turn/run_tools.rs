@@ -106,8 +106,13 @@ impl Turn<'_> {
             let mut failure = None;
             for (_, ran) in results {
                 let Ran { begun, outcome, stops } = ran?;
-                self.append(conversation, Entry::Result(&begun.call, outcome, begun.place.as_deref()))
-                    .await?;
+                let found = outcome.found.iter().map(String::as_str);
+                conversation.declare(self.ancestry.tools().deferred(found));
+                self.append(
+                    conversation,
+                    Entry::Result(&begun.call, Box::new(outcome), begun.place.as_deref()),
+                )
+                .await?;
                 failure = failure.or(stops);
             }
             if let Some(failure) = failure {

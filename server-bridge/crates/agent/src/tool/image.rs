@@ -40,7 +40,7 @@ pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
 /// An image for the model with a note about it; `None` if it is not one.
 ///
 /// Fails with the reason why it cannot be shown.
-pub(super) fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
+pub fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
     let image = look(content)?;
     let Image { media_type, width, height, is_whole } = image;
     Some(if content.len() > IMAGE_BYTES {

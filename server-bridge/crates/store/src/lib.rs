@@ -26,6 +26,7 @@
 //! | `approvals` | the approval mode and permissions of a chat |
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
+//! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
@@ -73,6 +74,7 @@ mod keys;
 pub mod limits;
 mod location;
 mod login_addresses;
+mod mcp_servers;
 mod memories;
 mod messages;
 mod name;
@@ -121,6 +123,7 @@ pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus}
 pub use hold::{Hold, HoldNews};
 pub use keys::{ApiKey, KeyScope};
 pub use location::{Location, PostgresUrl};
+pub use mcp_servers::{McpCatalogue, McpServer};
 pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};

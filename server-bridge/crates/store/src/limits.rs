@@ -108,6 +108,16 @@ pub const PERMISSION_REASON_MAX_BYTES: usize = 1024;
 pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
 /// The longest document of hooks, in bytes.
 pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
+/// The most MCP servers of one user's own.
+pub const MCP_SERVERS_PER_USER: i64 = 100;
+/// The longest name of one, in bytes.
+pub const MCP_NAME_MAX_BYTES: usize = 64;
+/// The longest definition of one, and the longest secrets, in bytes each.
+pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
+/// The longest list of tools of one server, in bytes.
+pub const MCP_LISTING_MAX_BYTES: usize = 8 * 1024 * 1024;
+/// The most lists of one user: one for each server and place.
+pub const MCP_CATALOGUES_PER_USER: i64 = 500;
 /// The longest description of something approved, in bytes.
 pub const TRUST_SHOWN_MAX_BYTES: usize = 4 * 1024;
 /// The most approvals of one user.

@@ -18,13 +18,12 @@ use crate::error::{Error, Result};
 use crate::limits::SALT_BYTES;
 use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
-use crate::subscriptions::place;
-use crate::{Store, UserId};
+use crate::{Store, UserId, mcp_servers, subscriptions};
 
 /// The key of the check value, and its text.
 const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
 
-/// The key that seals a database's model keys.
+/// The key that seals a database's secrets: model keys, and those of MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedWith {
     /// None are sealed.
@@ -47,9 +46,9 @@ pub enum LostKeys {
 /// The result of unlocking a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unlocked {
-    /// The number of model keys that were sealed, or sealed again.
+    /// The number of secrets that were sealed, or sealed again.
     pub sealed: u64,
-    /// The number of model keys that could not be decrypted and were removed.
+    /// The number of secrets that could not be decrypted and were removed.
     pub forgotten: u64,
 }
 
@@ -73,12 +72,37 @@ impl Sealing {
 }
 
 #[derive(FromRow)]
-struct KeyRow {
+struct SecretRow {
     id: i64,
     user_id: UserId,
     name: String,
-    key_sealed: String,
+    sealed: String,
 }
+
+/// A table with secrets.
+struct Table {
+    /// Reads its secrets.
+    read: &'static str,
+    /// Replaces the secret of a row.
+    write: &'static str,
+    /// The owner of a secret, by its user and its name.
+    place: fn(UserId, &str) -> String,
+}
+
+const TABLES: [Table; 2] = [
+    Table {
+        read: "SELECT id, user_id, name, key_sealed AS sealed FROM subscriptions
+               WHERE key_sealed IS NOT NULL ORDER BY id",
+        write: "UPDATE subscriptions SET key_sealed = $1 WHERE id = $2",
+        place: subscriptions::place,
+    },
+    Table {
+        read: "SELECT id, user_id, name, secrets_sealed AS sealed FROM mcp_servers
+               WHERE secrets_sealed IS NOT NULL ORDER BY id",
+        write: "UPDATE mcp_servers SET secrets_sealed = $1 WHERE id = $2",
+        place: mcp_servers::place,
+    },
+];
 
 impl Store {
     /// The key that seals the stored secrets; `Nothing` if none are sealed.
@@ -88,8 +112,9 @@ impl Store {
     pub async fn sealed_with(&self) -> Result<SealedWith> {
         let (by_text, kind): (bool, Option<String>) = query_as(
             "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm:%'),
-                (SELECT kind FROM sealing WHERE EXISTS
-                    (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm-2:%'))",
+                (SELECT kind FROM sealing WHERE
+                    EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm-2:%')
+                    OR EXISTS (SELECT 1 FROM mcp_servers WHERE secrets_sealed LIKE 'aes-256-gcm-2:%'))",
         )
         .fetch_one(self.database.latest())
         .await?;
@@ -187,33 +212,27 @@ async fn seal_all(
     former: Option<&Sealer>,
     lost: LostKeys,
 ) -> Result<(Unlocked, bool)> {
-    let rows: Vec<KeyRow> = query_as(
-        "SELECT id, user_id, name, key_sealed FROM subscriptions WHERE key_sealed IS NOT NULL ORDER BY id",
-    )
-    .fetch_all(&mut *transaction)
-    .await?;
     let (mut unlocked, mut has_plain) = (Unlocked::default(), false);
-    for row in rows {
-        let place = place(row.user_id, &row.name);
-        let secret = match Stored::of(&row.key_sealed) {
-            Stored::Sealed if is_same => continue,
-            Stored::Sealed => former.and_then(|former| former.open(&place, &row.key_sealed).ok()),
-            Stored::SealedByText(sealed) => open_by_text(key, &place, sealed),
-            Stored::Plain(secret) => {
-                has_plain = true;
-                Some(secret.to_owned())
+    for table in TABLES {
+        let rows: Vec<SecretRow> = query_as(table.read).fetch_all(&mut *transaction).await?;
+        for row in rows {
+            let place = (table.place)(row.user_id, &row.name);
+            let secret = match Stored::of(&row.sealed) {
+                Stored::Sealed if is_same => continue,
+                Stored::Sealed => former.and_then(|former| former.open(&place, &row.sealed).ok()),
+                Stored::SealedByText(sealed) => open_by_text(key, &place, sealed),
+                Stored::Plain(secret) => {
+                    has_plain = true;
+                    Some(secret.to_owned())
+                }
+            };
+            match secret {
+                Some(_) => unlocked.sealed += 1,
+                None => unlocked.forgotten += 1,
             }
-        };
-        match secret {
-            Some(_) => unlocked.sealed += 1,
-            None => unlocked.forgotten += 1,
+            let sealed = secret.map(|secret| sealer.seal(&place, &secret)).transpose()?;
+            query(table.write).bind(sealed).bind(row.id).execute(&mut *transaction).await?;
         }
-        let sealed = secret.map(|secret| sealer.seal(&place, &secret)).transpose()?;
-        query("UPDATE subscriptions SET key_sealed = $1 WHERE id = $2")
-            .bind(sealed)
-            .bind(row.id)
-            .execute(&mut *transaction)
-            .await?;
     }
     if unlocked.forgotten > 0 && lost == LostKeys::Refuse {
         return Err(Error::EncryptionKey { keys: unlocked.forgotten });

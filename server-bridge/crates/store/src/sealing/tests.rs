@@ -2,6 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::sql::{Scope, query, query_scalar};
+use crate::subscriptions::place;
 use crate::{KeyChange, Name};
 
 fn file(byte: u8) -> EncryptionKey {

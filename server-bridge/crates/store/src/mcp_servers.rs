@@ -1,0 +1,275 @@
+//! A user's own MCP servers, and the tools that each server listed.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{
+    MCP_CATALOGUES_PER_USER, MCP_ENTRY_MAX_BYTES, MCP_LISTING_MAX_BYTES, MCP_NAME_MAX_BYTES,
+    MCP_SERVERS_PER_USER,
+};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// A user's own MCP server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct McpServer {
+    /// Its name, unique among its user's.
+    pub name: String,
+    /// Its definition without secrets, as JSON.
+    pub entry_json: String,
+    /// Its secrets, as JSON; `None` if it has none, or the key that sealed them is lost.
+    pub secrets_json: Option<String>,
+}
+
+impl std::fmt::Debug for McpServer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "McpServer({}, …)", self.name)
+    }
+}
+
+/// The tools that a server listed on a place.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct McpCatalogue {
+    /// The place; empty for a server that is reached from this one.
+    pub place: String,
+    /// The server's name.
+    pub server: String,
+    /// The hash of the server's definition at that time.
+    pub hash: String,
+    /// The tools, accepted and changed, as JSON.
+    pub listing_json: String,
+    /// When it was listed, in Unix milliseconds.
+    pub listed_at_ms: i64,
+}
+
+#[derive(FromRow)]
+struct ServerRow {
+    name: String,
+    entry_json: String,
+    secrets_sealed: Option<String>,
+}
+
+/// The owner of a server's secrets.
+pub(crate) fn place(user: UserId, name: &str) -> String {
+    format!("mcp-server/{user}/{name}")
+}
+
+impl Store {
+    /// A user's own servers, by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`]; [`Error::Locked`]; [`Error::Sealed`].
+    pub async fn mcp_servers(&self, user: UserId) -> Result<Vec<McpServer>> {
+        let rows: Vec<ServerRow> = query_as(
+            "SELECT name, entry_json, secrets_sealed FROM mcp_servers WHERE user_id = $1 ORDER BY name",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?;
+        let open = |row: ServerRow| {
+            let place = place(user, &row.name);
+            let open = |sealed: String| self.sealer()?.open(&place, &sealed);
+            let secrets_json = row.secrets_sealed.map(open).transpose()?;
+            Ok(McpServer { name: row.name, entry_json: row.entry_json, secrets_json })
+        };
+        rows.into_iter().map(open).collect()
+    }
+
+    /// Adds a server, or replaces the one with this name.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond 100 servers, 64 KiB of definition or of secrets; [`Error::Locked`].
+    pub async fn put_mcp_server(&self, user: UserId, server: &McpServer) -> Result<()> {
+        let McpServer { name, entry_json, secrets_json } = server;
+        check_length("name", name, MCP_NAME_MAX_BYTES)?;
+        check_length("MCP server", entry_json, MCP_ENTRY_MAX_BYTES)?;
+        check_length("MCP server", secrets_json.as_deref().unwrap_or_default(), MCP_ENTRY_MAX_BYTES)?;
+        let place = place(user, name);
+        let sealed = secrets_json.as_ref().map(|secrets| self.sealer()?.seal(&place, secrets)).transpose()?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let others: i64 = query_scalar("SELECT COUNT(*) FROM mcp_servers WHERE user_id = $1 AND name <> $2")
+            .bind(user)
+            .bind(name.as_str())
+            .fetch_one(&mut transaction)
+            .await?;
+        if others >= MCP_SERVERS_PER_USER {
+            let rule = format!("is one too many: you have {others}; remove one first");
+            return Err(Error::Invalid { what: "MCP server", rule });
+        }
+        query(
+            "INSERT INTO mcp_servers (user_id, name, entry_json, secrets_sealed, updated_at_ms)
+             VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (user_id, name) DO UPDATE SET entry_json = excluded.entry_json,
+                 secrets_sealed = excluded.secrets_sealed, updated_at_ms = excluded.updated_at_ms",
+        )
+        .bind(user)
+        .bind(name.as_str())
+        .bind(entry_json.as_str())
+        .bind(sealed)
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Removes a server and what it listed; returns true if it was there.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_mcp_server(&self, user: UserId, name: &str) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let gone = query("DELETE FROM mcp_servers WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name)
+            .execute(&mut transaction)
+            .await?;
+        query("DELETE FROM mcp_catalogues WHERE user_id = $1 AND server = $2")
+            .bind(user)
+            .bind(name)
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(gone.rows_affected() == 1)
+    }
+
+    /// What servers listed on a place, and those that are reached from this server.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn mcp_catalogues(&self, user: UserId, place: Option<&str>) -> Result<Vec<McpCatalogue>> {
+        Ok(query_as(
+            "SELECT place, server, hash, listing_json, listed_at_ms FROM mcp_catalogues
+             WHERE user_id = $1 AND place IN ('', $2) ORDER BY server, place",
+        )
+        .bind(user)
+        .bind(place.unwrap_or_default())
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Replaces what a server listed on a place, if nobody else did since it was read: `before` is the listing that was read.
+    /// Returns false if it differs now. The oldest of more than 500 catalogues goes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a listing beyond 8 MiB.
+    pub async fn put_mcp_catalogue(
+        &self,
+        user: UserId,
+        catalogue: &McpCatalogue,
+        before: Option<&str>,
+    ) -> Result<bool> {
+        let McpCatalogue { place, server, hash, listing_json, listed_at_ms: _ } = catalogue;
+        check_length("list of tools", listing_json, MCP_LISTING_MAX_BYTES)?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let known: Option<String> = query_scalar(
+            "SELECT listing_json FROM mcp_catalogues WHERE user_id = $1 AND place = $2 AND server = $3",
+        )
+        .bind(user)
+        .bind(place.as_str())
+        .bind(server.as_str())
+        .fetch_optional(&mut transaction)
+        .await?;
+        if known.as_deref() != before {
+            return Ok(false);
+        }
+        query(
+            "INSERT INTO mcp_catalogues (user_id, place, server, hash, listing_json, listed_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (user_id, place, server) DO UPDATE SET hash = excluded.hash,
+                 listing_json = excluded.listing_json, listed_at_ms = excluded.listed_at_ms",
+        )
+        .bind(user)
+        .bind(place.as_str())
+        .bind(server.as_str())
+        .bind(hash.as_str())
+        .bind(listing_json.as_str())
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        query(
+            "DELETE FROM mcp_catalogues WHERE user_id = $1 AND listed_at_ms <
+                 (SELECT listed_at_ms FROM mcp_catalogues WHERE user_id = $1
+                  ORDER BY listed_at_ms DESC LIMIT 1 OFFSET $2)",
+        )
+        .bind(user)
+        .bind(MCP_CATALOGUES_PER_USER - 1)
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Name;
+    use crate::testing;
+
+    async fn user(store: &Store, name: &str) -> UserId {
+        store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
+    }
+
+    fn server(name: &str, secrets: Option<&str>) -> McpServer {
+        McpServer {
+            name: name.to_owned(),
+            entry_json: "{\"command\":\"uvx\"}".to_owned(),
+            secrets_json: secrets.map(str::to_owned),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_is_its_users_own_and_its_secrets_lie_sealed() {
+        let store = testing::empty().await;
+        let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
+        store.put_mcp_server(ada, &server("time", None)).await.unwrap();
+        store.put_mcp_server(ada, &server("time", Some("{\"TOKEN\":\"s3cret\"}"))).await.unwrap();
+        store.put_mcp_server(ada, &server("git", None)).await.unwrap();
+        let known = store.mcp_servers(ada).await.unwrap();
+        assert_eq!(known, [server("git", None), server("time", Some("{\"TOKEN\":\"s3cret\"}"))]);
+        assert!(!format!("{known:?}").contains("s3cret"));
+        assert_eq!(store.mcp_servers(eve).await.unwrap(), []);
+        let stored: String =
+            query_scalar("SELECT secrets_sealed FROM mcp_servers WHERE secrets_sealed IS NOT NULL")
+                .fetch_one(store.database.reader())
+                .await
+                .unwrap();
+        assert!(!stored.contains("s3cret"));
+        assert!(!store.remove_mcp_server(eve, "time").await.unwrap());
+        assert!(store.remove_mcp_server(ada, "time").await.unwrap());
+        assert!(!store.remove_mcp_server(ada, "time").await.unwrap());
+        let long = "x".repeat(MCP_ENTRY_MAX_BYTES + 1);
+        let refused = store.put_mcp_server(ada, &McpServer { entry_json: long, ..server("x", None) }).await;
+        assert!(matches!(refused, Err(Error::Invalid { .. })));
+    }
+
+    #[tokio::test]
+    async fn what_a_server_listed_is_of_one_place_and_changes_only_from_what_was_read() {
+        let store = testing::empty().await;
+        let ada = user(&store, "ada").await;
+        let catalogue = |place: &str, listing: &str| McpCatalogue {
+            place: place.to_owned(),
+            server: "time".to_owned(),
+            hash: "ab".to_owned(),
+            listing_json: listing.to_owned(),
+            listed_at_ms: 0,
+        };
+        assert!(store.put_mcp_catalogue(ada, &catalogue("laptop", "[1]"), None).await.unwrap());
+        assert!(!store.put_mcp_catalogue(ada, &catalogue("laptop", "[2]"), None).await.unwrap());
+        assert!(store.put_mcp_catalogue(ada, &catalogue("laptop", "[3]"), Some("[1]")).await.unwrap());
+        assert!(store.put_mcp_catalogue(ada, &catalogue("", "[4]"), None).await.unwrap());
+        let read = |place| {
+            let store = &store;
+            async move {
+                let found = store.mcp_catalogues(ada, place).await.unwrap();
+                found.into_iter().map(|found| found.listing_json).collect::<Vec<_>>()
+            }
+        };
+        assert_eq!(read(Some("laptop")).await, ["[4]", "[3]"]);
+        assert_eq!(read(Some("desk")).await, ["[4]"]);
+        assert_eq!(read(None).await, ["[4]"]);
+        store.remove_mcp_server(ada, "time").await.unwrap();
+        assert!(read(Some("laptop")).await.is_empty());
+    }
+}

@@ -18,6 +18,7 @@ use anyhow::Context;
 use api::event::Event;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use extensions::hooks::{HookRunner, Notice};
+use extensions::mcp::McpServers;
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
@@ -208,6 +209,14 @@ impl Server {
         let chats = chats.with_home(config.home.clone());
         let hooks = hook_runner(&chats, &store, &sandboxes, config.home.clone(), &config.reachable);
         chats.hooks().put(hooks.clone());
+        let mcp_servers = McpServers::new(
+            chats.execs().clone(),
+            store.clone(),
+            sandboxes.clone(),
+            config.home.clone(),
+            &config.reachable,
+        );
+        chats.tools().add_source(mcp_servers.clone());
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -228,6 +237,7 @@ impl Server {
             ledger: chats.execs().clone(),
             chats,
             hooks,
+            mcp_servers,
             hub,
             events,
             hand_out,
@@ -306,8 +316,14 @@ impl Server {
         let site = Site { tls: acceptor, proxies, router: router(state.clone()) };
         accept::serve(listener, site, tasks, state.shutdown.clone()).await;
         state.execs.close();
-        let commands_end =
-            || async { tokio::join!(state.chats.shutdown(), state.execs.wait(), state.hooks.shutdown()) };
+        let commands_end = || async {
+            tokio::join!(
+                state.chats.shutdown(),
+                state.execs.wait(),
+                state.hooks.shutdown(),
+                state.mcp_servers.shutdown()
+            )
+        };
         let ended = async {
             // All commands have been cancelled. How each ended comes over its runner's link, so links end after commands;
             // commands that did not end in time are lost with their link, and recorded as that.

@@ -63,6 +63,7 @@ specs! {
     keyboard,
     settings,
     hooks,
+    mcp_servers,
     hostile_port,
     setup,
     sign_in,

@@ -12,6 +12,8 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("hook list", Shape::Document(&["hooks", "problems"])),
     ("hook show", Shape::Document(&["text"])),
     ("hook log", Shape::List(&["action", "at", "event", "outcome"])),
+    ("mcp-server list", Shape::Document(&["problems", "servers"])),
+    ("mcp-server show", Shape::Document(&["hash", "name", "state", "tools"])),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -58,6 +60,10 @@ fn every_listing_is_for_programs_too() {
     alice.add_runner("laptop");
     assert_eq!(alice.run(&["key", "add", "ci"]).code, 0);
     assert_eq!(alice.run(&["chat", "--new", "/help"]).code, 0);
+    assert_eq!(
+        alice.run(&["mcp-server", "add", "time", "--no-check", "--", "uvx", "mcp-server-time"]).code,
+        0
+    );
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -66,7 +72,9 @@ fn every_listing_is_for_programs_too() {
     known.sort_unstable();
     assert_eq!(found, known, "a listing is told with --json, and stands in the table with its shape");
     for (path, shape) in LISTINGS {
-        let words: Vec<&str> = path.split_whitespace().chain(["--json"]).collect();
+        // Of these, one is shown by its name.
+        let name = (*path == "mcp-server show").then_some("time");
+        let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
         let output = alice.run(&words);
         let value: Value = serde_json::from_str(&output.stdout)
             .unwrap_or_else(|error| panic!("{path} prints no single JSON value: {error}: {output:?}"));

@@ -41,6 +41,7 @@ mod listings;
 mod load;
 mod mcp;
 mod mcp_server;
+mod mcp_servers;
 mod models;
 mod network;
 mod numbers;

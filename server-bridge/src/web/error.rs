@@ -144,7 +144,7 @@ fn status_of(kind: &str) -> StatusCode {
         "misdirected" => StatusCode::MISDIRECTED_REQUEST,
         "rate_limited" | "busy" => StatusCode::TOO_MANY_REQUESTS,
         "internal" => StatusCode::INTERNAL_SERVER_ERROR,
-        "lost" | "protocol" | "ambiguous" => StatusCode::BAD_GATEWAY,
+        "lost" | "protocol" | "ambiguous" | "mcp_failed" => StatusCode::BAD_GATEWAY,
         "offline" | "unavailable" | "shutting_down" => StatusCode::SERVICE_UNAVAILABLE,
         "no_space" => StatusCode::INSUFFICIENT_STORAGE,
         _ => StatusCode::UNPROCESSABLE_ENTITY,

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`mcp_servers`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -58,6 +58,7 @@ pub mod keys;
 pub mod language;
 pub mod logins;
 pub mod mcp;
+pub mod mcp_servers;
 pub mod metrics;
 pub mod models;
 pub mod openapi;
@@ -127,6 +128,7 @@ pub fn routes() -> Routes {
         .merge(agents::routes())
         .merge(rules::routes())
         .merge(hooks::routes())
+        .merge(mcp_servers::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

@@ -8,6 +8,7 @@ use accounts::{Accounts, Act, User, UserId};
 use chats::{ChatService, Subscription};
 use execs::Ledger;
 use extensions::hooks::HookRunner;
+use extensions::mcp::McpServers;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use tokio_util::sync::CancellationToken;
@@ -40,6 +41,8 @@ pub struct Shared {
     pub chats: ChatService,
     /// The hooks of turns.
     pub hooks: HookRunner,
+    /// The MCP servers whose tools agents use.
+    pub mcp_servers: McpServers,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.

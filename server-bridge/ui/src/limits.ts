@@ -162,6 +162,9 @@ export const MODEL_TEST_TIMEOUT_MS = 120_000;
 /** A provider may take this long to list its models; the server gives up after 20 s. */
 export const MODEL_LIST_TIMEOUT_MS = 30_000;
 
+/** The time limit for the check of an MCP server; the server gives up after 60 s. */
+export const MCP_CHECK_TIMEOUT_MS = 90_000;
+
 /** The time limit for keeping or moving a whole container. */
 export const CONTAINER_TIMEOUT_MS = 1_800_000;
 

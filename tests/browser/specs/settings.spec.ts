@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, PASSWORD, say, signedIn, test } from "../house/test";
 
-const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
+const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "MCP servers", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
 /** Together they have every colour of the settings. */
 const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::words::{HookLayer, HookState};
+use crate::words::{ExtensionLayer, HookState};
 
 /// The hooks that hold for a user on a place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -36,7 +36,7 @@ pub struct HookView {
     /// What it does: the command, the address, the tool.
     pub action: String,
     /// The party that set it.
-    pub layer: HookLayer,
+    pub layer: ExtensionLayer,
     /// The file or plugin that defines it.
     #[serde(default)]
     #[schema(required)]

@@ -16,6 +16,7 @@
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
+//! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
@@ -41,6 +42,7 @@ pub mod key;
 pub mod language;
 mod lenient;
 mod line;
+pub mod mcp;
 pub mod model;
 pub mod rules;
 pub mod runner;

@@ -364,8 +364,8 @@ words! {
 }
 
 words! {
-    /// The party that set a hook.
-    HookLayer {
+    /// The party that set a hook or an MCP server.
+    ExtensionLayer {
         /// The server's administrator.
         Managed = "managed",
         /// The user.
@@ -386,6 +386,40 @@ words! {
         Waiting = "waiting",
         /// Its layer does not enable commands.
         Inert = "inert",
+    }
+}
+
+words! {
+    /// How an MCP server is reached.
+    McpTransport {
+        /// A program on the user's machine, over its standard input and output.
+        Stdio = "stdio",
+        /// A server on the network.
+        Http = "http",
+    }
+}
+
+words! {
+    /// Whether an MCP server is used.
+    McpServerState {
+        /// It is.
+        Ready = "ready",
+        /// It waits for its user's approval.
+        Waiting = "waiting",
+        /// Another layer defines a server with this name.
+        Shadowed = "shadowed",
+    }
+}
+
+words! {
+    /// Whether a tool of an MCP server is offered to models.
+    McpToolState {
+        /// It is.
+        Ready = "ready",
+        /// It changed since it was accepted, and waits for a look.
+        Changed = "changed",
+        /// Its definition cannot be used.
+        Invalid = "invalid",
     }
 }
 

@@ -2,25 +2,21 @@
 
 mod words;
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use api::hooks::{HookDocument, HookView};
-use api::words::{HookLayer, HookState};
+use api::words::HookState;
 use clap::Parser;
-use serde::Serialize;
 
+use super::extension::{HASH_DIGITS, Hashed, agree, document, is_of_workspace, short_hash};
 use super::failure::Failure;
 use super::http::Client;
-use super::limits::{HASH_MIN_DIGITS, HOOK_DOCUMENT_BYTES};
+use super::limits::HASH_MIN_DIGITS;
 use super::output::both;
-use super::{ask, names, output};
+use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
-
-/// A SHA-256, in hexadecimal digits.
-const HASH_DIGITS: usize = 64;
 
 /// Manage the hooks that run at the points of a model's turn
 #[derive(Parser)]
@@ -70,12 +66,6 @@ impl Command for HookCommand {
     }
 }
 
-/// An approved or revoked hook, for `--json`.
-#[derive(Serialize)]
-struct Hashed<'a> {
-    hash: &'a str,
-}
-
 async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failure> {
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
@@ -107,12 +97,14 @@ async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failur
             let begun = digits(&hash)?;
             let list = client.hooks(on.as_deref()).await?;
             let hook = find(&list.hooks, &begun, is_waiting, "waits for approval")?;
-            let is_shown = !yes || !globals.json;
-            agree(hook, yes, is_shown).await?;
+            if !yes || !globals.json {
+                eprintln!("{}", words::whole(hook));
+            }
+            agree(&format!("the hook {}", short_hash(&hook.hash)), "Approve this hook?", yes).await?;
             client.approve_hook(hook.hash.clone(), on.as_deref()).await?;
             let words = format!(
                 "the hook {} was approved; it runs from the next turn on, until it changes",
-                words::short(&hook.hash)
+                short_hash(&hook.hash)
             );
             both(&Hashed { hash: &hook.hash }, words)
         }
@@ -126,7 +118,7 @@ async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failur
                 find(&list.hooks, &begun, is_approved, "was approved")?.hash.clone()
             };
             client.revoke_hook(&hash).await?;
-            let words = format!("the approval of the hook {} was revoked", words::short(&hash));
+            let words = format!("the approval of the hook {} was revoked", short_hash(&hash));
             both(&Hashed { hash: &hash }, words)
         }
         HookCommand::Log => {
@@ -136,48 +128,6 @@ async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failur
     };
     output::line(if globals.json { &line } else { &words });
     Ok(ExitCode::SUCCESS)
-}
-
-/// Shows a hook, and asks for its approval if it was not given.
-async fn agree(hook: &HookView, yes: bool, is_shown: bool) -> Result<(), Failure> {
-    if is_shown {
-        eprintln!("{}", words::whole(hook));
-    }
-    if yes {
-        return Ok(());
-    }
-    let required = |why: &str| {
-        let message = format!("the hook {} needs your approval: {why}", words::short(&hook.hash));
-        Failure::other("approval_required", message)
-    };
-    if !ask::is_possible() {
-        return Err(required("pass --yes if you mean it; nobody can be asked here"));
-    }
-    match ask::yes_or_no("Approve this hook? [y/N] ").await? {
-        true => Ok(()),
-        false => Err(required("nothing was approved")),
-    }
-}
-
-/// The text of a document, from a file or from standard input.
-fn document(file: &Path) -> Result<String, Failure> {
-    let unread =
-        |error: std::io::Error| Failure::other("io", format!("cannot read {}: {error}", file.display()));
-    if file.as_os_str() == "-" {
-        return read(std::io::stdin().lock()).map_err(unread)?;
-    }
-    read(std::fs::File::open(file).map_err(unread)?).map_err(unread)?
-}
-
-fn read(source: impl Read) -> std::io::Result<Result<String, Failure>> {
-    let mut bytes = Vec::new();
-    source.take(HOOK_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > HOOK_DOCUMENT_BYTES {
-        let message = "the document is larger than 256 KiB; nothing was changed";
-        return Ok(Err(Failure::other("too_large", message)));
-    }
-    let wrong = |_| Failure::other("invalid", "the document is not text in UTF-8; nothing was changed");
-    Ok(String::from_utf8(bytes).map_err(wrong))
 }
 
 /// The digits of a hash, or of its beginning.
@@ -198,7 +148,7 @@ fn is_waiting(hook: &HookView) -> bool {
 }
 
 fn is_approved(hook: &HookView) -> bool {
-    hook.state == HookState::Runs && matches!(hook.layer, HookLayer::Workspace | HookLayer::WorkspaceLocal)
+    hook.state == HookState::Runs && is_of_workspace(&hook.layer)
 }
 
 /// The one hook among those that are `wanted` whose hash begins with these digits.
@@ -226,17 +176,6 @@ fn find<'a>(
 mod tests {
     use super::words::tests::{hook, waiting};
     use super::*;
-
-    #[test]
-    fn a_document_that_is_too_large_or_no_text_is_not_sent() {
-        let largest = vec![b' '; HOOK_DOCUMENT_BYTES];
-        assert_eq!(read(&largest[..]).unwrap().unwrap().len(), HOOK_DOCUMENT_BYTES);
-        let larger = vec![b' '; HOOK_DOCUMENT_BYTES + 1];
-        assert_eq!(read(&larger[..]).unwrap().unwrap_err().kind, "too_large");
-        assert_eq!(read(&b"\xff"[..]).unwrap().unwrap_err().kind, "invalid");
-        let missing = document(Path::new("/nowhere/hooks.json")).unwrap_err();
-        assert!(missing.kind == "io" && missing.message.contains("/nowhere/hooks.json"), "{missing:?}");
-    }
 
     #[test]
     fn a_hash_may_be_shortened_to_eight_digits() {

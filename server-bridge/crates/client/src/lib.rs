@@ -13,7 +13,8 @@
 //! | `card` | a request for approval, as lines of a terminal |
 //! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `mcp_server`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `extension` | the layers, documents and approvals of hooks and MCP servers |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |
 //! | `routes` | one method per route, with the documents of crate `api` |
@@ -41,6 +42,7 @@ mod doctor;
 mod endpoint;
 mod events;
 mod exec;
+mod extension;
 pub mod failure;
 pub mod globals;
 mod hook;
@@ -52,6 +54,7 @@ mod line;
 mod login;
 mod logout;
 mod mcp;
+mod mcp_server;
 mod model;
 mod names;
 pub mod output;
@@ -169,6 +172,22 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         program(COMMANDS).debug_assert();
+    }
+
+    /// Its value would be that of the option.
+    #[test]
+    fn no_positional_argument_has_the_id_of_a_global_option() {
+        fn check(command: &clap::Command, globals: &[String]) {
+            for argument in command.get_positionals() {
+                let id = argument.get_id().to_string();
+                assert!(!globals.contains(&id), "{} has an argument {id}", command.get_name());
+            }
+            command.get_subcommands().for_each(|command| check(command, globals));
+        }
+        let globals: Vec<String> =
+            Cli::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
+        assert!(globals.contains(&"server".to_owned()), "{globals:?}");
+        COMMANDS.iter().for_each(|registration| check(&registration.arguments(), &globals));
     }
 
     #[test]

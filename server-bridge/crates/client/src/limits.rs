@@ -6,6 +6,9 @@ use std::time::Duration;
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the answer to a small request may take.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the check of an MCP server may take: more than the 60 s that the server allows, so that the server reports the
+/// timeout.
+pub(super) const MCP_SERVER_CHECK_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a runner's download of its new program may take: more than the server allows, so that the server reports the
 /// timeout.
 pub(super) const UPDATE_TIMEOUT: Duration = Duration::from_secs(11 * 60);
@@ -70,9 +73,9 @@ pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Messages of a chat that are read at once after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 
-/// The largest document of hooks that is sent, in bytes.
-pub(super) const HOOK_DOCUMENT_BYTES: usize = 256 * 1024;
-/// The shortest text that is taken for the beginning of a hook's hash, in digits.
+/// The largest document of hooks or MCP servers that is read, in bytes.
+pub(super) const EXTENSION_DOCUMENT_BYTES: usize = 256 * 1024;
+/// The shortest text that is taken for the beginning of the hash of a hook or an MCP server, in digits.
 pub(super) const HASH_MIN_DIGITS: usize = 8;
 
 /// The shortest text that is taken for the beginning of a chat's id, in characters.

@@ -1,15 +1,18 @@
-//! Names that shells complete: the user's runners, chats, models, keys and commands, from the server. A server that does not
-//! answer within a moment offers none.
+//! Names that shells complete: the user's runners, chats, models, keys, commands and MCP servers, from the server. If it does not
+//! answer within a moment, none are offered.
 
 use std::ffi::OsStr;
 
 use api::chat::ChatView;
 use api::exec::ExecView;
 use api::key::KeyView;
+use api::mcp::McpServerView;
 use api::model::SubscriptionView;
 use api::runner::{AUTO, DOCKER, NONE, RunnerView};
+use api::words::McpServerState;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
+use super::extension::layer_words;
 use super::failure::Failure;
 use super::http::Client;
 use super::limits::COMPLETION_PATIENCE;
@@ -24,6 +27,7 @@ enum Kind {
     Models,
     Keys,
     Commands,
+    McpServers,
 }
 
 /// The runners.
@@ -54,6 +58,11 @@ pub(super) fn keys() -> ArgValueCompleter {
 /// The running commands, by id.
 pub(super) fn commands() -> ArgValueCompleter {
     completer(Kind::Commands, &[])
+}
+
+/// The MCP servers.
+pub(super) fn mcp_servers() -> ArgValueCompleter {
+    completer(Kind::McpServers, &[])
 }
 
 fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
@@ -93,6 +102,9 @@ fn ask(kind: Kind) -> Result<Offered, Failure> {
             Kind::Models => client.models(None).await?.models.into_iter().flat_map(of_subscription).collect(),
             Kind::Keys => client.keys().await?.into_iter().map(of_key).collect(),
             Kind::Commands => client.execs(true).await?.into_iter().map(of_exec).collect(),
+            Kind::McpServers => {
+                client.mcp_servers(None).await?.servers.into_iter().filter_map(of_mcp_server).collect()
+            }
         })
     };
     let patience = || Failure::other("unreachable", "the server gave no answer in time");
@@ -116,6 +128,12 @@ fn of_key(key: KeyView) -> (String, String) {
 
 fn of_exec(exec: ExecView) -> (String, String) {
     (exec.exec_id, exec.command)
+}
+
+/// An MCP server. One that another hides has the name of that one.
+fn of_mcp_server(server: McpServerView) -> Option<(String, String)> {
+    let about = format!("{}, {}", server.state, layer_words(&server.layer));
+    (server.state != McpServerState::Shadowed).then_some((server.name, about))
 }
 
 /// A subscription, and each of its models.

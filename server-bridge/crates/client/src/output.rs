@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
+use super::limits::HINT_CHARS;
+
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Colour {
@@ -82,6 +84,35 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
+/// A text on one line. A character that a terminal would obey, move or not show appears as its code.
+pub(super) fn one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match is_unfit(character) {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
+/// The beginning of a text, on one line.
+pub(super) fn short_line(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(HINT_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn is_unfit(character: char) -> bool {
+    let is_unseen = matches!(
+        character,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    );
+    character.is_control() || is_unseen
+}
+
 /// A point in time, in Unix milliseconds, as "3 min ago".
 pub fn ago(at_ms: i64) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -139,6 +170,13 @@ mod tests {
     #[test]
     fn no_control_character_reaches_the_terminal() {
         assert_eq!(printable("a\u{1b}]0;x\u{7}\r\u{9b}b\nä"), "a\\u{1b}]0;x\\u{7}\\r\\u{9b}b\nä");
+    }
+
+    #[test]
+    fn a_line_shows_marks_that_turn_or_hide_text_and_a_short_one_its_beginning() {
+        assert_eq!(one_line("a\nb\u{202e}c\u{200b}ä"), "a\\nb\\u{202e}c\\u{200b}ä");
+        assert_eq!(short_line(&"ä".repeat(HINT_CHARS)), "ä".repeat(HINT_CHARS));
+        assert_eq!(short_line(&"ä".repeat(HINT_CHARS + 1)), format!("{}…", "ä".repeat(HINT_CHARS)));
     }
 
     #[test]

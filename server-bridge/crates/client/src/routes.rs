@@ -6,6 +6,7 @@ use api::exec::{CancelledExec, ExecView, ReportView, RunAsQuestion};
 use api::file::StatView;
 use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
 use api::key::{KeyView, MadeKey, NewKey};
+use api::mcp::{McpApproval, McpServerEntry, McpServerList, McpServerView};
 use api::model::{
     ModelChoice, ModelList, OfferedModels, ProviderDocument, SubscriptionDocument, SubscriptionView,
     TrialView,
@@ -24,7 +25,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::http::{Client, path_query, percent_encoded, read};
-use crate::limits::{ANSWER_TIMEOUT, UPDATE_TIMEOUT};
+use crate::limits::{ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT};
 
 type Answer<T> = Result<T, Failure>;
 
@@ -298,6 +299,50 @@ impl Client {
         self.get("/api/v1/hooks/log").await
     }
 
+    /// `GET /api/v1/mcp-servers`.
+    pub(crate) async fn mcp_servers(&mut self, on: Option<&str>) -> Answer<McpServerList> {
+        self.get(&at_place("/api/v1/mcp-servers", on)).await
+    }
+
+    /// `PUT /api/v1/mcp-servers/{name}`.
+    pub(crate) async fn put_mcp_server(&mut self, name: &str, entry: &McpServerEntry) -> Answer<()> {
+        let path = of_mcp_server(name, "");
+        self.send_document(Method::PUT, &path, entry, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `DELETE /api/v1/mcp-servers/{name}`.
+    pub(crate) async fn remove_mcp_server(&mut self, name: &str) -> Answer<()> {
+        self.delete(&of_mcp_server(name, "")).await
+    }
+
+    /// `POST /api/v1/mcp-servers/{name}/check`: answers once the server has listed its tools.
+    pub(crate) async fn check_mcp_server(&mut self, name: &str, on: Option<&str>) -> Answer<McpServerView> {
+        let path = at_place(&of_mcp_server(name, "/check"), on);
+        read(&self.send_document(Method::POST, &path, &(), MCP_SERVER_CHECK_TIMEOUT).await?)
+    }
+
+    /// `POST /api/v1/mcp-servers/{name}/changes`.
+    pub(crate) async fn accept_mcp_changes(
+        &mut self,
+        name: &str,
+        hash: String,
+        on: Option<&str>,
+    ) -> Answer<()> {
+        let path = at_place(&of_mcp_server(name, "/changes"), on);
+        self.send_document(Method::POST, &path, &McpApproval { hash }, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `POST /api/v1/mcp-server-approvals`.
+    pub(crate) async fn approve_mcp_server(&mut self, hash: String, on: Option<&str>) -> Answer<()> {
+        let path = at_place("/api/v1/mcp-server-approvals", on);
+        self.send_document(Method::POST, &path, &McpApproval { hash }, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `DELETE /api/v1/mcp-server-approvals/{hash}`.
+    pub(crate) async fn revoke_mcp_server(&mut self, hash: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/mcp-server-approvals/{}", percent_encoded(hash))).await
+    }
+
     /// `GET /api/v1/execs`, of all or of the running ones.
     pub(crate) async fn execs(&mut self, running: bool) -> Answer<Vec<ExecView>> {
         self.get(if running { "/api/v1/execs?running=true" } else { "/api/v1/execs" }).await
@@ -358,6 +403,11 @@ fn of_chat(chat: &str, what: &str) -> String {
     format!("/api/v1/chats/{}{what}", percent_encoded(chat))
 }
 
+/// A path below an MCP server. A name may come from a document that others wrote: its slashes stay within the name.
+fn of_mcp_server(name: &str, what: &str) -> String {
+    format!("/api/v1/mcp-servers/{}{what}", percent_encoded(name).replace('/', "%2F"))
+}
+
 /// A path with the query parameter for a place.
 fn at_place(path: &str, on: Option<&str>) -> String {
     on.map_or_else(|| path.to_owned(), |on| format!("{path}?on={}", percent_encoded(on)))
@@ -366,4 +416,15 @@ fn at_place(path: &str, on: Option<&str>) -> String {
 /// The query parameter for a place, after other ones.
 pub(crate) fn on_query(on: Option<&str>) -> String {
     on.map_or_else(String::new, |on| format!("&on={}", percent_encoded(on)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_one_part_of_its_path() {
+        let path = at_place(&of_mcp_server("io.example/a b", "/check"), Some("lap top"));
+        assert_eq!(path, "/api/v1/mcp-servers/io.example%2Fa%20b/check?on=lap%20top");
+    }
 }

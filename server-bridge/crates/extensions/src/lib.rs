@@ -11,15 +11,20 @@
 //! | module | holds |
 //! |---|---|
 //! | [`hooks`] | hooks at the places of turns |
+//! | `on_record`, `documents` | execs of extensions on record; the documents that define extensions |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
+//! | [`mcp`] | MCP servers and their tools |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod condition;
+mod documents;
 mod error;
 pub mod hooks;
 pub mod limits;
+pub mod mcp;
+mod on_record;
 
 pub use error::{Error, Result};

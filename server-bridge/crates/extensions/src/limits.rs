@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// How much of a document of hooks is read, in bytes: one more than is accepted.
 pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
-/// The most files that the commands of hooks name and that are looked at for their hash.
-pub const HOOK_SCRIPTS: usize = 64;
+/// The most files that the commands of a workspace's documents name and that are looked at for their hash.
+pub const EXTENSION_SCRIPTS: usize = 64;
 /// How long a hook's command may take beyond its timeout, for its machine to end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
 /// How long a hook's command that was given up on is waited for, before its end is left to recovery.
@@ -18,3 +18,80 @@ pub const HOOK_LOGS_KEPT: usize = 1_000;
 pub const HOOK_SESSIONS_KEPT: usize = 10_000;
 /// The most of a hook's action that a log shows, in characters.
 pub const HOOK_ACTION_CHARS: usize = 200;
+
+/// How much of a document of MCP servers is read, in bytes.
+pub const MCP_FILE_BYTES: u64 = 256 * 1024;
+/// The longest name of an MCP server, in characters.
+pub const MCP_NAME_CHARS: usize = 64;
+/// The longest name of a tool that providers accept, in characters.
+pub const MCP_WIRE_NAME_CHARS: usize = 64;
+/// The most arguments, variables or headers of one server, and the most servers of one document.
+pub const MCP_WORDS: usize = 256;
+/// The longest argument or variable, in bytes.
+pub const MCP_WORD_BYTES: usize = 32 * 1024;
+/// How long a call may take without a sign of progress, unless the server's definition says otherwise.
+pub const MCP_CALL_PATIENCE: Duration = Duration::from_secs(300);
+/// The most that a definition may say.
+pub const MCP_MAX_CALL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// How long a server may take to begin: a package may have to be loaded first.
+pub const MCP_CONNECT_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may take to list its tools, with all pages.
+pub const MCP_LIST_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a turn waits for a server that never listed its tools on its place.
+pub const MCP_FIRST_LISTING_PATIENCE: Duration = Duration::from_secs(10);
+/// A server that could not be asked is asked again after this.
+pub const MCP_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// The servers that could not be asked and are remembered.
+pub const MCP_FAILURES_KEPT: usize = 10_000;
+/// The most pages of a list of tools.
+pub const MCP_PAGES: usize = 100;
+/// The most tools of one server.
+pub const MCP_TOOLS: usize = 2_000;
+/// The longest description of a tool, in bytes; the rest is left out.
+pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
+/// The largest schema of a tool's arguments, in bytes.
+pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
+/// The deepest schema, in levels.
+pub const MCP_SCHEMA_DEPTH: usize = 64;
+/// The longest words of a server on how to use it, in bytes; the rest is left out.
+pub const MCP_INSTRUCTIONS_BYTES: usize = 4 * 1024;
+/// How often a listing is recorded again if another one came in between.
+pub const MCP_LISTING_TRIES: usize = 5;
+/// The longest message of a server, in bytes.
+pub const MCP_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// Messages of a program that wait to be read.
+pub const MCP_QUEUE: usize = 64;
+/// What a server wants during a call, and that waits to be handled.
+pub const MCP_EVENTS: usize = 64;
+/// The end of a program's standard error that is kept, in bytes.
+pub const MCP_STDERR_BYTES: usize = 2 * 1024;
+/// How long a program may go on after its input was closed.
+pub const MCP_INPUT_CLOSED_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a program that is ended is waited for, before its end is left to its runner.
+pub const MCP_END_PATIENCE: Duration = Duration::from_secs(10);
+/// A connection that nothing used for this long ends.
+pub const MCP_IDLE: Duration = Duration::from_secs(30 * 60);
+/// How often that is looked at.
+pub const MCP_SWEEP: Duration = Duration::from_secs(60);
+/// The most connections of one user.
+pub const MCP_CONNECTIONS_PER_USER: usize = 20;
+/// The tools that a search finds, if it does not say how many.
+pub const MCP_FOUND_DEFAULT: usize = 5;
+/// The most tools that one search finds.
+pub const MCP_FOUND_MAX: usize = 20;
+/// How much of a tool's description a search shows, in characters.
+pub const MCP_FOUND_LINE_CHARS: usize = 200;
+/// How much of the reason why a server is not available a model is told, in characters.
+pub const MCP_MISSING_CHARS: usize = 300;
+/// The longest result of a call, in bytes; the rest is left out.
+pub const MCP_RESULT_BYTES: usize = 1024 * 1024;
+/// The most images of one result.
+pub const MCP_IMAGES: usize = 8;
+/// The most fields of a form that a server asks its user to fill in.
+pub const MCP_FIELDS: usize = 20;
+/// The most values of a field that are offered to choose from; of more, one is written.
+pub const MCP_FIELD_CHOICES: usize = 8;
+/// How often a field is asked for until there is a valid value.
+pub const MCP_FIELD_TRIES: usize = 3;
+/// The longest text of a server in a question, in characters.
+pub const MCP_QUESTION_CHARS: usize = 2_000;

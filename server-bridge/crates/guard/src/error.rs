@@ -1,5 +1,6 @@
 //! The errors of requests, and the check of an address as text.
 
+use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{StatusCode, Url};
 
 use crate::limits::{PATIENCE, REDIRECTS, URL_BYTES};
@@ -41,6 +42,27 @@ impl From<LeadsInside> for Error {
     fn from(LeadsInside(host): LeadsInside) -> Self {
         Self::Private(host)
     }
+}
+
+/// Checks a text that is to be an address, as [`check`] does.
+///
+/// # Errors
+/// [`Error::Url`].
+pub fn check_text(text: &str) -> Result<Url, Error> {
+    let url = Url::parse(text).map_err(|_| Error::Url("it is not a valid address"))?;
+    check(&url)?;
+    Ok(url)
+}
+
+/// Reads a header's name and value.
+///
+/// # Errors
+/// [`Error::Url`], which contains neither.
+pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Error> {
+    let name = HeaderName::try_from(name).map_err(|_| Error::Url("a header's name is invalid"))?;
+    let mut value = HeaderValue::try_from(value).map_err(|_| Error::Url("a header's value is invalid"))?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }
 
 /// Checks that a URL can be a document's at all: `http` or `https`, a host, no user and no password, 8 KiB at most.

@@ -14,6 +14,7 @@
 //! | [`reach`] | the hosts that a client may connect to; clients limited to them |
 //! | [`get`] | one document, with its redirects, its size and its time bounded |
 //! | [`post`] | one request with a body, without redirects |
+//! | [`talk`] | a client for one address, for a protocol that makes many requests to it |
 //! | `outgoing`, `error` | the connections of both; their errors, and the check of an address as text |
 //! | [`limits`] | every limit and timeout |
 
@@ -25,11 +26,13 @@ pub mod limits;
 mod outgoing;
 pub mod post;
 pub mod reach;
+pub mod talk;
 
-pub use error::{Error, check};
+pub use error::{Error, check, check_text, header};
 pub use get::{Answer, Getter};
 pub use post::{Posted, Poster};
 pub use reach::{LeadsInside, Mixed, Reach, leads_inside};
+pub use talk::Talker;
 
 /// The innermost cause of an error, which is the most specific and names no address.
 pub fn cause(error: &(dyn std::error::Error + 'static)) -> String {

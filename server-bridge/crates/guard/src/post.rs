@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use reqwest::Url;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use tokio::time::timeout;
 
-use crate::error::Error;
+use crate::error::{Error, check_text, header};
 use crate::outgoing::{Outgoing, failed};
 use crate::reach::Reach;
 
@@ -44,15 +43,12 @@ impl Poster {
         patience: Duration,
         most_bytes: usize,
     ) -> Result<Posted, Error> {
-        let url = Url::parse(url).map_err(|_| Error::Url("it is not a valid address"))?;
+        let url = check_text(url)?;
         self.0.check(&url)?;
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in headers {
-            let name =
-                HeaderName::try_from(name.as_str()).map_err(|_| Error::Url("a header's name is invalid"))?;
-            let value = HeaderValue::try_from(value.as_str())
-                .map_err(|_| Error::Url("a header's value is invalid"))?;
+            let (name, value) = header(name, value)?;
             sent.insert(name, value);
         }
         let work = async {

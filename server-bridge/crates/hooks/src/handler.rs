@@ -185,17 +185,22 @@ impl Handler {
     /// The files that a command names. A change of such a file changes what runs.
     pub fn scripts(&self) -> Vec<Script> {
         let Action::Command { command, args } = &self.action else { return Vec::new() };
-        let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,".contains(letter);
-        let texts = std::iter::once(command).chain(args.iter().flatten());
-        let mut found: Vec<Script> = texts
-            // Quotes often stand around the variable alone: "$CLAUDE_PROJECT_DIR"/.claude/hooks/lint.sh
-            .map(|text| text.replace(['"', '\''], ""))
-            .flat_map(|text| text.split(is_end).filter_map(Script::named).collect::<Vec<_>>())
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+        scripts_of(std::iter::once(command).chain(args.iter().flatten()))
     }
+}
+
+/// The files that the words of a command name, each once.
+pub fn scripts_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<Script> {
+    let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,".contains(letter);
+    let mut found: Vec<Script> = words
+        .into_iter()
+        // Quotes often stand around the variable alone: "$CLAUDE_PROJECT_DIR"/.claude/hooks/lint.sh
+        .map(|text| text.replace(['"', '\''], ""))
+        .flat_map(|text| text.split(is_end).filter_map(Script::named).collect::<Vec<_>>())
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// A file that a command names.

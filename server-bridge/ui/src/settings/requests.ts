@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
-import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
+import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { KeyScope, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { KeyScope, McpServerEntry, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -61,6 +61,20 @@ export function createRequests(client: ApiClient) {
     revokeHook: async (hash: string) =>
       void (await client.DELETE("/api/v1/hooks/approvals/{hash}", { params: { path: { hash } } })),
     hookLog: () => taken(client.GET("/api/v1/hooks/log")),
+
+    mcpServers: () => taken(client.GET("/api/v1/mcp-servers")),
+    /** Adds a server of the user's own, or replaces the one with this name. */
+    setMcpServer: async (name: string, entry: McpServerEntry) =>
+      void (await client.PUT("/api/v1/mcp-servers/{name}", { ...named(name), body: entry })),
+    removeMcpServer: async (name: string) => void (await client.DELETE("/api/v1/mcp-servers/{name}", named(name))),
+    /** Connects to a server and lists its tools. */
+    checkMcpServer: (name: string) =>
+      taken(client.POST("/api/v1/mcp-servers/{name}/check", { ...named(name), ...within(MCP_CHECK_TIMEOUT_MS) })),
+    acceptMcpChanges: async (name: string, hash: string) =>
+      void (await client.POST("/api/v1/mcp-servers/{name}/changes", { ...named(name), body: { hash } })),
+    approveMcpServer: async (hash: string) => void (await client.POST("/api/v1/mcp-server-approvals", { body: { hash } })),
+    revokeMcpServer: async (hash: string) =>
+      void (await client.DELETE("/api/v1/mcp-server-approvals/{hash}", { params: { path: { hash } } })),
 
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),

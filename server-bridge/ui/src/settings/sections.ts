@@ -8,6 +8,7 @@ import {
   type LucideIcon,
   NotebookPen,
   Palette,
+  Plug,
   ScrollText,
   Server,
   ServerCog,
@@ -27,6 +28,7 @@ export interface Section {
     | "models"
     | "approvals"
     | "hooks"
+    | "mcp"
     | "memory"
     | "usage"
     | "keys"
@@ -49,6 +51,7 @@ export const SECTIONS: Section[] = [
   { id: "models", icon: Brain, group: "work", View: lazy(() => import("./models/Models")) },
   { id: "approvals", icon: ShieldCheck, group: "work", View: lazy(() => import("./Approvals")) },
   { id: "hooks", icon: Webhook, group: "work", View: lazy(() => import("./Hooks")) },
+  { id: "mcp", icon: Plug, group: "work", View: lazy(() => import("./mcp/McpServers")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

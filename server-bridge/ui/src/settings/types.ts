@@ -17,6 +17,12 @@ export type HookList = Schemas["HookList"];
 export type Hook = Schemas["HookView"];
 export type HookRun = Schemas["HookRunView"];
 
+/** An MCP server, with the tools that it listed on a place. */
+export type McpServer = Schemas["McpServerView"];
+export type McpTool = Schemas["McpToolView"];
+/** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */
+export type McpServerEntry = Schemas["McpServerEntry"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

@@ -1,13 +1,11 @@
 //! Hooks in words. Whatever a workspace's file says stays within its place: a file may be anybody's.
 
 use api::hooks::{HookList, HookRunView, HookView};
-use api::words::{HookLayer, HookState};
+use api::words::{ExtensionLayer, HookState};
 
-use crate::limits::HINT_CHARS;
+use crate::extension::{layer_words, short_hash};
 use crate::output;
-
-/// The digits of a hash that are shown.
-const SHORT_DIGITS: usize = 12;
+use crate::output::{one_line, short_line};
 
 /// The hooks that hold, and what is wrong.
 pub(super) fn list(list: &HookList) -> String {
@@ -22,7 +20,7 @@ pub(super) fn list(list: &HookList) -> String {
 
 /// The user's own document was set.
 pub(super) fn set(list: &HookList) -> String {
-    let own: Vec<&HookView> = list.hooks.iter().filter(|hook| hook.layer == HookLayer::User).collect();
+    let own: Vec<&HookView> = list.hooks.iter().filter(|hook| hook.layer == ExtensionLayer::User).collect();
     let count = |state: &HookState| own.iter().filter(|hook| hook.state == *state).count();
     let (run, inert) = (count(&HookState::Runs), count(&HookState::Inert));
     let mut lines = vec![format!("your document of hooks was set; hooks of yours that run: {run}")];
@@ -68,17 +66,12 @@ pub(super) fn whole(hook: &HookView) -> String {
     lines.join("\n")
 }
 
-/// The beginning of a hash.
-pub(super) fn short(hash: &str) -> String {
-    hash.chars().take(SHORT_DIGITS).collect()
-}
-
 fn table(hooks: &[HookView]) -> String {
     let heading = ["HASH", "STATE", "EVENT", "MATCHER", "KIND", "ACTION", "SET BY", "FILE"];
     let rows = hooks.iter().map(|hook| {
         let matcher = if hook.matcher.is_empty() { "*".to_owned() } else { short_line(&hook.matcher) };
         vec![
-            short(&hook.hash),
+            short_hash(&hook.hash),
             state_words(&hook.state).to_owned(),
             hook.event.clone(),
             matcher,
@@ -113,45 +106,6 @@ fn state_words(state: &HookState) -> &str {
         HookState::Inert => "not enabled",
         HookState::Unknown(word) => word,
     }
-}
-
-fn layer_words(layer: &HookLayer) -> &str {
-    match layer {
-        HookLayer::Managed => "administrator",
-        HookLayer::User => "you",
-        HookLayer::Workspace => "workspace",
-        HookLayer::WorkspaceLocal => "workspace (local)",
-        HookLayer::Unknown(word) => word,
-    }
-}
-
-/// The beginning of a text, on one line.
-fn short_line(text: &str) -> String {
-    let line = one_line(text);
-    match line.char_indices().nth(HINT_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
-/// A text on one line. What a terminal would obey, not show or put elsewhere is shown as its code.
-fn one_line(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match is_unfit(character) {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
-        }
-    }
-    shown
-}
-
-fn is_unfit(character: char) -> bool {
-    let is_unseen = matches!(
-        character,
-        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    );
-    character.is_control() || is_unseen
 }
 
 #[cfg(test)]

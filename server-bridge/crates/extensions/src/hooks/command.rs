@@ -6,14 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use execs::{End, Ending, sandbox_user};
+use execs::{Ending, sandbox_user};
 use hooks::Raw;
 use hooks::command::{Line, line, variables};
 use hooks::layers::Hook;
 use hooks::limits::OUTPUT_BYTES;
 use hooks::payload::Payload;
 use sandbox::{AckMode, Exec, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
-use store::{ExecId, ExecKind};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -21,16 +20,7 @@ use super::Inner;
 use super::run::Owner;
 use super::turns::{PLAN, TurnHooks};
 use crate::limits::HOOK_CANCEL_PATIENCE;
-
-/// A command that is on record and about to be sent.
-struct Recorded {
-    owner: Owner,
-    exec_id: ExecId,
-    place: String,
-    shown: String,
-    /// While it is held, no other code reports the end.
-    _watch: execs::Watch,
-}
+use crate::on_record::OnRecord;
 
 impl Inner {
     #[expect(
@@ -101,32 +91,16 @@ impl Inner {
         request: &ExecRequest,
         hook: &Hook,
         place: &str,
-    ) -> store::Result<Recorded> {
-        let exec_id = ExecId::from_bytes(request.exec_id.0);
+    ) -> store::Result<OnRecord> {
         let command = hook.handler.describe();
         let shown = format!("hook {}: {command}", hook.event_name());
-        let start = store::ExecRequest {
-            exec_id: exec_id.clone(),
-            kind: ExecKind::Tool,
-            user: owner.user.id,
-            chat: Some(owner.root.clone()),
-            message: None,
-            request_hash: execs::request_hash(Some(place), &command),
-            runner: Some(place.to_owned()),
-            command,
-            audited: Some(shown.clone()),
-            detached: false,
-            linger_ms: None,
-        };
-        self.ledger.begin(&start).await?;
-        let watch = self.ledger.watch(owner.user.id, &exec_id);
-        Ok(Recorded { owner: owner.clone(), exec_id, place: place.to_owned(), shown, _watch: watch })
+        OnRecord::begin(&self.ledger, &owner.user, Some(&owner.root), request, place, command, shown).await
     }
 
     /// Sends the command, follows it to its end or until nobody waits for it, and records the end.
     async fn follow(
         &self,
-        recorded: Recorded,
+        recorded: OnRecord,
         sandbox: Sandbox,
         request: ExecRequest,
         input: String,
@@ -136,7 +110,7 @@ impl Inner {
         let mut exec = match sandbox.exec(request).await {
             Ok(exec) => exec,
             Err(error) => {
-                self.end(&recorded, &Ending::failed(&error), None).await;
+                recorded.end(&Ending::failed(&error), None).await;
                 return Raw::Failed(error.to_string());
             }
         };
@@ -162,12 +136,8 @@ impl Inner {
                     Ok(ended) => ended,
                     // Its runner goes on ending it.
                     Err(_) => {
-                        self.end(
-                            &recorded,
-                            &Ending::refused("cancelled", "the turn went on without it"),
-                            None,
-                        )
-                        .await;
+                        let ending = Ending::refused("cancelled", "the turn went on without it");
+                        recorded.end(&ending, None).await;
                         return Raw::TimedOut(patience);
                     }
                 }
@@ -175,23 +145,13 @@ impl Inner {
         };
         match ended {
             Ok(outcome) => {
-                self.end(&recorded, &Ending::of(&outcome), Some(&exec)).await;
+                recorded.end(&Ending::of(&outcome), Some(&exec)).await;
                 output.raw(&outcome, patience)
             }
             Err((ending, why)) => {
-                self.end(&recorded, &ending, None).await;
+                recorded.end(&ending, None).await;
                 Raw::Failed(why)
             }
-        }
-    }
-
-    async fn end(&self, recorded: &Recorded, ending: &Ending, exec: Option<&Exec>) {
-        let Recorded { owner, exec_id, place, shown, .. } = recorded;
-        let end = End { user: &owner.user, exec_id, place: Some(place), shown, ending, message: None };
-        match (self.ledger.end(end).await, exec) {
-            (Ok(recorded), Some(exec)) => recorded.acknowledge(exec),
-            (Ok(_), None) => {}
-            (Err(error), _) => tracing::error!(%error, "the end of a hook's command could not be recorded"),
         }
     }
 }

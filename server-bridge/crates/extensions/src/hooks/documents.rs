@@ -9,11 +9,11 @@ use hooks::layers::{Checks, Source};
 use hooks::{Layer, Loaded};
 use sandbox::Sandbox;
 use store::UserId;
-use tokio::io::AsyncReadExt;
 
 use super::Inner;
 use crate::condition::Grammar;
-use crate::limits::{HOOK_FILE_BYTES, HOOK_SCRIPTS};
+use crate::documents::{hashes, managed};
+use crate::limits::{EXTENSION_SCRIPTS, HOOK_FILE_BYTES};
 
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "hooks.json";
@@ -61,7 +61,10 @@ impl Inner {
         user: UserId,
         sandbox: Option<&Sandbox>,
     ) -> store::Result<Vec<Found>> {
-        let mut found: Vec<Found> = self.managed().await.into_iter().collect();
+        let managed = managed(&self.home, MANAGED, HOOK_FILE_BYTES).await;
+        let found =
+            |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
+        let mut found: Vec<Found> = managed.map(found).into_iter().collect();
         if let Some(text) = self.store.hook_document(user).await? {
             found.push(Found { layer: Layer::User, format: Format::Own, origin: OWN.to_owned(), text });
         }
@@ -73,35 +76,6 @@ impl Inner {
         });
         found.extend(join_all(read).await.into_iter().flatten());
         Ok(found)
-    }
-
-    /// The administrator's file. One that cannot be read is there all the same: what it would deny is not known.
-    async fn managed(&self) -> Option<Found> {
-        let path = self.home.join(MANAGED);
-        let found =
-            |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
-        // A link that leads nowhere is a mistake, and not the same as no file.
-        match tokio::fs::symlink_metadata(&path).await {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Ok(_) | Err(_) => {}
-        }
-        match tokio::fs::metadata(&path).await {
-            // A pipe would wait for a writer.
-            Ok(metadata) if metadata.is_file() => {}
-            Ok(_) | Err(_) => return Some(found(String::new())),
-        }
-        let mut content = Vec::new();
-        let read = async {
-            tokio::fs::File::open(&path).await?.take(HOOK_FILE_BYTES).read_to_end(&mut content).await
-        };
-        let text = match read.await {
-            Ok(_) => String::from_utf8(content).unwrap_or_default(),
-            Err(error) => {
-                tracing::error!(%error, "{} cannot be read", path.display());
-                String::new()
-            }
-        };
-        Some(found(text))
     }
 
     /// The hooks of documents: those that run, those that wait for approval, and what is wrong with the others.
@@ -145,12 +119,8 @@ async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Option<HashMap<S
     let of = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
     let of = of.filter(|hook| hook.layer.needs_approval()).flat_map(|hook| &hook.scripts);
     let paths: HashSet<&str> = of.map(|(script, _)| script.path.as_str()).collect();
-    if paths.len() > HOOK_SCRIPTS {
+    if paths.len() > EXTENSION_SCRIPTS {
         return None;
     }
-    let hashes = paths.into_iter().map(|path| async move {
-        let found = sandbox.resolve(path.as_bytes()).await.ok()??;
-        Some((path.to_owned(), store::hex(&found.sha256?)))
-    });
-    Some(join_all(hashes).await.into_iter().flatten().collect())
+    Some(hashes(sandbox, paths).await)
 }

@@ -1,7 +1,7 @@
 //! Listing, changing and approving hooks.
 
 use api::hooks::{HookList, HookRunView, HookView};
-use api::words::{HookLayer, HookState};
+use api::words::{ExtensionLayer, HookState};
 use hooks::config::{Document, Format, Severity};
 use hooks::dialect::Dialect;
 use hooks::layers::Hook;
@@ -148,10 +148,10 @@ fn view(hook: &Hook, state: HookState) -> HookView {
         kind: hook.handler.kind().to_owned(),
         action: hook.handler.describe(),
         layer: match hook.layer {
-            Layer::Managed => HookLayer::Managed,
-            Layer::User => HookLayer::User,
-            Layer::Workspace => HookLayer::Workspace,
-            Layer::WorkspaceLocal => HookLayer::WorkspaceLocal,
+            Layer::Managed => ExtensionLayer::Managed,
+            Layer::User => ExtensionLayer::User,
+            Layer::Workspace => ExtensionLayer::Workspace,
+            Layer::WorkspaceLocal => ExtensionLayer::WorkspaceLocal,
         },
         origin: hook.origin.clone(),
         state,

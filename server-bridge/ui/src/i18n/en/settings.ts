@@ -1,3 +1,5 @@
+import { mcpServers } from "./mcpServers";
+
 export const settings = {
   title: "Settings",
   back: "All settings",
@@ -20,6 +22,7 @@ export const settings = {
     models: "Models",
     approvals: "Approvals",
     hooks: "Hooks",
+    mcp: "MCP servers",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -36,6 +39,7 @@ export const settings = {
     models: "The models that answer you: the server's, and subscriptions of your own.",
     approvals: "How much a model may do without asking you.",
     hooks: "Commands and requests that run at points of a model's turn.",
+    mcp: "Programs and services that offer tools to your agents.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -314,6 +318,7 @@ export const settings = {
     noRuns: "No hook has run since the server was started.",
     run: "{{event}} · {{when}} · {{took}} ms",
   },
+  mcp: mcpServers,
   memory: {
     none: "Nothing is remembered about you.",
     forget: "Forget",

@@ -1,4 +1,5 @@
 import type { Room } from "../words";
+import { mcpServers } from "./mcpServers";
 
 export const settings: Room<"settings"> = {
   title: "设置",
@@ -22,6 +23,7 @@ export const settings: Room<"settings"> = {
     models: "模型",
     approvals: "审批",
     hooks: "钩子",
+    mcp: "MCP 服务器",
     memory: "记忆",
     usage: "用量与费用",
     keys: "API 密钥",
@@ -38,6 +40,7 @@ export const settings: Room<"settings"> = {
     models: "可用的模型：服务器提供的，以及你自己添加的订阅。",
     approvals: "模型无需询问你即可执行哪些操作。",
     hooks: "在模型工作的各个时刻自动运行的命令和请求。",
+    mcp: "为你的智能体提供工具的程序和服务。",
     memory: "智能体跨会话记住的、关于你的信息。",
     usage: "你的模型的 token 用量和费用。日期按 UTC 计算。",
     keys: "用于让程序代你执行操作。",
@@ -315,6 +318,7 @@ export const settings: Room<"settings"> = {
     noRuns: "服务器启动以来没有运行过钩子。",
     run: "{{event}} · {{when}} · {{took}} 毫秒",
   },
+  mcp: mcpServers,
   memory: {
     none: "没有记住任何关于你的内容。",
     forget: "忘记",

@@ -1,0 +1,112 @@
+//! MCP servers: programs that offer tools to the user's agents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
+
+/// The MCP servers of a user on a place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpServerList {
+    /// The servers, by name; those that are not used come last.
+    #[serde(default)]
+    #[schema(required)]
+    pub servers: Vec<McpServerView>,
+    /// What is wrong with the documents that define them, or with the machine that has some of them.
+    #[serde(default)]
+    #[schema(required)]
+    pub problems: Vec<String>,
+}
+
+/// An MCP server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpServerView {
+    /// Its name.
+    pub name: String,
+    /// The party that set it.
+    pub layer: ExtensionLayer,
+    /// The file that defines it; "your servers" for the user's own.
+    #[serde(default)]
+    #[schema(required)]
+    pub origin: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// The command or the address, without variables and headers.
+    pub action: String,
+    /// The names of the variables of its environment, or of its headers.
+    #[serde(default)]
+    #[schema(required)]
+    pub secrets: Vec<String>,
+    /// The SHA-256 of what runs; approvals are given to it.
+    pub hash: String,
+    /// Whether it is used.
+    pub state: McpServerState,
+    /// The tools that it listed on this place, in its own order; empty if it was never asked there.
+    #[serde(default)]
+    #[schema(required)]
+    pub tools: Vec<McpToolView>,
+    /// When it was last asked for its tools, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub listed_at: Option<i64>,
+    /// The SHA-256 of all its changed tools together; null if none waits for a look.
+    #[serde(default)]
+    #[schema(required)]
+    pub changes: Option<String>,
+}
+
+/// A tool of an MCP server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpToolView {
+    /// The name that models call it by: `mcp__SERVER__TOOL`.
+    pub name: String,
+    /// The server's own name of it.
+    pub tool: String,
+    /// The first line of its description.
+    #[serde(default)]
+    #[schema(required)]
+    pub description: String,
+    /// Whether it is offered.
+    pub state: McpToolState,
+    /// Its accepted definition, as indented JSON.
+    pub definition: String,
+    /// The definition that waits for a look, as indented JSON; null if it did not change.
+    #[serde(default)]
+    #[schema(required)]
+    pub changed: Option<String>,
+}
+
+/// The definition of an MCP server, as an entry of `mcpServers` in `.mcp.json`: either a command or an address.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpServerEntry {
+    /// `stdio`, `http` or `sse`; known from the other fields if absent.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
+    /// The program that is run on the user's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments. `${NAME}` and `${NAME:-default}` stand for variables of that machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Variables of its environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The address of a server that is reached over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers of each request to it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// How long one call may take, in milliseconds; 5 minutes if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+}
+
+/// An approval of an MCP server of a workspace, or of changed tools.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpApproval {
+    /// The hash of what was looked at.
+    pub hash: String,
+}

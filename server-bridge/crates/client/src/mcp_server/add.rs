@@ -1,0 +1,160 @@
+//! A server of the user's own, from the options of `add`. Values may be secrets: no error repeats them.
+
+use std::collections::BTreeMap;
+
+use api::mcp::McpServerEntry;
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// A server to be added.
+#[derive(Args)]
+pub(crate) struct AddOptions {
+    /// What you call it
+    pub(super) name: String,
+    /// Set a variable of its environment; may be given many times. ${NAME} stands for a variable of the machine where it runs
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    env: Vec<String>,
+    /// The address of a server that is reached over HTTP
+    #[arg(long, value_name = "URL", conflicts_with = "command", required_unless_present = "command")]
+    url: Option<String>,
+    /// Send a header with each request; may be given many times
+    #[arg(long, value_name = "NAME: VALUE", requires = "url", conflicts_with = "command")]
+    header: Vec<String>,
+    /// How long one call may take, in seconds [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: Option<u32>,
+    /// Add it without checking it
+    #[arg(long)]
+    pub(super) no_check: bool,
+    /// The program that is run on your machine, and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl AddOptions {
+    /// The definition of the server.
+    ///
+    /// # Errors
+    /// `usage` if a variable or a header has no name.
+    pub(super) fn entry(&self) -> Result<McpServerEntry, Failure> {
+        let (command, args) = match self.command.split_first() {
+            Some((command, args)) => (Some(command.clone()), args.to_vec()),
+            None => (None, Vec::new()),
+        };
+        Ok(McpServerEntry {
+            transport: None,
+            command,
+            args,
+            env: pairs("--env", "NAME=VALUE", '=', &self.env)?,
+            url: self.url.clone(),
+            headers: pairs("--header", "'NAME: VALUE'", ':', &self.header)?
+                .into_iter()
+                .map(|(name, value)| (name, value.trim().to_owned()))
+                .collect(),
+            timeout: self.timeout.map(|seconds| u64::from(seconds) * 1000),
+        })
+    }
+}
+
+fn pairs(
+    option: &str,
+    form: &str,
+    separator: char,
+    texts: &[String],
+) -> Result<BTreeMap<String, String>, Failure> {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once(separator)?;
+        let name = name.trim();
+        (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+    };
+    let wrong = |index: usize| {
+        let number = index + 1;
+        Failure::usage(format!(
+            "{option} number {number} is not of the form {form}; its text is not shown, since it may be a secret"
+        ))
+    };
+    texts.iter().enumerate().map(|(index, text)| pair(text).ok_or_else(|| wrong(index))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(name = "add")]
+    struct Add {
+        #[command(flatten)]
+        options: AddOptions,
+    }
+
+    fn parsed(arguments: &[&str]) -> Result<AddOptions, clap::Error> {
+        Add::try_parse_from([&["add"], arguments].concat()).map(|add| add.options)
+    }
+
+    fn entry(arguments: &[&str]) -> McpServerEntry {
+        parsed(arguments).unwrap().entry().unwrap()
+    }
+
+    fn pair(name: &str, value: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([(name.to_owned(), value.to_owned())])
+    }
+
+    #[test]
+    fn a_program_keeps_its_own_options() {
+        let git = entry(&["git", "--env", "A=b=c", "--timeout", "90", "--", "npx", "-y", "--url", "server"]);
+        let expected = McpServerEntry {
+            command: Some("npx".to_owned()),
+            args: ["-y", "--url", "server"].map(str::to_owned).to_vec(),
+            env: pair("A", "b=c"),
+            timeout: Some(90_000),
+            ..McpServerEntry::default()
+        };
+        assert_eq!(git, expected);
+        assert_eq!(entry(&["git", "--env", "EMPTY=", "--", "x"]).env, pair("EMPTY", ""));
+    }
+
+    #[test]
+    fn an_address_has_headers() {
+        let remote =
+            entry(&["far", "--url", "https://mcp.example/x", "--header", "Authorization: Bearer a:b"]);
+        let expected = McpServerEntry {
+            url: Some("https://mcp.example/x".to_owned()),
+            headers: pair("Authorization", "Bearer a:b"),
+            ..McpServerEntry::default()
+        };
+        assert_eq!(remote, expected);
+    }
+
+    #[test]
+    fn errors_repeat_no_value() {
+        for arguments in [
+            &["x", "--env", "s3cret", "--", "npx"][..],
+            &["x", "--env", "A=b", "--env", "=s3cret", "--", "npx"],
+            &["x", "--url", "https://mcp.example", "--header", "s3cret"],
+            &["x", "--url", "https://mcp.example", "--header", ":s3cret"],
+            // A header without quotes.
+            &["x", "--url", "https://mcp.example", "--header", "Authorization:", "s3cret"],
+            &["x", "--env", "A=s3cret", "--url", "https://mcp.example"],
+            &["x", "--header", "A: s3cret", "--", "npx"],
+            &["x", "--header", "A: s3cret"],
+            &["x", "--env", "A=s3cret"],
+            &["x", "--env", "A=s3cret", "--timeout", "0", "--", "npx"],
+        ] {
+            let message = match parsed(arguments).map(|options| options.entry()) {
+                Ok(entry) => {
+                    let failure = entry.unwrap_err();
+                    assert_eq!(failure.kind, "usage", "{arguments:?}");
+                    failure.message
+                }
+                Err(error) => {
+                    assert_eq!(error.exit_code(), 2, "{arguments:?}");
+                    error.to_string()
+                }
+            };
+            assert!(!message.contains("s3cret"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! MCP servers in words. Whatever a server or a workspace's file says stays within its place: it may be anybody's.
+
+use api::mcp::{McpServerList, McpServerView, McpToolView};
+use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
+
+use super::import::Imported;
+use crate::extension::{layer_words, short_hash};
+use crate::output;
+use crate::output::{one_line, short_line};
+
+/// In front of each line of a text that others wrote.
+const QUOTE: &str = "  | ";
+
+/// The servers that apply, and what is wrong.
+pub(super) fn list(list: &McpServerList) -> String {
+    let mut parts = vec![match list.servers.as_slice() {
+        [] => "there are no MCP servers; `sandbridge mcp-server add NAME -- COMMAND` adds one".to_owned(),
+        servers => table(servers),
+    }];
+    parts.extend(advice(&list.servers));
+    parts.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    parts.join("\n")
+}
+
+/// Everything about a server; the others have the same name and are not used.
+pub(super) fn show<'a>(server: &McpServerView, others: impl Iterator<Item = &'a McpServerView>) -> String {
+    let mut parts = vec![whole(server)];
+    parts.push(format!("listed:    {}", server.listed_at.map_or_else(|| "never".to_owned(), output::ago)));
+    parts.extend(others.map(|other| {
+        let (layer, origin) = (layer_words(&other.layer), one_line(&other.origin));
+        format!("not used:  another with this name: {layer}, {origin}, hash {}", one_line(&other.hash))
+    }));
+    if !server.tools.is_empty() {
+        parts.push("tools:".to_owned());
+    }
+    for tool in &server.tools {
+        let state = tool_state(&tool.state).map(|state| format!(" ({state})")).unwrap_or_default();
+        parts.push(format!("  {}{state}", one_line(&tool.name)));
+        if !tool.description.is_empty() {
+            parts.push(format!("      {}", one_line(&tool.description)));
+        }
+    }
+    if server.tools.iter().any(|tool| tool.changed.is_some()) {
+        parts.push(changes(server));
+    }
+    parts.extend(advice(std::slice::from_ref(server)));
+    parts.join("\n")
+}
+
+/// Everything that is approved with a server.
+pub(super) fn whole(server: &McpServerView) -> String {
+    let (transport, secrets, action) = match &server.transport {
+        McpTransport::Stdio => ("a program on the machine", "variables", "command"),
+        McpTransport::Http => ("HTTP", "headers", "address"),
+        McpTransport::Unknown(word) => (word.as_str(), "secrets", "action"),
+    };
+    let names = server.secrets.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+    let secrets = format!("{secrets}:");
+    let mut lines = vec![
+        format!("name:      {}", one_line(&server.name)),
+        format!("state:     {}", state_words(&server.state)),
+        format!("from:      {}", layer_words(&server.layer)),
+        format!("origin:    {}", one_line(&server.origin)),
+        format!("transport: {}", one_line(transport)),
+        format!("{secrets:10} {}", if names.is_empty() { "none" } else { &names }),
+        format!("hash:      {}", one_line(&server.hash)),
+        format!("{action}:"),
+    ];
+    lines.extend(server.action.split('\n').map(|line| format!("{QUOTE}{}", one_line(line))));
+    lines.join("\n")
+}
+
+/// A server's changed tools: each as it was accepted and as it is now.
+pub(super) fn changes(server: &McpServerView) -> String {
+    let changed = server.tools.iter().filter_map(|tool| Some((tool, tool.changed.as_deref()?)));
+    let parts = changed.map(|(tool, now)| {
+        let heading =
+            format!("{} changed: '-' was accepted, '+' is new, the rest is the same", one_line(&tool.name));
+        format!("{heading}\n{}", difference(&tool.definition, now))
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// The tools of a server that was just asked.
+pub(super) fn checked(server: &McpServerView) -> String {
+    let count = match server.tools.len() {
+        0 => "no tools".to_owned(),
+        1 => "1 tool".to_owned(),
+        many => format!("{many} tools"),
+    };
+    let mut parts = vec![format!("{} has {count}", called(server))];
+    let rows: Vec<_> = server.tools.iter().map(tool_row).collect();
+    parts.extend(Some(output::table(&rows)).filter(|table| !table.is_empty()));
+    parts.extend(advice(std::slice::from_ref(server)));
+    parts.join("\n")
+}
+
+/// A server of the user's own is not used: another layer has one with its name.
+pub(super) fn hidden(name: &str, layer: &ExtensionLayer) -> String {
+    let layer = match layer {
+        ExtensionLayer::Managed => "administrator's",
+        ExtensionLayer::Workspace | ExtensionLayer::WorkspaceLocal => "workspace's",
+        ExtensionLayer::User | ExtensionLayer::Unknown(_) => "other",
+    };
+    format!(
+        "warning: yours is not used: the {layer} MCP server {name} comes first; add yours with another name"
+    )
+}
+
+/// The servers of a document that were added, and those that were not.
+pub(super) fn imported(imported: &Imported) -> String {
+    let mut lines = Vec::new();
+    for added in &imported.added {
+        let (name, argument) = (one_line(&added.name), argument(&added.name));
+        lines.push(format!(
+            "the MCP server {name} was added; `sandbridge mcp-server check {argument}` lists its tools"
+        ));
+        if !added.unused.is_empty() {
+            lines.push(format!(
+                "warning: these fields of {name} are not used: {}",
+                one_line(&added.unused.join(", "))
+            ));
+        }
+    }
+    for name in &imported.turned_off {
+        lines.push(format!("the MCP server {} was left out: the document turns it off", one_line(name)));
+    }
+    for refused in &imported.refused {
+        let (name, reason) = (one_line(&refused.name), one_line(&refused.reason));
+        lines.push(format!("the MCP server {name} was refused: {reason}"));
+    }
+    lines.join("\n")
+}
+
+/// A server in a sentence.
+pub(super) fn called(server: &McpServerView) -> String {
+    format!("the MCP server {}", short_line(&server.name))
+}
+
+/// A server of which only the hash is known, in a sentence.
+pub(super) fn hashed(hash: &str) -> String {
+    format!("the MCP server with the hash {}", short_hash(hash))
+}
+
+/// A message that may hold what others wrote: each line after the first is marked as theirs.
+pub(super) fn quoted(message: &str) -> String {
+    message.trim_end().split('\n').map(one_line).collect::<Vec<_>>().join(&format!("\n{QUOTE}"))
+}
+
+fn table(servers: &[McpServerView]) -> String {
+    let heading = ["NAME", "STATE", "FROM", "TOOLS", "WHAT"].map(str::to_owned).to_vec();
+    let rows = servers.iter().map(|server| {
+        vec![
+            short_line(&server.name),
+            state_words(&server.state).to_owned(),
+            layer_words(&server.layer).to_owned(),
+            tools_words(server),
+            short_line(&server.action),
+        ]
+    });
+    output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+}
+
+fn tool_row(tool: &McpToolView) -> Vec<String> {
+    let state = tool_state(&tool.state).map(|state| format!("({state}) ")).unwrap_or_default();
+    vec![format!("  {}", one_line(&tool.name)), format!("{state}{}", short_line(&tool.description))]
+}
+
+/// The number of a server's tools, and of those that are not offered.
+fn tools_words(server: &McpServerView) -> String {
+    if server.listed_at.is_none() && server.tools.is_empty() {
+        return "unknown".to_owned();
+    }
+    let count = |state: &McpToolState| server.tools.iter().filter(|tool| tool.state == *state).count();
+    let mut parts = vec![server.tools.len().to_string()];
+    for state in [McpToolState::Changed, McpToolState::Invalid] {
+        if let (number @ 1.., Some(word)) = (count(&state), tool_state(&state)) {
+            parts.push(format!("{number} {word}"));
+        }
+    }
+    parts.join(", ")
+}
+
+/// What to do about servers and tools that are not offered.
+fn advice(servers: &[McpServerView]) -> Vec<String> {
+    let of = |is_meant: fn(&McpServerView) -> bool| {
+        let mut found = servers.iter().filter(move |server| is_meant(server));
+        let first = found.next()?;
+        Some(if found.next().is_none() { argument(&first.name) } else { "NAME" })
+    };
+    let waiting = of(|server| server.state == McpServerState::Waiting);
+    let changed = of(|server| server.state != McpServerState::Shadowed && server.changes.is_some());
+    let unasked = of(|server| server.state == McpServerState::Ready && server.listed_at.is_none());
+    let waiting = waiting.map(|name| {
+        format!("to use an MCP server that waits, approve it: `sandbridge mcp-server approve {name}`")
+    });
+    let changed = changed.map(|name| {
+        format!(
+            "tools that changed are not offered until you accept them: `sandbridge mcp-server accept {name}`"
+        )
+    });
+    let unasked = unasked.map(|name| {
+        format!("to list the tools of an MCP server, check it: `sandbridge mcp-server check {name}`")
+    });
+    [waiting, changed, unasked].into_iter().flatten().collect()
+}
+
+/// A name in a command to be copied; one that a shell could read as more than a name is left out.
+fn argument(name: &str) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if !name.starts_with('-') && name.bytes().all(is_plain) { name } else { "NAME" }
+}
+
+fn state_words(state: &McpServerState) -> &str {
+    match state {
+        McpServerState::Ready => "ready",
+        McpServerState::Waiting => "waits",
+        McpServerState::Shadowed => "shadowed",
+        McpServerState::Unknown(word) => word,
+    }
+}
+
+/// The state of a tool that is not offered.
+fn tool_state(state: &McpToolState) -> Option<&str> {
+    match state {
+        McpToolState::Ready => None,
+        McpToolState::Changed => Some("changed"),
+        McpToolState::Invalid => Some("invalid"),
+        McpToolState::Unknown(word) => Some(word),
+    }
+}
+
+/// Two texts, line by line; what they have in common at the beginning and at the end is there once.
+fn difference(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same = |(left, right): &(&&str, &&str)| left == right;
+    let start = old.iter().zip(&new).take_while(same).count();
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    let gone = &old_rest[..old_rest.len() - end];
+    let (come, common) = new_rest.split_at(new_rest.len() - end);
+    let marked = |mark: char, lines: &[&str]| {
+        lines.iter().map(|line| format!("{mark} | {}", one_line(line))).collect::<Vec<_>>()
+    };
+    [marked(' ', &old[..start]), marked('-', gone), marked('+', come), marked(' ', common)]
+        .concat()
+        .join("\n")
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,337 @@
+//! What a server asks its user (elicitation): the fields of a form, one question after the other, or an address to open.
+
+use agent::tool::visible;
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Number, Value};
+
+use crate::limits::{MCP_FIELD_CHOICES, MCP_FIELD_TRIES, MCP_FIELDS, MCP_QUESTION_CHARS};
+
+const DECLINE: &str = "Decline";
+const SKIP: &str = "Skip";
+const DONE: &str = "I have done that";
+
+/// Asks a user one question, with answers to choose from; `None` if nobody answers.
+pub(super) trait Asker {
+    async fn ask(&self, question: &str, options: &[String]) -> Option<String>;
+}
+
+/// Asks the user what a server wants to know.
+pub(super) async fn ask(asker: &impl Asker, server: &str, request: &ElicitRequestParams) -> ElicitResult {
+    let answer = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            form(asker, server, message, &schema).await
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            address(asker, server, message, url).await
+        }
+        _ => Err(ElicitationAction::Decline),
+    };
+    match answer {
+        Ok(Some(content)) => ElicitResult::new(ElicitationAction::Accept).with_content(content),
+        Ok(None) => ElicitResult::new(ElicitationAction::Accept),
+        Err(action) => ElicitResult::new(action),
+    }
+}
+
+async fn address(
+    asker: &impl Asker,
+    server: &str,
+    message: &str,
+    url: &str,
+) -> Result<Option<Value>, ElicitationAction> {
+    // `javascript:` and the like are no pages.
+    let Ok(parsed) = guard::check_text(url) else { return Err(ElicitationAction::Decline) };
+    let question = format!(
+        "The MCP server {} asks you to open a page of {}: {}\n\n{}\n\nOpen it only if you trust this server.",
+        visible::line(server),
+        visible::line(parsed.host_str().unwrap_or_default()),
+        shortened(message),
+        visible::line(parsed.as_str()),
+    );
+    match asker.ask(&question, &[DONE.to_owned(), DECLINE.to_owned()]).await.as_deref() {
+        Some(DONE) => Ok(None),
+        Some(_) => Err(ElicitationAction::Decline),
+        None => Err(ElicitationAction::Cancel),
+    }
+}
+
+async fn form(
+    asker: &impl Asker,
+    server: &str,
+    message: &str,
+    schema: &Value,
+) -> Result<Option<Value>, ElicitationAction> {
+    let empty = Map::new();
+    let fields = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    if fields.len() > MCP_FIELDS {
+        return Err(ElicitationAction::Decline);
+    }
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let head = format!("The MCP server {} asks: {}", visible::line(server), shortened(message));
+    let mut content = Map::new();
+    if fields.is_empty() {
+        let question = format!("{head}\n\nDo you agree?");
+        return match asker.ask(&question, &["Yes".to_owned(), DECLINE.to_owned()]).await.as_deref() {
+            Some("Yes") => Ok(Some(Value::Object(content))),
+            Some(_) => Err(ElicitationAction::Decline),
+            None => Err(ElicitationAction::Cancel),
+        };
+    }
+    for (name, schema) in fields {
+        let field = Field::of(name, schema, required.contains(&name.as_str()));
+        if let Some(value) = field.asked(asker, &head).await? {
+            content.insert(name.clone(), value);
+        }
+    }
+    Ok(Some(Value::Object(content)))
+}
+
+fn shortened(text: &str) -> String {
+    visible::lines(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>())
+}
+
+/// A field of a form.
+struct Field<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    is_required: bool,
+    /// The values to choose from, with their words.
+    choices: Vec<(String, Value)>,
+}
+
+impl<'a> Field<'a> {
+    fn of(name: &'a str, schema: &'a Value, is_required: bool) -> Self {
+        Self { name, schema, is_required, choices: choices(schema) }
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.schema.get(name)?.as_str()
+    }
+
+    fn kind(&self) -> &str {
+        self.text("type").unwrap_or("string")
+    }
+
+    /// Asks until there is a valid value; `None` for an optional field that was skipped.
+    async fn asked(&self, asker: &impl Asker, head: &str) -> Result<Option<Value>, ElicitationAction> {
+        let mut options: Vec<String> = match self.choices.len() {
+            0..=MCP_FIELD_CHOICES => self.choices.iter().map(|(words, _)| words.clone()).collect(),
+            _ => Vec::new(),
+        };
+        if !self.is_required {
+            options.push(SKIP.to_owned());
+        }
+        options.push(DECLINE.to_owned());
+        let mut wrong = String::new();
+        for _ in 0..MCP_FIELD_TRIES {
+            let question = format!("{head}\n\n{}{wrong}", self.question());
+            match asker.ask(&question, &options).await {
+                None => return Err(ElicitationAction::Cancel),
+                Some(answer) if answer == DECLINE => return Err(ElicitationAction::Decline),
+                Some(answer) if answer == SKIP && !self.is_required => return Ok(None),
+                Some(answer) => match self.value(answer.trim()) {
+                    Ok(value) => return Ok(Some(value)),
+                    Err(why) => wrong = format!("\n\nThe last answer was not valid: {why}."),
+                },
+            }
+        }
+        Err(ElicitationAction::Cancel)
+    }
+
+    fn question(&self) -> String {
+        let mut question = visible::line(self.text("title").unwrap_or(self.name));
+        if let Some(description) = self.text("description") {
+            question = format!("{question}: {}", shortened(description));
+        }
+        if self.choices.len() > MCP_FIELD_CHOICES {
+            let words: Vec<String> = self.choices.iter().map(|(words, _)| words.clone()).collect();
+            question = format!("{question}\nOne of: {}", words.join(", "));
+        } else if self.choices.is_empty() && self.kind() != "string" {
+            question = format!("{question} ({})", visible::line(self.kind()));
+        }
+        if let Some(default) = self.schema.get("default") {
+            question = format!("{question} [{}]", visible::line(&words_of(default)));
+        }
+        question
+    }
+
+    /// The value that an answer stands for.
+    ///
+    /// Fails with what is wrong.
+    fn value(&self, answer: &str) -> Result<Value, String> {
+        if !self.choices.is_empty() && self.kind() != "array" {
+            let chosen =
+                self.choices.iter().find(|(words, value)| words == answer || words_of(value) == answer);
+            return chosen
+                .map(|(_, value)| value.clone())
+                .ok_or_else(|| "choose one of the answers".to_owned());
+        }
+        match self.kind() {
+            "array" => {
+                let chosen: Result<Vec<Value>, String> = answer
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|word| !word.is_empty())
+                    .map(|word| {
+                        let found = self
+                            .choices
+                            .iter()
+                            .find(|(words, value)| words == word || words_of(value) == word);
+                        found
+                            .map(|(_, value)| value.clone())
+                            .ok_or_else(|| format!("{word:?} is none of the values"))
+                    })
+                    .collect();
+                chosen.map(Value::Array)
+            }
+            "integer" => {
+                let number: i64 = answer.parse().map_err(|_| "write a whole number".to_owned())?;
+                self.within(number.into())
+            }
+            "number" => {
+                let number: f64 = answer.parse().map_err(|_| "write a number".to_owned())?;
+                self.within(Number::from_f64(number).ok_or("write a number")?)
+            }
+            _ => {
+                let count = answer.chars().count() as u64;
+                let bound = |name: &str| self.schema.get(name).and_then(Value::as_u64);
+                if bound("minLength").is_some_and(|least| count < least) {
+                    return Err("it is too short".to_owned());
+                }
+                if bound("maxLength").is_some_and(|most| count > most) {
+                    return Err("it is too long".to_owned());
+                }
+                Ok(Value::from(answer))
+            }
+        }
+    }
+
+    fn within(&self, number: Number) -> Result<Value, String> {
+        let bound = |name: &str| self.schema.get(name).and_then(Value::as_f64);
+        let value = number.as_f64().unwrap_or_default();
+        match (bound("minimum"), bound("maximum")) {
+            (Some(least), _) if value < least => Err(format!("write at least {least}")),
+            (_, Some(most)) if value > most => Err(format!("write at most {most}")),
+            _ => Ok(Value::Number(number)),
+        }
+    }
+}
+
+/// The values that a field may have, with their words.
+fn choices(schema: &Value) -> Vec<(String, Value)> {
+    if schema.get("type").and_then(Value::as_str) == Some("boolean") {
+        return vec![("Yes".to_owned(), Value::Bool(true)), ("No".to_owned(), Value::Bool(false))];
+    }
+    let list = |name: &str| schema.get(name).and_then(Value::as_array);
+    if let Some(items) = schema.get("items") {
+        return choices(items);
+    }
+    if let Some(values) = list("enum") {
+        let names = list("enumNames");
+        let words = |at: usize, value: &Value| {
+            let named = names.and_then(|names| names.get(at)).and_then(Value::as_str);
+            visible::line(named.map_or_else(|| words_of(value), str::to_owned).as_str())
+        };
+        return values.iter().enumerate().map(|(at, value)| (words(at, value), value.clone())).collect();
+    }
+    let titled = list("oneOf").or_else(|| list("anyOf"));
+    let choice = |choice: &Value| {
+        let value = choice.get("const")?;
+        let title = choice.get("title").and_then(Value::as_str);
+        Some((visible::line(title.map_or_else(|| words_of(value), str::to_owned).as_str()), value.clone()))
+    };
+    titled.into_iter().flatten().filter_map(choice).collect()
+}
+
+fn words_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// Gives answers one after the other, and keeps the questions.
+    struct Script(RefCell<Vec<&'static str>>, RefCell<Vec<String>>);
+
+    impl Asker for Script {
+        async fn ask(&self, question: &str, options: &[String]) -> Option<String> {
+            self.1.borrow_mut().push(format!("{question} {options:?}"));
+            let mut answers = self.0.borrow_mut();
+            (!answers.is_empty()).then(|| answers.remove(0).to_owned())
+        }
+    }
+
+    fn script(answers: &[&'static str]) -> Script {
+        Script(RefCell::new(answers.to_vec()), RefCell::default())
+    }
+
+    async fn asked(request: Value, answers: &[&'static str]) -> (Value, Vec<String>) {
+        let request: ElicitRequestParams = serde_json::from_value(request).unwrap();
+        let script = script(answers);
+        let result = ask(&script, "git\u{202e}", &request).await;
+        (serde_json::to_value(result).unwrap(), script.1.into_inner())
+    }
+
+    fn form_of(properties: Value, required: Value) -> Value {
+        json!({"mode": "form", "message": "Who?", "requestedSchema":
+            {"type": "object", "properties": properties, "required": required}})
+    }
+
+    #[tokio::test]
+    async fn a_form_is_asked_field_by_field_and_checked() {
+        let form = form_of(
+            json!({"age": {"type": "integer", "minimum": 1, "maximum": 150},
+                   "colour": {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]},
+                   "mail": {"type": "string", "minLength": 3}, "sure": {"type": "boolean"}}),
+            json!(["age", "colour", "sure"]),
+        );
+        let (result, questions) = asked(form, &["no", "200", "42", "Green", "Skip", "Yes"]).await;
+        assert_eq!(result, json!({"action": "accept", "content": {"age": 42, "colour": "g", "sure": true}}));
+        assert!(questions[0].contains("Who?") && questions[0].contains("\\u{202e}"), "{questions:?}");
+        assert!(
+            questions[1].contains("whole number") && questions[2].contains("at most 150"),
+            "{questions:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn nobody_and_no_are_told_apart() {
+        let form = || form_of(json!({"x": {"type": "string"}}), json!(["x"]));
+        assert_eq!(asked(form(), &[]).await.0, json!({"action": "cancel"}));
+        assert_eq!(asked(form(), &["Decline"]).await.0, json!({"action": "decline"}));
+        let number = form_of(json!({"x": {"type": "number"}}), json!(["x"]));
+        assert_eq!(asked(number, &["a", "b", "c", "1"]).await.0, json!({"action": "cancel"}), "3 tries");
+        let many: Map<String, Value> =
+            (0..=MCP_FIELDS).map(|at| (format!("f{at}"), json!({"type": "string"}))).collect();
+        assert_eq!(asked(form_of(many.into(), json!([])), &["a"]).await.0, json!({"action": "decline"}));
+    }
+
+    #[tokio::test]
+    async fn an_address_is_shown_with_its_host_and_only_pages_are() {
+        let url = |url: &str| json!({"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"});
+        let (result, questions) = asked(url("https://a.example/x?y=1"), &["I have done that"]).await;
+        assert_eq!(result, json!({"action": "accept"}));
+        assert!(
+            questions[0].contains("a page of a.example") && questions[0].contains("/x?y=1"),
+            "{questions:?}"
+        );
+        assert_eq!(asked(url("https://a.example"), &["Decline"]).await.0, json!({"action": "decline"}));
+        for bad in ["javascript:alert(1)", "file:///etc/passwd", "https://a:b@c.example", "data:text/html,x"]
+        {
+            let (result, questions) = asked(url(bad), &["I have done that"]).await;
+            assert_eq!((result, questions.len()), (json!({"action": "decline"}), 0), "{bad}");
+        }
+    }
+}

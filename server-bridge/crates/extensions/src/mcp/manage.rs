@@ -1,0 +1,290 @@
+//! Listing, changing, checking and approving servers.
+
+use api::mcp::{McpServerEntry, McpServerList, McpServerView, McpToolView};
+use api::words::{McpServerState, McpToolState};
+use sandbox::Sandbox;
+use serde_json::json;
+use store::{AuditEntry, McpCatalogue, McpServer, User};
+
+use super::config::{self, Launch, Spec};
+use super::listing::{Listing, Pinned};
+use super::servers::{Server, Servers, TRUST};
+use super::{McpServers, Owner, find, names, read};
+use crate::limits::MCP_LISTING_TRIES;
+use crate::{Error, Result};
+
+impl McpServers {
+    /// The servers of a user on a place, with what they listed there. None is started.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(&self, user: &User, on: Option<&str>) -> Result<McpServerList> {
+        let found = self.found(user, on).await?;
+        let mut problems = found.servers.problems.clone();
+        problems
+            .extend(found.away.iter().map(|away| format!("the workspace's servers are not known: {away}")));
+        let mut servers: Vec<McpServerView> =
+            found.servers.all.iter().map(|server| found.view(server)).collect();
+        let is_unused = |view: &McpServerView| view.state == McpServerState::Shadowed;
+        servers.sort_by(|one, two| (is_unused(one), &one.name).cmp(&(is_unused(two), &two.name)));
+        Ok(McpServerList { servers, problems })
+    }
+
+    /// Adds a server of the user's own, or replaces it. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a definition that is none; [`Error::Store`].
+    pub async fn put(&self, user: &User, name: &str, entry: &McpServerEntry) -> Result<()> {
+        let spec = config::check_name(name).and_then(|()| Spec::of(entry));
+        let spec = spec.map_err(|why| Error::refused("invalid", format!("this is no server: {why}")))?;
+        let store = &self.0.store;
+        let others = store.mcp_servers(user.id).await?;
+        let alike =
+            |other: &&McpServer| other.name != name && names::prefix(&other.name) == names::prefix(name);
+        if let Some(other) = others.iter().find(alike) {
+            let why = format!(
+                "models could not tell {name:?} from your server {:?}; choose another name",
+                other.name
+            );
+            return Err(Error::refused("invalid", why));
+        }
+        let (kept, secrets) = match &spec.launch {
+            Launch::Program { command, args, env } => {
+                (json!({"command": command, "args": args}), json!({"env": env}))
+            }
+            Launch::Address { url, headers } => {
+                (json!({"type": "http", "url": url}), json!({"headers": headers}))
+            }
+        };
+        let mut kept = kept;
+        if let Some(timeout) = entry.timeout {
+            kept["timeout"] = json!(timeout);
+        }
+        let server = McpServer {
+            name: name.to_owned(),
+            entry_json: kept.to_string(),
+            secrets_json: (!spec.secrets().is_empty()).then(|| secrets.to_string()),
+        };
+        store.put_mcp_server(user.id, &server).await?;
+        self.0.pool.forget(|key| key.user == user.id && key.server == name);
+        self.note(user, "mcp_server.put", name, &spec.action()).await;
+        Ok(())
+    }
+
+    /// Removes a server of the user's own. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none; [`Error::Store`].
+    pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
+        if !self.0.store.remove_mcp_server(user.id, name).await? {
+            let why =
+                format!("you have no MCP server {name:?} of your own; see `sandbridge mcp-server list`");
+            return Err(Error::refused("not_found", why));
+        }
+        self.0.pool.forget(|key| key.user == user.id && key.server == name);
+        self.note(user, "mcp_server.remove", name, "").await;
+        Ok(())
+    }
+
+    /// Connects to a server, asks it for its tools, and returns it with them.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the reason if it cannot be used, or does not answer; [`Error::Store`].
+    pub async fn check(&self, user: &User, name: &str, on: Option<&str>) -> Result<McpServerView> {
+        let found = self.found(user, on).await?;
+        let server = found.named(name)?;
+        if !server.is_ready() {
+            let why = format!(
+                "the MCP server {name:?} waits for your approval: look at it with `sandbridge mcp-server approve {name}`, or under \
+                 MCP servers in the settings"
+            );
+            return Err(Error::refused("approval_required", why));
+        }
+        if server.is_program()
+            && let Some(away) = &found.away
+        {
+            return Err(Error::refused("unavailable", format!("the MCP server {name:?} cannot run: {away}")));
+        }
+        let sandbox = found.sandbox.as_ref().filter(|_| server.is_program());
+        let owner = Owner { user: user.clone(), chat: None };
+        let key = super::key(&owner, server, sandbox.map(Sandbox::place));
+        let listed = self.0.list(&owner, server, sandbox).await;
+        // Nothing else uses this connection.
+        self.0.pool.forget(|known| *known == key);
+        if let Err(why) = listed {
+            return Err(Error::refused(
+                "mcp_failed",
+                format!("the MCP server {name:?} cannot be used: {why}"),
+            ));
+        }
+        // A turn need not wait any longer before it tries again.
+        self.0.forget_failures(user.id, name);
+        let found = self.found(user, on).await?;
+        Ok(found.view(found.named(name)?))
+    }
+
+    /// Accepts the changed tools of a server, by the hash of what was looked at. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if they changed again, or none did; [`Error::Store`].
+    pub async fn accept(&self, user: &User, name: &str, hash: &str, on: Option<&str>) -> Result<()> {
+        for _ in 0..MCP_LISTING_TRIES {
+            let found = self.found(user, on).await?;
+            let server = found.named(name)?;
+            let catalogue = found.catalogue(server);
+            let listing = catalogue.and_then(|catalogue| read(catalogue, server)).unwrap_or_default();
+            let Some(catalogue) = catalogue.filter(|_| listing.changes().as_deref() == Some(hash)) else {
+                let why = format!(
+                    "these are not the changes of the MCP server {name:?}: look at them again with `sandbridge mcp-server accept \
+                     {name}`"
+                );
+                return Err(Error::refused("not_found", why));
+            };
+            let mut accepted = listing;
+            accepted.accept();
+            let after = McpCatalogue {
+                listing_json: serde_json::to_string(&accepted).unwrap_or_default(),
+                ..catalogue.clone()
+            };
+            if self.0.store.put_mcp_catalogue(user.id, &after, Some(&catalogue.listing_json)).await? {
+                self.note(user, "mcp_server.accept", name, hash).await;
+                return Ok(());
+            }
+        }
+        Err(Error::refused("conflict", "the server listed its tools at the same time; try again"))
+    }
+
+    /// Approves a waiting server of a workspace. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if none waits with this hash; [`Error::Store`].
+    pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
+        let found = self.found(user, on).await?;
+        let is_it = |server: &&Server| server.state == McpServerState::Waiting && server.hash == hash;
+        let Some(server) = found.servers.all.iter().find(is_it) else {
+            return Err(Error::refused(
+                "not_found",
+                "no MCP server with this hash waits for approval; it may have changed since you looked at it: see `sandbridge \
+                 mcp-server list`",
+            ));
+        };
+        let shown = format!("{} ({}): {}", server.name, server.origin, server.spec.action());
+        let shown = &shown[..shown.floor_char_boundary(store::limits::TRUST_SHOWN_MAX_BYTES)];
+        self.0.store.trust(user.id, TRUST, hash, shown).await?;
+        self.note(user, "mcp_server.approve", shown, hash).await;
+        Ok(())
+    }
+
+    /// Takes an approval back: the server ends. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was not approved; [`Error::Store`].
+    pub async fn revoke(&self, user: &User, hash: &str) -> Result<()> {
+        if !self.0.store.distrust(user.id, TRUST, hash).await? {
+            return Err(Error::refused(
+                "not_found",
+                "you approved no MCP server with this hash; see `sandbridge mcp-server list`",
+            ));
+        }
+        self.0.pool.forget(|key| key.user == user.id && key.hash == hash);
+        self.note(user, "mcp_server.revoke", "", hash).await;
+        Ok(())
+    }
+
+    async fn found(&self, user: &User, on: Option<&str>) -> Result<Found> {
+        let inner = &self.0;
+        let (sandbox, away) = match inner.ledger.sandbox(user, on).await {
+            Ok(sandbox) => (Some(sandbox), None),
+            Err(error) => (None, Some(error.message())),
+        };
+        let servers = inner.servers(user.id, sandbox.as_ref()).await?;
+        let place = sandbox.as_ref().map(Sandbox::place);
+        let catalogues = inner.store.mcp_catalogues(user.id, place).await?;
+        Ok(Found { servers, sandbox, away, catalogues })
+    }
+
+    /// Adds an audit entry. A failure is only logged: the change is made.
+    async fn note(&self, user: &User, action: &str, target: &str, outcome: &str) {
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: action.to_owned(),
+            location: None,
+            target: target.to_owned(),
+            outcome: outcome.to_owned(),
+        };
+        if let Err(error) = self.0.store.append_audit(&entry).await {
+            tracing::error!(%error, action, "cannot write the audit trail");
+        }
+    }
+}
+
+/// The servers on a place, with what they listed.
+struct Found {
+    servers: Servers,
+    sandbox: Option<Sandbox>,
+    /// The reason why the machine cannot be reached, if it cannot.
+    away: Option<String>,
+    catalogues: Vec<McpCatalogue>,
+}
+
+impl Found {
+    fn named(&self, name: &str) -> Result<&Server> {
+        self.servers.named(name).ok_or_else(|| {
+            let known: Vec<&str> = self.servers.all.iter().map(|server| server.name.as_str()).collect();
+            let known = if known.is_empty() {
+                "there is none".to_owned()
+            } else {
+                format!("there are {}", known.join(", "))
+            };
+            Error::refused("not_found", format!("there is no MCP server {name:?} here; {known}"))
+        })
+    }
+
+    fn catalogue(&self, server: &Server) -> Option<&McpCatalogue> {
+        find(&self.catalogues, server, self.sandbox.as_ref().map(Sandbox::place))
+    }
+
+    fn view(&self, server: &Server) -> McpServerView {
+        let catalogue = self.catalogue(server);
+        let listing = catalogue.and_then(|catalogue| read(catalogue, server));
+        let listed_at = catalogue.filter(|_| listing.is_some()).map(|catalogue| catalogue.listed_at_ms);
+        let listing = listing.unwrap_or_default();
+        McpServerView {
+            name: server.name.clone(),
+            layer: server.layer.clone(),
+            origin: server.origin.clone(),
+            transport: server.spec.transport(),
+            action: server.spec.action(),
+            secrets: server.spec.secrets(),
+            hash: server.hash.clone(),
+            state: server.state.clone(),
+            tools: tools(server, &listing),
+            listed_at,
+            changes: listing.changes(),
+        }
+    }
+}
+
+fn tools(server: &Server, listing: &Listing) -> Vec<McpToolView> {
+    let state = |tool: &Pinned| match tool.changed {
+        Some(_) => McpToolState::Changed,
+        None if tool.accepted.problem().is_some() => McpToolState::Invalid,
+        None => McpToolState::Ready,
+    };
+    let view = |tool: &Pinned| {
+        let first =
+            tool.accepted.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        McpToolView {
+            name: names::wire(&server.name, &tool.accepted.name),
+            tool: tool.accepted.name.clone(),
+            description: match tool.accepted.problem() {
+                Some(problem) => format!("not offered: {problem}"),
+                None => first.trim().to_owned(),
+            },
+            state: state(tool),
+            definition: tool.accepted.shown(),
+            changed: tool.changed.as_ref().map(super::listing::Definition::shown),
+        }
+    };
+    listing.tools.iter().filter(|tool| !tool.is_absent).map(view).collect()
+}

@@ -1,0 +1,90 @@
+use serde::Deserialize;
+use serde_json::json;
+
+use super::*;
+use crate::mcp::names::wire;
+
+/// Tools of servers as people use them, and what models search for.
+#[derive(Deserialize)]
+struct Fixture {
+    tools: Vec<(String, String, String, Vec<String>)>,
+    requests: Vec<(String, (String, String))>,
+}
+
+fn fixture() -> Fixture {
+    serde_json::from_str(include_str!("tools.json")).unwrap()
+}
+
+fn entry(server: &str, tool: &str, description: &str, arguments: &[String]) -> Entry {
+    let properties: Map<String, Value> = arguments.iter().map(|name| (name.clone(), json!({}))).collect();
+    let schema = Map::from_iter([("properties".to_owned(), Value::Object(properties))]);
+    let definition = Definition { name: tool.to_owned(), schema, ..Definition::default() };
+    Entry::of(&wire(server, tool), server, description, &definition)
+}
+
+fn index(fixture: &Fixture) -> Index {
+    let tools = fixture.tools.iter();
+    Index::of(tools.map(|(server, tool, about, arguments)| entry(server, tool, about, arguments)).collect())
+}
+
+#[test]
+fn of_sixty_requests_to_two_hundred_tools_at_least_57_find_the_right_one() {
+    let fixture = fixture();
+    assert_eq!((fixture.tools.len(), fixture.requests.len()), (200, 60));
+    let index = index(&fixture);
+    let missed: Vec<String> = fixture
+        .requests
+        .iter()
+        .filter_map(|(query, (server, tool))| {
+            let found = index.find(query, MCP_FOUND_DEFAULT);
+            let wanted = wire(server, tool);
+            let names: Vec<&str> = found.iter().map(|entry| entry.name.as_str()).collect();
+            (!names.contains(&wanted.as_str())).then(|| format!("{query:?} wants {wanted}, finds {names:?}"))
+        })
+        .collect();
+    assert!(missed.len() <= 3, "{} of 60 are missed:\n{}", missed.len(), missed.join("\n"));
+}
+
+#[test]
+fn names_are_selected_and_nothing_matches_nothing() {
+    let none: &[String] = &[];
+    let index = Index::of(vec![
+        entry("git", "push", "Pushes commits", none),
+        entry("git", "pull", "Fetches and merges", none),
+    ]);
+    let names = |query: &str, limit| -> Vec<String> {
+        index.find(query, limit).into_iter().map(|entry| entry.name.clone()).collect()
+    };
+    assert_eq!(names("select:mcp__git__pull, mcp__git__none", 5), ["mcp__git__pull"]);
+    assert_eq!(names("pushing a commit", 5), ["mcp__git__push"]);
+    assert_eq!(names("git", 5).len(), 2);
+    assert_eq!(names("git", 1).len(), 1);
+    assert!(names("weather", 5).is_empty() && names("", 5).is_empty() && names("the and of", 5).is_empty());
+    assert!(Index::of(Vec::new()).find("git", 5).is_empty());
+}
+
+#[test]
+fn words_meet_whatever_their_form() {
+    let of = |text: &str| words(text).collect::<Vec<_>>();
+    assert_eq!(of("createIssues"), of("creating issue"));
+    assert_eq!(of("list_branches"), of("listing branch e").into_iter().take(2).collect::<Vec<_>>());
+    assert_eq!(of("repositories"), of("repository"));
+    assert_eq!(of("搜索消息"), ["搜索", "索消", "消息"]);
+    assert_eq!(of("HTTPServer v2"), ["httpserver", "v2"]);
+}
+
+#[test]
+fn two_hundred_tools_cost_the_prompt_little() {
+    let fixture = fixture();
+    // As the tool is described with all of them on record; see `SearchTools::new`.
+    let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
+    for (server, ..) in &fixture.tools {
+        *servers.entry(server).or_default() += 1;
+    }
+    let description = described(&servers, &[]);
+    // A token has about 4 letters.
+    assert!(description.len() / 4 < 400, "{description}");
+    let missing: Vec<(String, String)> =
+        (0..20).map(|at| (format!("server{at}"), "x".repeat(10_000))).collect();
+    assert!(described(&servers, &missing).len() / 4 < 2_000, "reasons are cut");
+}

@@ -1,0 +1,127 @@
+//! The caller's MCP servers: programs that offer tools to agents.
+
+use api::mcp::{McpApproval, McpServerEntry, McpServerList, McpServerView};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::routes::{Routes, route};
+use crate::web::scope::Access;
+use crate::web::state::AppState;
+
+/// The routes of MCP servers. A key may look at them and ask them for their tools, but neither change nor approve what runs.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, route!(list))
+        .add(Access::Session, route!(put))
+        .add(Access::Session, route!(remove))
+        .add(Access::Full, route!(check))
+        .add(Access::Session, route!(accept))
+        .add(Access::Session, route!(approve))
+        .add(Access::Session, route!(revoke))
+}
+
+/// The place whose workspace is asked about.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct McpQuery {
+    /// The runner whose workspace is read and on which programs run, or `__docker__`; the active one if absent.
+    on: Option<String>,
+}
+
+/// The caller's MCP servers on a place, with the tools that each listed there. None is started for it.
+#[utoipa::path(get, path = "/api/v1/mcp-servers", tag = "settings", params(McpQuery),
+    responses((status = 200, body = McpServerList), (status = 404)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<McpQuery>,
+) -> Result<Json<McpServerList>, ApiError> {
+    Ok(Json(state.mcp_servers.list(&caller.user, query.on.as_deref()).await?))
+}
+
+/// Add a server of the caller's own, or replace it. Needs a session: no key adds what runs.
+#[utoipa::path(put, path = "/api/v1/mcp-servers/{name}", tag = "settings", params(("name" = String, Path)),
+    request_body = McpServerEntry, responses((status = 204), (status = 400), (status = 403)))]
+pub async fn put(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Json(entry): extract::Json<McpServerEntry>,
+) -> Result<StatusCode, ApiError> {
+    state.mcp_servers.put(&caller.user, &name, &entry).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Remove a server of the caller's own. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/mcp-servers/{name}", tag = "settings", params(("name" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.mcp_servers.remove(&caller.user, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Connect to a server and ask it for its tools: it is started if it is a program. A failure says why, with the end of what the
+/// program wrote to its standard error.
+#[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/check", tag = "settings",
+    params(("name" = String, Path), McpQuery),
+    responses((status = 200, body = McpServerView), (status = 403), (status = 404), (status = 502), (status = 503)))]
+pub async fn check(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Query(query): extract::Query<McpQuery>,
+) -> Result<Json<McpServerView>, ApiError> {
+    Ok(Json(state.mcp_servers.check(&caller.user, &name, query.on.as_deref()).await?))
+}
+
+/// Accept the changed tools of a server, by the hash of what was looked at: they are offered again from the next turn on. Needs a
+/// session.
+#[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/changes", tag = "settings",
+    params(("name" = String, Path), McpQuery), request_body = McpApproval,
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn accept(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Query(query): extract::Query<McpQuery>,
+    extract::Json(approval): extract::Json<McpApproval>,
+) -> Result<StatusCode, ApiError> {
+    state.mcp_servers.accept(&caller.user, &name, &approval.hash, query.on.as_deref()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Approve a waiting server of a workspace: its tools are offered from the next turn on, until it changes. Needs a session: no key
+/// lets a repository run something.
+#[utoipa::path(post, path = "/api/v1/mcp-server-approvals", tag = "settings", params(McpQuery),
+    request_body = McpApproval, responses((status = 204), (status = 403), (status = 404)))]
+pub async fn approve(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<McpQuery>,
+    extract::Json(approval): extract::Json<McpApproval>,
+) -> Result<StatusCode, ApiError> {
+    state.mcp_servers.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Take back the approval of a server of a workspace: it ends, and its tools are no longer offered. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/mcp-server-approvals/{hash}", tag = "settings",
+    params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
+pub async fn revoke(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(hash): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.mcp_servers.revoke(&caller.user, &hash).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,21 @@
+import { useTranslation } from "react-i18next";
+import { classes } from "../../lib/classes";
+import { plainly } from "../hookTexts";
+import type { useCheck } from "./useCheck";
+import styles from "../settings.module.css";
+
+/** How a check goes and how it ended: an error may have several lines, the last ones of which the program wrote. */
+export function CheckResult({ check }: { check: ReturnType<typeof useCheck> }) {
+  const { t } = useTranslation("settings");
+  return (
+    <>
+      <p role="status" className={check.busy ? "hint" : styles.good}>
+        {check.busy && t("mcp.checking")}
+        {!check.busy && check.count !== null && t("mcp.answered", { count: check.count })}
+      </p>
+      <p role="alert" className={classes("problem", styles.asWritten)}>
+        {check.error !== null && plainly(check.error)}
+      </p>
+    </>
+  );
+}

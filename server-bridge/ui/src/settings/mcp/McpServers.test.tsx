@@ -1,0 +1,165 @@
+// @vitest-environment jsdom
+import { QueryClientProvider } from "@tanstack/react-query";
+import { act, cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import i18next from "i18next";
+import { initReactI18next } from "react-i18next";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { ApiError } from "../../api";
+import * as en from "../../i18n/en";
+import type { Actions } from "../../state/actions";
+import { SessionContext } from "../../state/context";
+import { openState } from "../../state/fixtures";
+import { createQueries } from "../../state/queries";
+import { Store } from "../../state/store";
+import type { McpServer, McpTool } from "../types";
+import McpServers from "./McpServers";
+
+beforeAll(async () => void (await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame", interpolation: { escapeValue: false } })));
+afterEach(cleanup);
+
+function server(name: string, change: Partial<McpServer> = {}): McpServer {
+  return {
+    name,
+    layer: "user",
+    origin: "your servers",
+    transport: "stdio",
+    action: `run ${name}`,
+    secrets: [],
+    hash: `${name}-hash-0123456789`,
+    state: "ready",
+    tools: [],
+    listed_at: null,
+    changes: null,
+    ...change,
+  };
+}
+
+function tool(name: string, change: Partial<McpTool> = {}): McpTool {
+  return { name: `mcp__s__${name}`, tool: name, description: `about ${name}`, state: "ready", definition: "{}", changed: null, ...change };
+}
+
+interface Asked {
+  params?: { path?: Record<string, string> };
+  body?: unknown;
+}
+
+/** Shows the section in front of a server that has these; `answers` are to requests that change something. */
+async function show(first: McpServer[], answers: (method: string, path: string, asked: Asked) => unknown = () => undefined) {
+  const has = { servers: first, problems: [] as string[] };
+  const asked = (method: string) =>
+    vi.fn(async (path: string, options: Asked = {}) => ({ data: path === "/api/v1/mcp-servers" ? { ...has } : await answers(method, path, options) }));
+  const client = { GET: asked("GET"), PUT: asked("PUT"), POST: asked("POST"), DELETE: asked("DELETE") };
+  const session = { store: new Store(openState()), actions: { client } as unknown as Actions, retry: () => {} };
+  await act(async () =>
+    render(
+      <QueryClientProvider client={createQueries()}>
+        <SessionContext value={session}>
+          <McpServers />
+        </SessionContext>
+      </QueryClientProvider>,
+    ),
+  );
+  await screen.findByRole("region", { name: "All servers" });
+  return { client, has };
+}
+
+const press = (name: string | RegExp) => act(async () => void fireEvent.click(screen.getByRole("button", { name })));
+const write = (label: string, value: string) => fireEvent.change(screen.getByLabelText(label), { target: { value } });
+
+test("a waiting server is shown whole, and is approved by its hash after a question", async () => {
+  const action = "sh -c 'echo one\n\u202eecho two'";
+  const { client, has } = await show([server("theirs", { layer: "workspace", origin: ".mcp.json", state: "waiting", action, secrets: ["TOKEN"] })]);
+  const card = screen.getByRole("listitem");
+  expect(within(card).getByText(/echo one/).textContent).toBe("sh -c 'echo one\n\\u{202e}echo two'");
+  expect(card.textContent).toContain("Environment variables: TOKEN");
+  expect(within(card).queryByRole("button", { name: /^(Check|Remove|Revoke)/ })).toBeNull();
+  await press("Approve theirs");
+  expect(client.POST).not.toHaveBeenCalled();
+  has.servers = [server("theirs", { layer: "workspace" })];
+  await press("Approve");
+  expect(client.POST).toHaveBeenCalledWith("/api/v1/mcp-server-approvals", { body: { hash: "theirs-hash-0123456789" } });
+  expect(await screen.findByRole("button", { name: "Revoke the approval of theirs" })).toBeTruthy();
+});
+
+test("a check says that it goes on, then shows the tools, or each line of its error", async () => {
+  let end: (view: McpServer) => void = () => {};
+  const { has } = await show([server("s")], () => new Promise<McpServer>((done) => (end = done)));
+  await press("Check s");
+  expect(await screen.findByText(/^Connecting/)).toBeTruthy();
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Check s" }).disabled).toBe(true);
+  const listed = server("s", { tools: [tool("echo"), tool("odd", { state: "invalid" })], listed_at: 1 });
+  has.servers = [listed];
+  await act(async () => end(listed));
+  expect(await screen.findByText("The server answered: it offers 2 tools.")).toBeTruthy();
+  expect(screen.getAllByText(/^about/).map((found) => found.textContent)).toEqual(["about echo", "about odd"]);
+  expect(screen.getByText("Cannot be used")).toBeTruthy();
+  cleanup();
+  await show([server("s")], () => Promise.reject(new ApiError(400, "invalid", "it ended with code 1\nTraceback")));
+  await press("Check s");
+  expect((await screen.findByText(/^it ended/)).textContent).toBe("it ended with code 1\nTraceback");
+});
+
+test("changed tools show both definitions, first and before they can be accepted", async () => {
+  const changed = tool("echo", { state: "changed", definition: '{"old": 1}', changed: '{"new": 2}' });
+  const { client, has } = await show([server("s", { tools: [tool("add"), changed], listed_at: 1, changes: "of-both" })]);
+  expect(screen.getByText(/^1 tool changed/)).toBeTruthy();
+  expect(screen.queryByRole("button", { name: /^Accept/ })).toBeNull();
+  await act(async () => void fireEvent.click(screen.getByText("2 tools")));
+  await screen.findByText('{"new": 2}');
+  const texts = Array.from(document.querySelectorAll("details strong, details pre"), (found) => found.textContent);
+  expect(texts).toEqual(["echo", '{"old": 1}', '{"new": 2}', "add"]);
+  await press("Accept the changes of s");
+  has.servers = [server("s", { tools: [tool("echo")], listed_at: 2 })];
+  await press("Accept the changes");
+  expect(client.POST).toHaveBeenCalledWith("/api/v1/mcp-servers/{name}/changes", { params: { path: { name: "s" } }, body: { hash: "of-both" } });
+  await waitFor(() => expect(screen.queryByText(/tool changed/)).toBeNull());
+});
+
+test("a server that another one shadows cannot be checked; one's own can be removed", async () => {
+  await show([server("mine", { state: "shadowed" }), server("theirs", { state: "shadowed", layer: "workspace" })]);
+  expect(screen.getAllByText(/^This server is not used/)).toHaveLength(2);
+  const names = within(screen.getByRole("region", { name: "All servers" })).getAllByRole("button").map((button) => button.getAttribute("aria-label"));
+  expect(names).toEqual(["Remove mine"]);
+});
+
+test("what is wrong stands beside its field, and a refusal leaves what was written", async () => {
+  const refuse = vi.fn(() => Promise.reject(new ApiError(400, "invalid", "no more than 100 servers")));
+  const { client } = await show([], refuse);
+  expect(screen.getByText(/^There are no MCP servers/).textContent).toContain(".mcp.json");
+  write("Command line", "run 'it");
+  write("Environment variables (optional)", "A=1\nB");
+  await press("Add server");
+  expect(client.PUT).not.toHaveBeenCalled();
+  const problems = () => screen.getAllByRole("alert").map((alert) => alert.textContent).filter((text) => text !== "");
+  const wrong = ["Enter a name of letters, digits, - _ and . with at least one letter or digit, at most 64 characters.", "A quote is opened but not closed.", "Line 2 is not of the form NAME=value."];
+  await waitFor(() => expect(problems()).toEqual(wrong));
+  await waitFor(() => expect(document.activeElement).toBe(screen.getByLabelText("Name")));
+  write("Name", " mine ");
+  write("Command line", "run 'it all'");
+  write("Environment variables (optional)", "A=1");
+  expect(problems()).toEqual([]);
+  await press("Add server");
+  const entry = { command: "run", args: ["it all"], env: { A: "1" } };
+  expect(client.PUT).toHaveBeenCalledWith("/api/v1/mcp-servers/{name}", { params: { path: { name: "mine" } }, body: entry });
+  await waitFor(() => expect(problems()).toEqual(["no more than 100 servers"]));
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Command line").value).toBe("run 'it all'");
+});
+
+test("a server that was added is offered to be checked", async () => {
+  const listed = server("far", { transport: "http", tools: [tool("echo")], listed_at: 1 });
+  const { client, has } = await show([], (method) => (method === "POST" ? listed : undefined));
+  fireEvent.click(screen.getByRole("radio", { name: "Network service" }));
+  write("Name", "far");
+  write("Address", "https://x.example/mcp");
+  write("Headers (optional)", "Authorization: Bearer x");
+  has.servers = [server("far", { transport: "http" })];
+  await press("Add server");
+  const entry = { url: "https://x.example/mcp", headers: { Authorization: "Bearer x" } };
+  expect(client.PUT).toHaveBeenCalledWith("/api/v1/mcp-servers/{name}", { params: { path: { name: "far" } }, body: entry });
+  expect(await screen.findByText("far is saved.")).toBeTruthy();
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Headers (optional)").value).toBe("");
+  await press("Check it now");
+  expect(await screen.findByText("The server answered: it offers 1 tool.")).toBeTruthy();
+  write("Name", "far");
+  expect(screen.getByRole("button", { name: "Replace server" })).toBeTruthy();
+});

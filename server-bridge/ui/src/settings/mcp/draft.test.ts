@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { type Draft, EMPTY_DRAFT, entryOf } from "./draft";
+
+const program = (change: Partial<Draft>) => entryOf({ ...EMPTY_DRAFT, name: "files", command: "server", ...change });
+const address = (change: Partial<Draft>) => entryOf({ ...EMPTY_DRAFT, name: "far", kind: "address", url: "https://x.example/mcp", ...change });
+
+test("a program has its words and its variables, and nothing of an address", () => {
+  expect(program({ command: "npx -y 'my server'", env: "A=1\n\n  B_2= x = y \nC=", url: "no", headers: "no" })).toEqual({
+    entry: { command: "npx", args: ["-y", "my server"], env: { A: "1", B_2: " x = y ", C: "" } },
+  });
+});
+
+test("an address has its headers, and nothing of a program", () => {
+  expect(address({ url: " http://127.0.0.1:1/mcp?a=b&c ", headers: "Authorization:  Bearer a:b \nX-Empty:", command: "'", env: "no" })).toEqual({
+    entry: { url: "http://127.0.0.1:1/mcp?a=b&c", headers: { Authorization: "Bearer a:b", "X-Empty": "" } },
+  });
+});
+
+test("each field that is wrong is named, with its line", () => {
+  expect(program({ name: "a b", command: " ", env: "A=1\n\nexport B=2" })).toEqual({
+    problems: { name: { kind: "name" }, command: { kind: "noCommand" }, env: { kind: "envLine", line: 3 } },
+  });
+  expect(program({ name: "", command: "it's" })).toMatchObject({ problems: { name: { kind: "name" }, command: { kind: "openQuote" } } });
+  expect(program({ command: "'' a" })).toEqual({ problems: { command: { kind: "noCommand" } } });
+  expect(program({ env: "A=1\nA=2" })).toMatchObject({ problems: { env: { kind: "envTwice", line: 2, name: "A" } } });
+  expect(address({ url: "x.example", headers: "Accept: a\naccept: b" })).toMatchObject({
+    problems: { url: { kind: "url" }, headers: { kind: "headerTwice", line: 2, name: "accept" } },
+  });
+  expect(address({ headers: "Bearer token" })).toMatchObject({ problems: { headers: { kind: "headerLine", line: 1 } } });
+});
+
+test("a name can be told apart, and is a part of an address", () => {
+  const isName = (name: string) => "entry" in program({ name });
+  expect(["files", " My-files_2.x ", "7", "x".repeat(64)].filter((name) => !isName(name))).toEqual([]);
+  expect(["", ".", "..", "--", "a/b", "a b", "文件", "x".repeat(65)].filter(isName)).toEqual([]);
+});
+
+test("variables whose names differ in case are two", () => {
+  expect(program({ env: "a=1\nA=2" })).toMatchObject({ entry: { env: { a: "1", A: "2" } } });
+});

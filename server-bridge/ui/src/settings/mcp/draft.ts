@@ -1,0 +1,83 @@
+/** An MCP server while it is being written in a form. Pure. */
+import type { McpServerEntry } from "../types";
+import { splitWords } from "./commandLine";
+
+export interface Draft {
+  name: string;
+  kind: "program" | "address";
+  /** The program and its arguments. */
+  command: string;
+  /** Lines of `NAME=value`. */
+  env: string;
+  url: string;
+  /** Lines of `Name: value`. */
+  headers: string;
+}
+
+/** A field whose text can be wrong. */
+export type DraftField = Exclude<keyof Draft, "kind">;
+
+/** The problem with a field; `line` and `name` are those that it is about. */
+export interface DraftProblem {
+  kind: "name" | "noCommand" | "openQuote" | "url" | "envLine" | "envTwice" | "headerLine" | "headerTwice";
+  line?: number;
+  name?: string;
+}
+
+export type DraftProblems = Partial<Record<DraftField, DraftProblem>>;
+
+export const EMPTY_DRAFT: Draft = { name: "", kind: "program", command: "", env: "", url: "", headers: "" };
+
+/** Narrower than the server's rule, which is for files too: models see other characters as `_`. */
+const NAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9_.-]{1,64}$/;
+const ADDRESS = /^https?:\/\/\S+$/i;
+const VARIABLE = /^\s*(?<name>[^\s=]+)=(?<value>.*)$/;
+const HEADER = /^\s*(?<name>[\w!#$%&'*+.^`|~-]+)\s*:\s*(?<value>.*?)\s*$/;
+
+/** The definition to send, or what is wrong with the fields of its kind. */
+export function entryOf(draft: Draft): { entry: McpServerEntry } | { problems: DraftProblems } {
+  const problems: DraftProblems = NAME.test(draft.name.trim()) ? {} : { name: { kind: "name" } };
+  const entry = draft.kind === "program" ? programOf(draft, problems) : addressOf(draft, problems);
+  return Object.keys(problems).length === 0 ? { entry } : { problems };
+}
+
+function programOf(draft: Draft, problems: DraftProblems): McpServerEntry {
+  const words = splitWords(draft.command);
+  const [command = "", ...args] = words ?? [];
+  if (words === null) problems.command = { kind: "openQuote" };
+  else if (command === "") problems.command = { kind: "noCommand" };
+  const { pairs: env, problem } = pairsOf(draft.env, VARIABLE, { other: "envLine", twice: "envTwice" });
+  if (problem !== null) problems.env = problem;
+  return { command, args, env };
+}
+
+function addressOf(draft: Draft, problems: DraftProblems): McpServerEntry {
+  const url = draft.url.trim();
+  if (!ADDRESS.test(url)) problems.url = { kind: "url" };
+  const { pairs: headers, problem } = pairsOf(draft.headers, HEADER, { other: "headerLine", twice: "headerTwice" }, (name) => name.toLowerCase());
+  if (problem !== null) problems.headers = problem;
+  return { url, headers };
+}
+
+interface Pairs {
+  pairs: Record<string, string>;
+  problem: DraftProblem | null;
+}
+
+/** The kinds of problem with a line that is of another form, and with one that repeats a name. */
+type LineKinds = Record<"other" | "twice", DraftProblem["kind"]>;
+
+/** The names and values of lines; empty lines are skipped. Two names are the same if `folded` makes them equal. */
+function pairsOf(text: string, pattern: RegExp, kinds: LineKinds, folded = (name: string) => name): Pairs {
+  const found: [string, string][] = [];
+  const seen = new Set<string>();
+  for (const [at, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const { name = "", value = "" } = pattern.exec(line)?.groups ?? {};
+    if (name === "") return { pairs: {}, problem: { kind: kinds.other, line: at + 1 } };
+    if (seen.has(folded(name))) return { pairs: {}, problem: { kind: kinds.twice, line: at + 1, name } };
+    seen.add(folded(name));
+    found.push([name, value]);
+  }
+  return { pairs: Object.fromEntries(found), problem: null };
+}

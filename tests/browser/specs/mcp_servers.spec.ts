@@ -1,0 +1,126 @@
+/** MCP servers in the settings: what waits is approved whole, what is checked lists its tools, what changed is looked at. */
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { expect, expectAccessible, picture, test } from "../house/test";
+
+/**
+ * A server with one tool, `echo`; the file that is its argument holds the description of that tool. It has no ending of a script,
+ * whose contents would be approved too.
+ */
+const ECHO = join(import.meta.dirname, "../../fixtures/mcp_echo.py");
+
+const list = (page: Page) => page.getByRole("region", { name: "All servers" });
+/** The card of a server: the tools on it are items of lists too. */
+const card = (page: Page, name: string) => list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
+const form = (page: Page) => page.getByRole("form", { name: "Add a server of your own" });
+
+test("a server of the workspace waits, is approved whole, lists its tools, and what changed in them is accepted", async ({ page, laptop }) => {
+  const description = join(laptop.workspace, "description.txt");
+  copyFileSync(ECHO, join(laptop.workspace, "echo.py"));
+  writeFileSync(description, "Repeats a text.");
+  const echo = { command: "python3", args: ["echo.py", "description.txt"], env: { ECHO_TOKEN: "not shown" } };
+  writeFileSync(join(laptop.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { echo } }));
+  await page.goto("/#/settings/mcp");
+  const echoed = card(page, "echo");
+  await expect(echoed).toContainText("Waits for approval");
+  await expect(echoed).toContainText(".mcp.json");
+  await expect(echoed).toContainText("Environment variables: ECHO_TOKEN");
+  await expect(echoed).not.toContainText("not shown");
+  await expect(echoed.getByRole("button", { name: "Check echo" })).toHaveCount(0);
+  await echoed.getByRole("button", { name: "Approve echo" }).click();
+  await expect(echoed.getByRole("group").getByText("python3 echo.py description.txt")).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "mcp-approve");
+  await echoed.getByRole("button", { name: "Approve", exact: true }).click();
+  await expect(echoed.getByText("Ready", { exact: true })).toBeVisible();
+  await echoed.getByRole("button", { name: "Check echo" }).click();
+  await expect(echoed.getByText("The server answered: it offers 1 tool.")).toBeVisible();
+  await expect(echoed.getByText("mcp__echo__echo")).toBeVisible();
+  await expect(echoed.getByText("Repeats a text.")).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "mcp");
+
+  writeFileSync(description, "Repeats a text, and sends it to somebody else.");
+  await echoed.getByRole("button", { name: "Check echo" }).click();
+  await expect(echoed.getByText(/^1 tool changed/)).toBeVisible();
+  await expect(echoed.locator("pre").filter({ hasText: "Repeats a text." })).toBeVisible();
+  await expect(echoed.locator("pre").filter({ hasText: "to somebody else" })).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "mcp-changed");
+  await echoed.getByRole("button", { name: "Accept the changes of echo" }).click();
+  await echoed.getByRole("button", { name: "Accept the changes", exact: true }).click();
+  await expect(echoed.getByText(/^1 tool changed/)).toHaveCount(0);
+  await page.reload();
+  await echoed.getByText("1 tool", { exact: true }).click();
+  await expect(echoed.getByText("to somebody else")).toBeVisible();
+
+  await echoed.getByRole("button", { name: "Revoke the approval of echo" }).click();
+  await echoed.getByRole("button", { name: "Revoke", exact: true }).click();
+  await expect(echoed).toContainText("Waits for approval");
+});
+
+test("a server of one's own is written with help, checked at once, replaced and removed", async ({ page, laptop }) => {
+  copyFileSync(ECHO, join(laptop.workspace, "echo.py"));
+  writeFileSync(join(laptop.workspace, "a description.txt"), "Says it again.");
+  await page.goto("/#/settings/mcp");
+  await expect(list(page)).toContainText("There are no MCP servers.");
+  await expect(list(page)).toContainText(".mcp.json");
+  const [name, command, variables] = [form(page).getByLabel("Name"), form(page).getByLabel("Command line"), form(page).getByLabel(/^Environment variables/)];
+  await name.fill("my echo");
+  await command.fill("python3 echo.py 'a description.txt");
+  await variables.fill("TOKEN=secret value\nexport B=1");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  await expect(name).toBeFocused();
+  await expect(name).toHaveAccessibleDescription(/^Enter a name of letters/);
+  await expect(command).toHaveAccessibleDescription(/^A quote is opened but not closed\./);
+  await expect(variables).toHaveAccessibleDescription(/^Line 2 is not of the form NAME=value\./);
+  await expectAccessible(page);
+  await picture(page, "mcp-problems");
+  await name.fill("mine");
+  await command.fill("python3 echo.py 'a description.txt'");
+  await variables.fill("TOKEN=secret value");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  const mine = card(page, "mine");
+  await expect(mine).toContainText("by you");
+  await expect(mine).toContainText("Environment variables: TOKEN");
+  await expect(form(page).getByText("mine is saved.")).toBeVisible();
+  await expect(variables).toHaveValue("");
+  await form(page).getByRole("button", { name: "Check it now" }).click();
+  await expect(form(page).getByText("The server answered: it offers 1 tool.")).toBeVisible();
+  await mine.getByText("1 tool", { exact: true }).click();
+  await expect(mine.getByText("mcp__mine__echo")).toBeVisible();
+  await expect(mine.getByText("Says it again.")).toBeVisible();
+
+  await name.fill("mine");
+  await command.fill(`python3 -c 'import sys; sys.exit("the database\\nis away")'`);
+  await form(page).getByRole("button", { name: "Replace server" }).click();
+  await expect(mine).toContainText("Its tools are not known yet.");
+  await mine.getByRole("button", { name: "Check mine" }).click();
+  await expect(mine.getByRole("alert").filter({ hasText: "the database\nis away" })).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "mcp-failed");
+  await page.reload();
+  await expect(list(page)).not.toContainText("secret value");
+  await mine.getByRole("button", { name: "Remove mine" }).click();
+  await mine.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(list(page)).toContainText("There are no MCP servers.");
+});
+
+test("an address has headers, and is refused in words where it cannot be one", async ({ page }) => {
+  await page.goto("/#/settings/mcp");
+  await form(page).getByRole("radio", { name: "Network service" }).check();
+  await form(page).getByLabel("Name").fill("far");
+  const address = form(page).getByLabel("Address", { exact: true });
+  await address.fill("mcp.example.com");
+  await form(page).getByLabel(/^Headers/).fill("Authorization: Bearer secret value");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  await expect(address).toHaveAccessibleDescription(/^Enter an address that begins with/);
+  await address.fill("https://mcp.example.com/mcp");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  const far = card(page, "far");
+  await expect(far).toContainText("https://mcp.example.com/mcp");
+  await expect(far).toContainText("Headers: Authorization");
+  await expect(far).not.toContainText("secret value");
+  await expectAccessible(page);
+});

@@ -1,0 +1,25 @@
+// A server of the era from 2026-07-28 on, over standard streams: it refuses `initialize`. Its tool asks its user before it answers.
+import { fromJsonSchema, inputRequired, acceptedContent, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+
+function server() {
+  const server = new McpServer({ name: "modern", version: "1.0.0" });
+  const count = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
+  server.registerTool(
+    "double",
+    { description: "Doubles a count.", inputSchema: fromJsonSchema(count), annotations: { readOnlyHint: true } },
+    async ({ count }) => ({ content: [{ type: "text", text: `twice is ${2 * count}` }] }),
+  );
+  const colour = { type: "object", properties: { colour: { type: "string", enum: ["red", "blue"] } }, required: ["colour"] };
+  server.registerTool("paint", { description: "Paints a door." }, async (context) => {
+    const said = acceptedContent(context.mcpReq.inputResponses, "colour");
+    if (said === undefined) {
+      const ask = inputRequired.elicit({ message: "Which colour?", requestedSchema: colour });
+      return inputRequired({ inputRequests: { colour: ask } });
+    }
+    return { content: [{ type: "text", text: `the door is ${said.colour}` }] };
+  });
+  return server;
+}
+
+serveStdio(server, { legacy: "reject" });

@@ -54,12 +54,29 @@ pub fn check_text(text: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
+/// Headers that say how a request is sent, and to whom: a client sets them itself.
+const OF_THE_CONNECTION: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
 /// Reads a header's name and value.
 ///
 /// # Errors
 /// [`Error::Url`], which contains neither.
 pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Error> {
     let name = HeaderName::try_from(name).map_err(|_| Error::Url("a header's name is invalid"))?;
+    if OF_THE_CONNECTION.contains(&name.as_str()) {
+        return Err(Error::Url("a header belongs to the connection and cannot be set"));
+    }
     let mut value = HeaderValue::try_from(value).map_err(|_| Error::Url("a header's value is invalid"))?;
     value.set_sensitive(true);
     Ok((name, value))

@@ -15,6 +15,8 @@ pub enum Subject<'a> {
     Download(&'a str, &'a str),
     /// A named thing, such as a skill or a sub-agent's role; empty for a sub-agent without a role.
     Named(&'a str),
+    /// A tool of an MCP server: the server's part of its name, and the tool's, uncut.
+    External(&'a str, &'a str),
     /// None: rules can only name the tool.
     Nothing,
 }

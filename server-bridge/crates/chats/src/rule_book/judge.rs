@@ -193,6 +193,7 @@ impl Ground {
                 std::iter::once(host(address)).chain(paths(path, PathAccess::Write)).collect()
             }
             Acted::Named(role) => vec![Subject::Named { name: role }],
+            Acted::External(server, tool) => vec![Subject::Mcp { server, tool }],
             Acted::Nothing => Vec::new(),
         }
     }

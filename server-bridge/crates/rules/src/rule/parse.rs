@@ -112,6 +112,9 @@ fn target(name: &str) -> Result<Target, RuleError> {
     if !is_mcp {
         return Ok(Target::Tool(names::ours(name).to_owned()));
     }
+    // Tools are called by names in which other characters are replaced: a rule that is written with them means the same tool.
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*') { c } else { '_' };
+    let name = &name.chars().map(plain).collect::<String>();
     let whole = Wild::stars(name);
     let Some(rest) = name.strip_prefix("mcp__") else {
         let is_named = name.len() > "mcp_".len();

@@ -40,6 +40,7 @@ mod life;
 mod listings;
 mod load;
 mod mcp;
+mod mcp_conformance;
 mod mcp_server;
 mod mcp_servers;
 mod models;

@@ -298,6 +298,31 @@ fn a_tool_that_changes_is_not_called_until_its_user_looked_at_the_change() {
 }
 
 #[test]
+fn of_two_tools_that_change_under_a_turn_neither_is_called() {
+    let world = World::new(calls(vec![
+        ("mcp__two__echo", json!({"text": "first"})),
+        ("Shell", json!({"command": "printf changed > about.txt"})),
+        ("Shell", json!({"command": "pkill -f changes-amidst; true"})),
+        ("mcp__two__echo", json!({"text": "second"})),
+        ("mcp__two__shout", json!({"text": "third"})),
+        ("mcp__two__echo", json!({"text": "fourth"})),
+    ]));
+    let both = "return [{\"name\": name, \"description\": description, \"inputSchema\": schema} for name in (\"echo\", \"shout\")]";
+    let one = "return [{\"name\": \"echo\", \"description\": description, \"inputSchema\": schema}]";
+    let program = ECHO.replace(one, both).replace("params.get(\"name\") == \"echo\"", "params.get(\"name\")");
+    assert_ne!(program, ECHO);
+    world.put("tool/echo.py", &program);
+    world.put("about.txt", "Repeats a text.");
+    world.run(&["mcp-server", "add", "two", "--", "python3", "tool/echo.py", "about.txt", "changes-amidst"]);
+    world.chat("full");
+    let results = world.model.asked().pop().unwrap().results();
+    assert_eq!(results[0], "first");
+    for refused in &results[3..] {
+        assert!(refused.contains("mcp-server accept"), "{results:?}");
+    }
+}
+
+#[test]
 fn a_server_that_fails_says_why_and_the_turn_goes_on() {
     let world = World::new(calls(vec![("search_tools", json!({"query": "anything"}))]));
     world.put("bad.py", "import sys\nprint('the database is away', file=sys.stderr)\nsys.exit(3)\n");
@@ -310,9 +335,8 @@ fn a_server_that_fails_says_why_and_the_turn_goes_on() {
     let missing = world.alice.run(&["mcp-server", "add", "none", "--", "no-such-program-here"]);
     assert!(missing.code != 0, "{missing:?}");
     world.chat("full");
-    let asked = world.model.asked();
-    let tools = asked[0].body["tools"].to_string();
-    assert!(tools.contains("bad is not available") && tools.contains("the database is away"), "{tools}");
+    let told = world.last_result();
+    assert!(told.contains("bad is not available") && told.contains("the database is away"), "{told}");
     // What is no message is not taken for one, and a line without an end is not kept.
     let program = "import sys\nprint('welcome')\nsys.stdout.write('x' * (20 << 20))\nsys.stdout.flush()\nsys.stdin.read()\n";
     world.put("long.py", program);
@@ -394,7 +418,7 @@ fn real_servers_from_npm_work_on_the_users_machine() {
         ("mcp__everything__trigger-long-running-operation", json!({"duration": 1, "steps": 2})),
         ("mcp__everything__get-tiny-image", json!({})),
         ("mcp__everything__get-roots-list", json!({})),
-        ("mcp_resource", json!({"server": "everything"})),
+        ("mcp__everything__mcp_resource", json!({})),
         (
             "mcp__memory__create_entities",
             json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}),

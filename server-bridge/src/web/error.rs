@@ -133,8 +133,8 @@ fn status_of(kind: &str) -> StatusCode {
             StatusCode::BAD_REQUEST
         }
         "unauthorized" => StatusCode::UNAUTHORIZED,
-        "denied" | "forbidden" | "approval_required" | "password_required" | "permission_denied"
-        | "sandbox_denied" | "read_only" | "hard_linked" => StatusCode::FORBIDDEN,
+        "denied" | "forbidden" | "approval_required" | "login_required" | "password_required"
+        | "permission_denied" | "sandbox_denied" | "read_only" | "hard_linked" => StatusCode::FORBIDDEN,
         "not_found" => StatusCode::NOT_FOUND,
         "precondition_failed" => StatusCode::PRECONDITION_FAILED,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,

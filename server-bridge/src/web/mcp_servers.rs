@@ -1,6 +1,9 @@
 //! The caller's MCP servers: programs that offer tools to agents.
 
-use api::mcp::{McpApproval, McpServerEntry, McpServerList, McpServerView};
+use api::mcp::{
+    McpApproval, McpLoggedIn, McpLogin, McpLoginEnd, McpLoginStart, McpServerEntry, McpServerList,
+    McpServerView,
+};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -24,6 +27,9 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(accept))
         .add(Access::Session, route!(approve))
         .add(Access::Session, route!(revoke))
+        .add(Access::Session, route!(login))
+        .add(Access::Session, route!(logout))
+        .add(Access::Session, route!(end_login))
 }
 
 /// The place whose workspace is asked about.
@@ -123,5 +129,43 @@ pub async fn revoke(
     Path(hash): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     state.mcp_servers.revoke(&caller.user, &hash).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Begin a login to a server that wants one (OAuth 2.1): the answer is the page to open. Needs a session.
+#[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/login", tag = "settings",
+    params(("name" = String, Path), McpQuery), request_body = McpLoginStart,
+    responses((status = 200, body = McpLogin), (status = 400), (status = 403), (status = 404), (status = 502)))]
+pub async fn login(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Query(query): extract::Query<McpQuery>,
+    extract::Json(start): extract::Json<McpLoginStart>,
+) -> Result<Json<McpLogin>, ApiError> {
+    let own = state.public_url.as_deref();
+    Ok(Json(state.mcp_servers.login(&caller.user, &name, &start, own, query.on.as_deref()).await?))
+}
+
+/// End a login with the address to which the provider sent the browser back. Needs a session of the user who began it.
+#[utoipa::path(post, path = "/api/v1/mcp-logins", tag = "settings", request_body = McpLoginEnd,
+    responses((status = 200, body = McpLoggedIn), (status = 400), (status = 403), (status = 404), (status = 502)))]
+pub async fn end_login(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(end): extract::Json<McpLoginEnd>,
+) -> Result<Json<McpLoggedIn>, ApiError> {
+    Ok(Json(McpLoggedIn { server: state.mcp_servers.end_login(&caller.user, &end.url).await? }))
+}
+
+/// Forget the login to a server. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/mcp-servers/{name}/login", tag = "settings", params(("name" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn logout(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.mcp_servers.logout(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -165,6 +165,9 @@ export const MODEL_LIST_TIMEOUT_MS = 30_000;
 /** The time limit for the check of an MCP server; the server gives up after 60 s. */
 export const MCP_CHECK_TIMEOUT_MS = 90_000;
 
+/** The time limit for beginning or ending a login to an MCP server, whose provider may be slow. */
+export const MCP_LOGIN_TIMEOUT_MS = 90_000;
+
 /** The time limit for keeping or moving a whole container. */
 export const CONTAINER_TIMEOUT_MS = 1_800_000;
 

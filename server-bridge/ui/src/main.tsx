@@ -9,7 +9,11 @@ import { createRoot } from "react-dom/client";
 import { App } from "./frame/App";
 import { startLanguage } from "./i18n";
 import { keptSize, keptTheme, showSize, showTheme } from "./lib/appearance";
+import { takeLoginReturn } from "./lib/loginReturn";
 import { SessionProvider } from "./state/context";
+
+// First of all: the address may hold what is as good as a password.
+const loginReturn = takeLoginReturn();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");
@@ -18,7 +22,7 @@ showSize(keptSize());
 await startLanguage();
 createRoot(root).render(
   <StrictMode>
-    <SessionProvider>
+    <SessionProvider loginReturn={loginReturn}>
       <App />
     </SessionProvider>
   </StrictMode>,

@@ -35,7 +35,12 @@ pub struct McpServerView {
     pub transport: McpTransport,
     /// The command or the address, without variables and headers.
     pub action: String,
-    /// The names of the variables of its environment, or of its headers.
+    /// The files of the workspace whose content its approval covers; empty for a server that needs none.
+    #[serde(default)]
+    #[schema(required)]
+    pub files: Vec<String>,
+    /// The names of the variables of its environment, or of its headers; with their values, if a file of the workspace sets them:
+    /// `NAME=value`, `Name: value`.
     #[serde(default)]
     #[schema(required)]
     pub secrets: Vec<String>,
@@ -51,6 +56,10 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub listed_at: Option<i64>,
+    /// True if its user logged in to it, and that is still known.
+    #[serde(default)]
+    #[schema(required)]
+    pub logged_in: bool,
     /// The SHA-256 of all its changed tools together; null if none waits for a look.
     #[serde(default)]
     #[schema(required)]
@@ -109,4 +118,39 @@ pub struct McpServerEntry {
 pub struct McpApproval {
     /// The hash of what was looked at.
     pub hash: String,
+}
+
+/// A login to an MCP server that is about to begin.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpLoginStart {
+    /// The address to which the browser is sent back: one of this machine (`http://127.0.0.1:PORT/…`, `http://localhost:PORT/…`), or
+    /// this server's own.
+    pub redirect_uri: String,
+    /// The client's id, if the server's provider issued one; else one is registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Its secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+}
+
+/// A login that began.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpLogin {
+    /// The page of the provider that the user opens in a browser, within 10 minutes.
+    pub url: String,
+}
+
+/// The end of a login.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpLoginEnd {
+    /// The whole address to which the provider sent the browser back.
+    pub url: String,
+}
+
+/// The server that a login was for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpLoggedIn {
+    /// The server's name.
+    pub server: String,
 }

@@ -44,6 +44,11 @@ impl Client {
         Ok(Self { endpoint: session.endpoint()?, token: None, language: session.language(), sender: None })
     }
 
+    /// Makes the next request over a new connection: after minutes without a request, a kept one may be dead without knowing it.
+    pub(crate) fn hang_up(&mut self) {
+        self.sender = None;
+    }
+
     /// Requests a document.
     pub(crate) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
         read(&self.small(Method::GET, path, None, ANSWER_TIMEOUT).await?)

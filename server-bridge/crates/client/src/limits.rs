@@ -9,6 +9,22 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the check of an MCP server may take: more than the 60 s that the server allows, so that the server reports the
 /// timeout.
 pub(super) const MCP_SERVER_CHECK_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a login to an MCP server may take to begin, or to end: the server asks a provider, which may be slow.
+pub(super) const MCP_LOGIN_ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a browser may take to come back from a login to an MCP server; the server forgets the login after that.
+pub(super) const MCP_LOGIN_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// The longest address to which a browser is sent back, and the longest secret of a client, in bytes.
+pub(super) const MCP_LOGIN_TEXT_BYTES: usize = 8 * 1024;
+/// The largest head of a request of that browser, in bytes: the cookies of other programs on this machine are in it.
+pub(super) const MCP_LOGIN_HEAD_BYTES: usize = 64 * 1024;
+/// How long the head of such a request may take.
+pub(super) const MCP_LOGIN_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections of browsers that are open at once: some browsers open a few in advance.
+pub(super) const MCP_LOGIN_CONNECTIONS: usize = 16;
+/// How long a browser may take to read its page at the end of a login.
+pub(super) const MCP_LOGIN_PAGE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The pause after a connection could not be accepted.
+pub(super) const MCP_LOGIN_ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a runner's download of its new program may take: more than the server allows, so that the server reports the
 /// timeout.
 pub(super) const UPDATE_TIMEOUT: Duration = Duration::from_secs(11 * 60);

@@ -65,6 +65,8 @@ pub(crate) enum Line<'a> {
     Usage(&'a UsageDocument),
     /// A notice of the server.
     Notice { text: &'a str },
+    /// A page that its user has to open in a browser.
+    Open { url: &'a str },
     /// A message that was taken back, to be changed and sent again.
     Input { text: &'a str },
     /// All effects of a message were reported.
@@ -151,6 +153,8 @@ mod tests {
         let expected = json!({"type": "approval", "id": 1, "tool": "Shell", "detail": "d", "approval": null,
                               "runner": null});
         assert_eq!(read(asked), expected);
+        let open = Line::Open { url: "https://x.example" };
+        assert_eq!(read(open), json!({"type": "open", "url": "https://x.example"}));
         let error = Line::Error { kind: "lost", message: None };
         assert_eq!(read(error), json!({"type": "error", "kind": "lost", "message": null}));
     }

@@ -2,6 +2,7 @@
 
 mod add;
 mod import;
+mod login;
 mod words;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap::Parser;
 
 use self::add::AddOptions;
 use self::import::{Entry, Imported};
+use self::login::LoginOptions;
 use super::extension::{HASH_DIGITS, Hashed, agree, document, is_of_workspace};
 use super::failure::{FAILED, Failure};
 use super::http::Client;
@@ -21,6 +23,9 @@ use super::output::{Named, both};
 use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
+
+/// The kind of a check's failure if the server wants a login.
+const LOGIN_REQUIRED: &str = "login_required";
 
 /// Manage the MCP servers that offer tools to your models
 #[derive(Parser)]
@@ -65,6 +70,14 @@ pub(crate) enum McpServerCommand {
         /// From NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
+    },
+    /// Log in to an MCP server that wants it, in a browser, and check it
+    Login(LoginOptions),
+    /// Forget the login to an MCP server
+    Logout {
+        /// Its name
+        #[arg(add = names::mcp_servers())]
+        name: String,
     },
     /// Approve an MCP server of a workspace: its tools are offered from the next turn on, until it changes
     Approve {
@@ -138,6 +151,11 @@ async fn run(globals: &Globals, command: McpServerCommand) -> Result<ExitCode, F
             let server = check(&mut client, &name, on.as_deref()).await?;
             both(&server, words::checked(&server))
         }
+        McpServerCommand::Login(options) => login::log_in(&mut client, &options, globals.json).await?,
+        McpServerCommand::Logout { name } => {
+            client.forget_mcp_login(&name).await?;
+            both(&Named { name: &name }, format!("you are logged out of {}", words::called_by(&name)))
+        }
         McpServerCommand::Approve { name_or_hash, on, yes } => {
             let list = client.mcp_servers(on.as_deref()).await?;
             let server = find(&list.servers, &name_or_hash, is_waiting, "waits for approval")?;
@@ -174,7 +192,10 @@ async fn add(client: &mut Client, options: &AddOptions) -> Result<(String, Strin
         return Ok(both(&Named { name }, words));
     }
     let server = check(client, name, None).await.map_err(|failure| {
-        let message = format!("{added}, but its check failed: {}", failure.message);
+        let message = match failure.kind.as_str() {
+            LOGIN_REQUIRED => format!("{added}; it wants a login: {}", words::log_in(name, None)),
+            _ => format!("{added}, but its check failed: {}", failure.message),
+        };
         Failure { message, ..failure }
     })?;
     let words = match &server.layer {
@@ -184,10 +205,13 @@ async fn add(client: &mut Client, options: &AddOptions) -> Result<(String, Strin
     Ok(both(&server, words))
 }
 
-/// Lists the tools of a server. A failure may hold what its program wrote: it cannot leave its place on a terminal.
+/// Lists the tools of a server. A failure may hold what its program wrote.
 async fn check(client: &mut Client, name: &str, on: Option<&str>) -> Result<McpServerView, Failure> {
     client.check_mcp_server(name, on).await.map_err(|failure| {
-        let message = words::quoted(&failure.message);
+        if failure.kind != LOGIN_REQUIRED {
+            return words::quoted_failure(failure);
+        }
+        let message = format!("{} wants a login: {}", words::called_by(name), words::log_in(name, on));
         Failure { message, ..failure }
     })
 }

@@ -6,7 +6,10 @@ use api::exec::{CancelledExec, ExecView, ReportView, RunAsQuestion};
 use api::file::StatView;
 use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
 use api::key::{KeyView, MadeKey, NewKey};
-use api::mcp::{McpApproval, McpServerEntry, McpServerList, McpServerView};
+use api::mcp::{
+    McpApproval, McpLoggedIn, McpLogin, McpLoginEnd, McpLoginStart, McpServerEntry, McpServerList,
+    McpServerView,
+};
 use api::model::{
     ModelChoice, ModelList, OfferedModels, ProviderDocument, SubscriptionDocument, SubscriptionView,
     TrialView,
@@ -25,7 +28,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::http::{Client, path_query, percent_encoded, read};
-use crate::limits::{ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT};
+use crate::limits::{ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT};
 
 type Answer<T> = Result<T, Failure>;
 
@@ -341,6 +344,28 @@ impl Client {
     /// `DELETE /api/v1/mcp-server-approvals/{hash}`.
     pub(crate) async fn revoke_mcp_server(&mut self, hash: &str) -> Answer<()> {
         self.delete(&format!("/api/v1/mcp-server-approvals/{}", percent_encoded(hash))).await
+    }
+
+    /// `POST /api/v1/mcp-servers/{name}/login`.
+    pub(crate) async fn begin_mcp_login(
+        &mut self,
+        name: &str,
+        start: &McpLoginStart,
+        on: Option<&str>,
+    ) -> Answer<McpLogin> {
+        let path = at_place(&of_mcp_server(name, "/login"), on);
+        read(&self.send_document(Method::POST, &path, start, MCP_LOGIN_ANSWER_TIMEOUT).await?)
+    }
+
+    /// `POST /api/v1/mcp-logins`, with the address to which the browser was sent back.
+    pub(crate) async fn end_mcp_login(&mut self, url: String) -> Answer<McpLoggedIn> {
+        let (path, end) = ("/api/v1/mcp-logins", McpLoginEnd { url });
+        read(&self.send_document(Method::POST, path, &end, MCP_LOGIN_ANSWER_TIMEOUT).await?)
+    }
+
+    /// `DELETE /api/v1/mcp-servers/{name}/login`.
+    pub(crate) async fn forget_mcp_login(&mut self, name: &str) -> Answer<()> {
+        self.delete(&of_mcp_server(name, "/login")).await
     }
 
     /// `GET /api/v1/execs`, of all or of the running ones.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use futures_util::future::join_all;
-use sandbox::Sandbox;
+use sandbox::{FileKind, Sandbox};
 use tokio::io::AsyncReadExt;
 
 /// The administrator's document of that name in the server's home directory, of at most so many bytes. One that cannot be read is
@@ -30,6 +30,41 @@ pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<
             String::new()
         }
     })
+}
+
+/// What is at a path of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AtPath {
+    /// A file with this SHA-256, in hexadecimal digits.
+    File(String),
+    /// A file without one: it is too large, or cannot be read.
+    Unhashed,
+    /// No file.
+    Nothing,
+}
+
+/// Looks at each of these paths of a workspace.
+pub(crate) async fn look_at(
+    sandbox: &Sandbox,
+    paths: impl IntoIterator<Item = &str>,
+) -> HashMap<String, AtPath> {
+    let looks = paths.into_iter().map(|path| async move {
+        let at = match sandbox.resolve(path.as_bytes()).await {
+            Ok(Some(resolved)) => match (&resolved.found, resolved.sha256) {
+                (Some(found), Some(sha256)) if found.kind == FileKind::File => {
+                    AtPath::File(store::hex(&sha256))
+                }
+                (Some(found), None) if found.kind == FileKind::File => AtPath::Unhashed,
+                _ => AtPath::Nothing,
+            },
+            // A runner that resolves no paths: what is there is not known.
+            Ok(None) => AtPath::Unhashed,
+            // A path that leads out of the workspace, or is none.
+            Err(_) => AtPath::Nothing,
+        };
+        (path.to_owned(), at)
+    });
+    join_all(looks).await.into_iter().collect()
 }
 
 /// The SHA-256 of each of these files of a workspace that is there, in hexadecimal digits.

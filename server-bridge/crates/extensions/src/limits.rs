@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How much of a document of hooks is read, in bytes: one more than is accepted.
 pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
 /// The most files that the commands of a workspace's documents name and that are looked at for their hash.
-pub const EXTENSION_SCRIPTS: usize = 64;
+pub const EXTENSION_SCRIPTS: usize = 256;
 /// How long a hook's command may take beyond its timeout, for its machine to end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
 /// How long a hook's command that was given up on is waited for, before its end is left to recovery.
@@ -19,27 +19,41 @@ pub const HOOK_SESSIONS_KEPT: usize = 10_000;
 /// The most of a hook's action that a log shows, in characters.
 pub const HOOK_ACTION_CHARS: usize = 200;
 
-/// How much of a document of MCP servers is read, in bytes.
-pub const MCP_FILE_BYTES: u64 = 256 * 1024;
-/// The longest name of an MCP server, in characters.
-pub const MCP_NAME_CHARS: usize = 64;
+/// How much of a document of MCP servers is read, in bytes: one more than is accepted.
+pub const MCP_FILE_BYTES: u64 = 256 * 1024 + 1;
+/// The longest name of an MCP server, in characters: the names of its tools begin with it, uncut.
+pub const MCP_NAME_CHARS: usize = 32;
 /// The longest name of a tool that providers accept, in characters.
 pub const MCP_WIRE_NAME_CHARS: usize = 64;
 /// The most arguments, variables or headers of one server, and the most servers of one document.
 pub const MCP_WORDS: usize = 256;
+/// The longest path that a command may name, in bytes.
+pub const MCP_PATH_BYTES: usize = 4096;
 /// The longest argument or variable, in bytes.
 pub const MCP_WORD_BYTES: usize = 32 * 1024;
 /// How long a call may take without a sign of progress, unless the server's definition says otherwise.
 pub const MCP_CALL_PATIENCE: Duration = Duration::from_secs(300);
-/// The most that a definition may say.
+/// The longest such time that a definition may set.
 pub const MCP_MAX_CALL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// How long a server may take to begin: a package may have to be loaded first.
+/// How long a call may take in all, questions to its user left out, unless the definition sets a longer time.
+pub const MCP_CALL_TOTAL: Duration = Duration::from_secs(3600);
+/// The most questions that a server may ask during one call.
+pub const MCP_QUESTIONS_PER_CALL: usize = 16;
+/// The longest report of progress that is shown, in bytes.
+pub const MCP_PROGRESS_BYTES: usize = 1024;
+/// The longest error of a server that is told, in bytes.
+pub const MCP_ERROR_BYTES: usize = 4 * 1024;
+/// How long a server may take to begin, with all attempts: a package may have to be loaded first.
 pub const MCP_CONNECT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a server may take to list its tools, with all pages.
 pub const MCP_LIST_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a turn waits for a server that never listed its tools on its place.
 pub const MCP_FIRST_LISTING_PATIENCE: Duration = Duration::from_secs(10);
-/// A server that could not be asked is asked again after this.
+/// A failed connection is told to all who wait for it for this long.
+pub const MCP_FAILURE_SHARED: Duration = Duration::from_secs(5);
+/// A list of tools that is older than this is asked for again before a call.
+pub const MCP_LISTING_FRESH: Duration = Duration::from_secs(60);
+/// A server that could not be asked, or that listed nothing, is asked again after this.
 pub const MCP_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// The servers that could not be asked and are remembered.
 pub const MCP_FAILURES_KEPT: usize = 10_000;
@@ -47,18 +61,26 @@ pub const MCP_FAILURES_KEPT: usize = 10_000;
 pub const MCP_PAGES: usize = 100;
 /// The most tools of one server.
 pub const MCP_TOOLS: usize = 2_000;
+/// The longest name of a tool as its server has it, in bytes.
+pub const MCP_TOOL_NAME_BYTES: usize = 256;
 /// The longest description of a tool, in bytes; the rest is left out.
 pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
 /// The largest schema of a tool's arguments, in bytes.
 pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
 /// The deepest schema, in levels.
 pub const MCP_SCHEMA_DEPTH: usize = 64;
-/// The longest words of a server on how to use it, in bytes; the rest is left out.
-pub const MCP_INSTRUCTIONS_BYTES: usize = 4 * 1024;
 /// How often a listing is recorded again if another one came in between.
 pub const MCP_LISTING_TRIES: usize = 5;
 /// The longest message of a server, in bytes.
-pub const MCP_LINE_BYTES: usize = 16 * 1024 * 1024;
+pub const MCP_LINE_BYTES: usize = 8 * 1024 * 1024;
+/// The most requests of a server without an answer; a connection with more ends.
+pub const MCP_REQUESTS_OPEN: usize = 32;
+/// How long a server may take to read an answer.
+pub const MCP_SEND_PATIENCE: Duration = Duration::from_secs(30);
+/// The most bytes of the definitions of one server's tools together; the store keeps twice as much, with what changed.
+pub const MCP_TOOLS_BYTES: usize = 768 * 1024;
+/// A definition that grows by more than this when it is indented is shown in one line.
+pub const MCP_INDENT_FACTOR: usize = 4;
 /// Messages of a program that wait to be read.
 pub const MCP_QUEUE: usize = 64;
 /// What a server wants during a call, and that waits to be handled.
@@ -81,7 +103,9 @@ pub const MCP_FOUND_DEFAULT: usize = 5;
 pub const MCP_FOUND_MAX: usize = 20;
 /// How much of a tool's description a search shows, in characters.
 pub const MCP_FOUND_LINE_CHARS: usize = 200;
-/// How much of the reason why a server is not available a model is told, in characters.
+/// The most servers that are not available and that a search names.
+pub const MCP_MISSING: usize = 10;
+/// The longest reason why a server is not available that a search shows, in characters.
 pub const MCP_MISSING_CHARS: usize = 300;
 /// The longest result of a call, in bytes; the rest is left out.
 pub const MCP_RESULT_BYTES: usize = 1024 * 1024;
@@ -95,3 +119,11 @@ pub const MCP_FIELD_CHOICES: usize = 8;
 pub const MCP_FIELD_TRIES: usize = 3;
 /// The longest text of a server in a question, in characters.
 pub const MCP_QUESTION_CHARS: usize = 2_000;
+/// How long a login to a server may take.
+pub const MCP_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
+/// How long a login provider may take to answer.
+pub const MCP_LOGIN_REQUEST_PATIENCE: Duration = Duration::from_secs(30);
+/// The longest answer of a login provider, in bytes.
+pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
+/// The most logins that may have begun at once on a server.
+pub const MCP_LOGINS_PENDING: usize = 1_000;

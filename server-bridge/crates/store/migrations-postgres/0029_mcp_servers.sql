@@ -15,5 +15,5 @@ CREATE TABLE mcp_catalogues (
     hash          TEXT COLLATE "C" NOT NULL,
     listing_json  TEXT COLLATE "C" NOT NULL,
     listed_at_ms  BIGINT NOT NULL,
-    PRIMARY KEY (user_id, place, server)
+    PRIMARY KEY (user_id, place, server, hash)
 );

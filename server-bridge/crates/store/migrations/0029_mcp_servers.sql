@@ -17,5 +17,5 @@ CREATE TABLE mcp_catalogues (
     hash          TEXT NOT NULL,
     listing_json  TEXT NOT NULL,
     listed_at_ms  INTEGER NOT NULL,
-    PRIMARY KEY (user_id, place, server)
+    PRIMARY KEY (user_id, place, server, hash)
 );

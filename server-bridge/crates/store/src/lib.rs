@@ -27,6 +27,7 @@
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
+//! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
@@ -78,6 +79,7 @@ mod mcp_servers;
 mod memories;
 mod messages;
 mod name;
+mod oauth_grants;
 mod offloads;
 mod passwords;
 mod patience;

@@ -111,13 +111,15 @@ pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 /// The most MCP servers of one user's own.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
 /// The longest name of one, in bytes.
-pub const MCP_NAME_MAX_BYTES: usize = 64;
+pub const MCP_NAME_MAX_BYTES: usize = 128;
 /// The longest definition of one, and the longest secrets, in bytes each.
 pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
 /// The longest list of tools of one server, in bytes.
-pub const MCP_LISTING_MAX_BYTES: usize = 8 * 1024 * 1024;
+pub const MCP_LISTING_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The most lists of one user: one for each server and place.
-pub const MCP_CATALOGUES_PER_USER: i64 = 500;
+pub const MCP_CATALOGUES_PER_USER: i64 = 200;
+/// The longest grant of an MCP server's provider, in bytes.
+pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;
 /// The longest description of something approved, in bytes.
 pub const TRUST_SHOWN_MAX_BYTES: usize = 4 * 1024;
 /// The most approvals of one user.

@@ -34,7 +34,7 @@ pub struct McpCatalogue {
     pub place: String,
     /// The server's name.
     pub server: String,
-    /// The hash of the server's definition at that time.
+    /// The hash of what the server is: another one has a list of its own.
     pub hash: String,
     /// The tools, accepted and changed, as JSON.
     pub listing_json: String,
@@ -58,7 +58,7 @@ impl Store {
     /// A user's own servers, by name.
     ///
     /// # Errors
-    /// [`Error::Database`]; [`Error::Locked`]; [`Error::Sealed`].
+    /// [`Error::Database`].
     pub async fn mcp_servers(&self, user: UserId) -> Result<Vec<McpServer>> {
         let rows: Vec<ServerRow> = query_as(
             "SELECT name, entry_json, secrets_sealed FROM mcp_servers WHERE user_id = $1 ORDER BY name",
@@ -68,11 +68,12 @@ impl Store {
         .await?;
         let open = |row: ServerRow| {
             let place = place(user, &row.name);
+            // One that does not open is as good as lost, and keeps no other server from its user.
             let open = |sealed: String| self.sealer()?.open(&place, &sealed);
-            let secrets_json = row.secrets_sealed.map(open).transpose()?;
-            Ok(McpServer { name: row.name, entry_json: row.entry_json, secrets_json })
+            let secrets_json = row.secrets_sealed.and_then(|sealed| open(sealed).ok());
+            McpServer { name: row.name, entry_json: row.entry_json, secrets_json }
         };
-        rows.into_iter().map(open).collect()
+        Ok(rows.into_iter().map(open).collect())
     }
 
     /// Adds a server, or replaces the one with this name.
@@ -113,24 +114,40 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a server and what it listed; returns true if it was there.
+    /// Removes a server; returns true if it was there. What it listed stays: it may come back as something else.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn remove_mcp_server(&self, user: UserId, name: &str) -> Result<bool> {
-        let mut transaction = self.database.write(Scope::User(user)).await?;
         let gone = query("DELETE FROM mcp_servers WHERE user_id = $1 AND name = $2")
             .bind(user)
             .bind(name)
-            .execute(&mut transaction)
+            .execute(self.database.writer(Scope::User(user)))
             .await?;
-        query("DELETE FROM mcp_catalogues WHERE user_id = $1 AND server = $2")
-            .bind(user)
-            .bind(name)
-            .execute(&mut transaction)
-            .await?;
-        transaction.commit().await?;
         Ok(gone.rows_affected() == 1)
+    }
+
+    /// What a server of this hash listed on a place.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn mcp_catalogue(
+        &self,
+        user: UserId,
+        place: &str,
+        server: &str,
+        hash: &str,
+    ) -> Result<Option<McpCatalogue>> {
+        Ok(query_as(
+            "SELECT place, server, hash, listing_json, listed_at_ms FROM mcp_catalogues
+             WHERE user_id = $1 AND place = $2 AND server = $3 AND hash = $4",
+        )
+        .bind(user)
+        .bind(place)
+        .bind(server)
+        .bind(hash)
+        .fetch_optional(self.database.latest())
+        .await?)
     }
 
     /// What servers listed on a place, and those that are reached from this server.
@@ -149,10 +166,10 @@ impl Store {
     }
 
     /// Replaces what a server listed on a place, if nobody else did since it was read: `before` is the listing that was read.
-    /// Returns false if it differs now. The oldest of more than 500 catalogues goes.
+    /// Returns false if it differs now. The oldest of more than 200 goes.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a listing beyond 8 MiB.
+    /// [`Error::Invalid`] for a listing beyond 2 MiB.
     pub async fn put_mcp_catalogue(
         &self,
         user: UserId,
@@ -163,11 +180,13 @@ impl Store {
         check_length("list of tools", listing_json, MCP_LISTING_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let known: Option<String> = query_scalar(
-            "SELECT listing_json FROM mcp_catalogues WHERE user_id = $1 AND place = $2 AND server = $3",
+            "SELECT listing_json FROM mcp_catalogues
+             WHERE user_id = $1 AND place = $2 AND server = $3 AND hash = $4",
         )
         .bind(user)
         .bind(place.as_str())
         .bind(server.as_str())
+        .bind(hash.as_str())
         .fetch_optional(&mut transaction)
         .await?;
         if known.as_deref() != before {
@@ -176,7 +195,7 @@ impl Store {
         query(
             "INSERT INTO mcp_catalogues (user_id, place, server, hash, listing_json, listed_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6)
-             ON CONFLICT (user_id, place, server) DO UPDATE SET hash = excluded.hash,
+             ON CONFLICT (user_id, place, server, hash) DO UPDATE SET
                  listing_json = excluded.listing_json, listed_at_ms = excluded.listed_at_ms",
         )
         .bind(user)
@@ -269,7 +288,8 @@ mod tests {
         assert_eq!(read(Some("laptop")).await, ["[4]", "[3]"]);
         assert_eq!(read(Some("desk")).await, ["[4]"]);
         assert_eq!(read(None).await, ["[4]"]);
-        store.remove_mcp_server(ada, "time").await.unwrap();
-        assert!(read(Some("laptop")).await.is_empty());
+        let one = store.mcp_catalogue(ada, "laptop", "time", "ab").await.unwrap();
+        assert_eq!(one.map(|found| found.listing_json).as_deref(), Some("[3]"));
+        assert_eq!(store.mcp_catalogue(ada, "laptop", "time", "cd").await.unwrap(), None);
     }
 }

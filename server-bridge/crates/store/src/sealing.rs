@@ -18,12 +18,12 @@ use crate::error::{Error, Result};
 use crate::limits::SALT_BYTES;
 use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
-use crate::{Store, UserId, mcp_servers, subscriptions};
+use crate::{Store, UserId, mcp_servers, oauth_grants, subscriptions};
 
 /// The key of the check value, and its text.
 const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
 
-/// The key that seals a database's secrets: model keys, and those of MCP servers.
+/// The key that seals a database's secrets: model keys, those of MCP servers, and logins to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedWith {
     /// None are sealed.
@@ -89,7 +89,7 @@ struct Table {
     place: fn(UserId, &str) -> String,
 }
 
-const TABLES: [Table; 2] = [
+const TABLES: [Table; 3] = [
     Table {
         read: "SELECT id, user_id, name, key_sealed AS sealed FROM subscriptions
                WHERE key_sealed IS NOT NULL ORDER BY id",
@@ -101,6 +101,12 @@ const TABLES: [Table; 2] = [
                WHERE secrets_sealed IS NOT NULL ORDER BY id",
         write: "UPDATE mcp_servers SET secrets_sealed = $1 WHERE id = $2",
         place: mcp_servers::place,
+    },
+    Table {
+        read: "SELECT id, user_id, server AS name, grant_sealed AS sealed FROM oauth_grants
+               WHERE grant_sealed IS NOT NULL ORDER BY id",
+        write: "UPDATE oauth_grants SET grant_sealed = $1 WHERE id = $2",
+        place: oauth_grants::place,
     },
 ];
 
@@ -114,7 +120,8 @@ impl Store {
             "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm:%'),
                 (SELECT kind FROM sealing WHERE
                     EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm-2:%')
-                    OR EXISTS (SELECT 1 FROM mcp_servers WHERE secrets_sealed LIKE 'aes-256-gcm-2:%'))",
+                    OR EXISTS (SELECT 1 FROM mcp_servers WHERE secrets_sealed LIKE 'aes-256-gcm-2:%')
+                    OR EXISTS (SELECT 1 FROM oauth_grants WHERE grant_sealed LIKE 'aes-256-gcm-2:%'))",
         )
         .fetch_one(self.database.latest())
         .await?;

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
-import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
+import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
 import type { KeyScope, McpServerEntry, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
@@ -70,6 +70,10 @@ export function createRequests(client: ApiClient) {
     /** Connects to a server and lists its tools. */
     checkMcpServer: (name: string) =>
       taken(client.POST("/api/v1/mcp-servers/{name}/check", { ...named(name), ...within(MCP_CHECK_TIMEOUT_MS) })),
+    /** Begins a login; the provider's page sends the browser back to `redirectUri`. */
+    beginMcpLogin: (name: string, redirectUri: string) =>
+      taken(client.POST("/api/v1/mcp-servers/{name}/login", { ...named(name), body: { redirect_uri: redirectUri }, ...within(MCP_LOGIN_TIMEOUT_MS) })),
+    forgetMcpLogin: async (name: string) => void (await client.DELETE("/api/v1/mcp-servers/{name}/login", named(name))),
     acceptMcpChanges: async (name: string, hash: string) =>
       void (await client.POST("/api/v1/mcp-servers/{name}/changes", { ...named(name), body: { hash } })),
     approveMcpServer: async (hash: string) => void (await client.POST("/api/v1/mcp-server-approvals", { body: { hash } })),

@@ -9,6 +9,7 @@ import type { Chat, RunnerToken, RunnerUpdate } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { leaveTab, takeTab } from "./drafts";
+import { loginEnd } from "./mcpLogin";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 
@@ -64,7 +65,8 @@ export interface Actions extends ConversationActions {
   report(error: unknown): void;
 }
 
-export function createActions(dispatch: Dispatch<Action>, state: () => State): Actions {
+/** `loginReturn` is the address to which a provider sent the browser back after a login to an MCP server. */
+export function createActions(dispatch: Dispatch<Action>, state: () => State, loginReturn: string | null = null): Actions {
   const api = createApi(() => {
     outbox.stop();
     dispatch({ type: "signed_out" });
@@ -80,7 +82,7 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   const sendTo = (chatId: string | null, text: string, attachments: string[]) => outbox.add(chatId, state(), text, attachments);
   return {
     client: api.client,
-    ...sessionActions(api, dispatch, outbox),
+    ...sessionActions(api, dispatch, outbox, loginEnd(api.client, dispatch, loginReturn)),
     endWelcome: () => {
       showWorkbench();
       api.client.POST("/api/v1/me/welcomed").catch(report);
@@ -121,7 +123,7 @@ function makeOutbox(
   });
 }
 
-function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
+function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox, endLogin: () => Promise<void>) {
   const resume = async () => {
     const code = takeSignInCode();
     if (code !== null) await api.signIn(code);
@@ -130,6 +132,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
     if (me.welcome_due && isPlain(window.location.hash)) showSetup();
     dispatch({ type: "signed_in", me });
     outbox.load(me.name);
+    void endLogin();
   };
   return {
     resume,

@@ -17,10 +17,16 @@ export interface Session {
 /** Provided directly only in tests of components, which have no server. */
 export const SessionContext = createContext<Session | null>(null);
 
-export function SessionProvider({ children }: { children: ReactNode }) {
+interface ProviderProps {
+  /** The address from which the page was opened, if a provider sent the browser back after a login to an MCP server. */
+  loginReturn: string | null;
+  children: ReactNode;
+}
+
+export function SessionProvider({ loginReturn, children }: ProviderProps) {
   const [store] = useState(() => new Store());
   const [queries] = useState(createQueries);
-  const [actions] = useState(() => createActions(store.dispatch, store.state));
+  const [actions] = useState(() => createActions(store.dispatch, store.state, loginReturn));
   const signedIn = useSyncExternalStore(store.subscribe, () => store.state().session === "signed_in");
   const retry = useEvents(signedIn, store.dispatch, actions);
   const session = useMemo(() => ({ store, actions, retry }), [store, actions, retry]);

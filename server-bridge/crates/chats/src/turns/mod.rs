@@ -25,6 +25,7 @@ use crate::{ChatEvent, Result, document, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::limits::REASONING_SHOWN_BYTES;
+use agent::tool::Toolbox;
 pub(crate) use rest::rest;
 
 /// The text for the user of a turn that was cut off by the death of the server.
@@ -81,7 +82,13 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
                 Job::Turn(Waiting { turn, message }) => {
-                    let (ports, ancestry) = top(service, user, chat, turn).await;
+                    // Machines and servers are waited for, unless its user stops it.
+                    let tools = tokio::select! {
+                        tools = service.tools.snapshot_for(user, chat) => tools,
+                        () = cancelled.cancelled() => service.tools.snapshot(),
+                        () = service.stop.cancelled() => service.tools.snapshot(),
+                    };
+                    let (ports, ancestry) = top(service, user, chat, turn, tools);
                     of(service, user, chat, (turn, message), cancelled, &ports, &ancestry).run().await;
                     titles::give_soon(service, user, chat, turn);
                 }
@@ -92,10 +99,16 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
 }
 
 /// The ports and the ancestry of a turn of a user's own chat.
-async fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> (Ports, TurnAncestry) {
+fn top(
+    service: &Arc<House>,
+    user: &User,
+    chat: &ChatId,
+    turn: TurnId,
+    tools: Toolbox,
+) -> (Ports, TurnAncestry) {
     let ports = Stored::top(service, user, chat, turn).ports();
     let display = Arc::clone(&ports.display);
-    let tools = service.tools.snapshot_for(user, chat).await.for_models();
+    let tools = tools.for_models();
     let tools = if service.settings.context_mode().edits() { tools } else { tools.without_edits() };
     (ports, TurnAncestry::top(chat, turn, tools, display))
 }
@@ -119,7 +132,7 @@ fn of<'a>(
 async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &CancellationToken) {
     let told = match service.store.last_begun_turn(user.id, chat).await {
         Ok(Some(last)) => {
-            let (ports, ancestry) = top(service, user, chat, last).await;
+            let (ports, ancestry) = top(service, user, chat, last, service.tools.snapshot());
             // There is no answer to show.
             of(service, user, chat, (last, MessageId(0)), cancelled, &ports, &ancestry).compress_alone().await
         }

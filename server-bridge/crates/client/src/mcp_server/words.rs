@@ -5,6 +5,7 @@ use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 use super::import::Imported;
 use crate::extension::{layer_words, short_hash};
+use crate::failure::Failure;
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -26,6 +27,9 @@ pub(super) fn list(list: &McpServerList) -> String {
 pub(super) fn show<'a>(server: &McpServerView, others: impl Iterator<Item = &'a McpServerView>) -> String {
     let mut parts = vec![whole(server)];
     parts.push(format!("listed:    {}", server.listed_at.map_or_else(|| "never".to_owned(), output::ago)));
+    if server.transport == McpTransport::Http || server.logged_in {
+        parts.push(format!("logged in: {}", if server.logged_in { "yes" } else { "no" }));
+    }
     parts.extend(others.map(|other| {
         let (layer, origin) = (layer_words(&other.layer), one_line(&other.origin));
         format!("not used:  another with this name: {layer}, {origin}, hash {}", one_line(&other.hash))
@@ -54,20 +58,33 @@ pub(super) fn whole(server: &McpServerView) -> String {
         McpTransport::Http => ("HTTP", "headers", "address"),
         McpTransport::Unknown(word) => (word.as_str(), "secrets", "action"),
     };
-    let names = server.secrets.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
     let secrets = format!("{secrets}:");
+    let is_of_workspace = matches!(server.layer, ExtensionLayer::Workspace | ExtensionLayer::WorkspaceLocal);
     let mut lines = vec![
         format!("name:      {}", one_line(&server.name)),
         format!("state:     {}", state_words(&server.state)),
         format!("from:      {}", layer_words(&server.layer)),
         format!("origin:    {}", one_line(&server.origin)),
         format!("transport: {}", one_line(transport)),
-        format!("{secrets:10} {}", if names.is_empty() { "none" } else { &names }),
         format!("hash:      {}", one_line(&server.hash)),
-        format!("{action}:"),
     ];
+    lines.extend(listed(&secrets, &server.secrets, "none"));
+    if is_of_workspace {
+        let none = "none: a change of what the command runs is not noticed";
+        lines.extend(listed("files:", &server.files, none));
+    }
+    lines.push(format!("{action}:"));
     lines.extend(server.action.split('\n').map(|line| format!("{QUOTE}{}", one_line(line))));
     lines.join("\n")
+}
+
+/// A heading and what is below it, each on a line of its own, or a word for nothing.
+fn listed(heading: &str, items: &[String], none: &str) -> Vec<String> {
+    if items.is_empty() {
+        return vec![format!("{heading:10} {none}")];
+    }
+    let quoted = items.iter().map(|item| format!("{QUOTE}{}", one_line(item)));
+    std::iter::once(heading.to_owned()).chain(quoted).collect()
 }
 
 /// A server's changed tools: each as it was accepted and as it is now.
@@ -134,12 +151,29 @@ pub(super) fn imported(imported: &Imported) -> String {
 
 /// A server in a sentence.
 pub(super) fn called(server: &McpServerView) -> String {
-    format!("the MCP server {}", short_line(&server.name))
+    called_by(&server.name)
+}
+
+/// A server of which only the name is known, in a sentence.
+pub(super) fn called_by(name: &str) -> String {
+    format!("the MCP server {}", short_line(name))
 }
 
 /// A server of which only the hash is known, in a sentence.
 pub(super) fn hashed(hash: &str) -> String {
     format!("the MCP server with the hash {}", short_hash(hash))
+}
+
+/// The command that logs in to a server of a place.
+pub(super) fn log_in(name: &str, on: Option<&str>) -> String {
+    let on = on.map(|on| format!(" --on {}", argument(on))).unwrap_or_default();
+    format!("`sandbridge mcp-server login {}{on}`", argument(name))
+}
+
+/// A failure whose message may hold what others wrote: it cannot leave its place on a terminal.
+pub(super) fn quoted_failure(failure: Failure) -> Failure {
+    let message = quoted(&failure.message);
+    Failure { message, ..failure }
 }
 
 /// A message that may hold what others wrote: each line after the first is marked as theirs.

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use api::mcp::McpServerEntry;
 use api::words::McpTransport;
-use hooks::handler::{Script, scripts_of};
+use hooks::handler::scripts_of;
 use sandbox::ExecRequest;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::limits::{MCP_CALL_PATIENCE, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_WORD_BYTES, MCP_WORDS};
+use crate::limits::{
+    MCP_CALL_PATIENCE, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_PATH_BYTES, MCP_WORD_BYTES, MCP_WORDS,
+};
 
 /// The version of what is hashed: a change of its meaning asks for every approval again.
 const VERSION: u32 = 1;
@@ -121,16 +123,47 @@ impl Spec {
         }
     }
 
-    /// The files that its command names: a change of one changes what runs.
-    pub(super) fn scripts(&self) -> Vec<Script> {
+    /// The paths that its command and its variables may name: a change of a file there changes what runs. Each once, in order.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let Launch::Program { command, args, env } = &self.launch else { return Vec::new() };
+        // A variable such as NODE_OPTIONS names files too.
+        let words = || std::iter::once(command).chain(args).chain(env.values());
+        let mut paths: Vec<String> = scripts_of(words()).into_iter().map(|script| script.path).collect();
+        let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,:\"'{}".contains(letter);
+        for word in words() {
+            let parts = word.split(is_end).flat_map(|part| [part, part.trim_start_matches('-')]);
+            paths.extend(std::iter::once(word.as_str()).chain(parts).filter_map(path_of));
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// Its secrets with their values, for a definition that its user has not written: what a file says is no secret, and may
+    /// change what runs.
+    pub(super) fn told_secrets(&self) -> Vec<String> {
         match &self.launch {
-            Launch::Program { command, args, .. } => scripts_of(std::iter::once(command).chain(args)),
-            Launch::Address { .. } => Vec::new(),
+            Launch::Program { env, .. } => {
+                env.iter().map(|(name, value)| format!("{name}={value}")).collect()
+            }
+            Launch::Address { headers, .. } => {
+                headers.iter().map(|(name, value)| format!("{name}: {value}")).collect()
+            }
         }
     }
 
-    /// The SHA-256 of what runs under this name, with the hash of each file that the command names, in hexadecimal digits.
-    pub(super) fn hash(&self, name: &str, scripts: &[(String, Option<String>)]) -> String {
+    /// The SHA-256 of what a server is, for its tools: another token is the same server.
+    pub(super) fn identity(&self, name: &str) -> String {
+        let what = match &self.launch {
+            Launch::Program { command, args, .. } => json!({"name": name, "command": command, "args": args}),
+            Launch::Address { url, .. } => json!({"name": name, "url": url}),
+        };
+        hash_of(&what)
+    }
+
+    /// The SHA-256 of what runs under this name, in hexadecimal digits: for a definition of a workspace with where that is, and with
+    /// the hash of each file that the command names.
+    pub(super) fn hash(&self, name: &str, of: Option<&OfWorkspace<'_>>) -> String {
         let launch = match &self.launch {
             Launch::Program { command, args, env } => json!({"command": command, "args": args, "env": env}),
             Launch::Address { url, headers } => json!({"url": url, "headers": headers}),
@@ -140,16 +173,45 @@ impl Spec {
             "name": name,
             "launch": launch,
             "timeout": u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX),
-            "scripts": scripts,
+            "at": of.map(|of| [of.place, of.root]),
+            "files": of.map(|of| of.files),
         });
         hash_of(&what)
     }
+}
+
+/// Where a definition of a workspace is from.
+pub(super) struct OfWorkspace<'a> {
+    /// The machine's name.
+    pub(super) place: &'a str,
+    /// The workspace's directory.
+    pub(super) root: &'a str,
+    /// The files that the command names, each with its SHA-256.
+    pub(super) files: &'a [(String, String)],
 }
 
 /// The SHA-256 of a JSON value in hexadecimal digits: the order of its keys does not matter.
 pub(super) fn hash_of(value: &Value) -> String {
     // The maps of serde_json are sorted.
     store::hex(&Sha256::digest(value.to_string()))
+}
+
+/// A word as a path that a machine resolves; `None` if it cannot be one of a file that matters.
+fn path_of(word: &str) -> Option<String> {
+    let mut path = word.to_owned();
+    while path.contains("//") {
+        path = path.replace("//", "/");
+    }
+    let mut path = path.as_str();
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    let is_one = !path.is_empty()
+        && path != "."
+        && path != "/"
+        && path.len() <= MCP_PATH_BYTES
+        && !path.contains('\0');
+    is_one.then(|| path.to_owned())
 }
 
 fn program(command: &str, args: &[String], env: &BTreeMap<String, String>) -> Result<Launch, String> {
@@ -222,9 +284,11 @@ pub(super) fn request(command: &str, args: &[String], env: &BTreeMap<String, Str
             env.iter().map(|(name, value)| (name.clone().into_bytes(), value.clone().into_bytes())).collect();
         return request;
     }
-    // The variables are those of the machine, so its shell replaces them, and nothing else.
+    // The variables are those of the machine, so its shell replaces them, and nothing else. Values without any stay out of the line,
+    // which other processes of the machine could read.
+    let (with, without): (Vec<_>, Vec<_>) = env.iter().partition(|(_, value)| value.contains("${"));
     let mut line = String::new();
-    for (name, value) in env {
+    for (name, value) in with {
         let _ = write!(line, "export {name}={}; ", expanded(value));
     }
     line.push_str("exec");
@@ -232,7 +296,12 @@ pub(super) fn request(command: &str, args: &[String], env: &BTreeMap<String, Str
         line.push(' ');
         line.push_str(&expanded(word));
     }
-    ExecRequest::shell(line)
+    let mut request = ExecRequest::shell(line);
+    request.env = without
+        .into_iter()
+        .map(|(name, value)| (name.clone().into_bytes(), value.clone().into_bytes()))
+        .collect();
+    request
 }
 
 /// A word in double quotes for a shell that replaces `${NAME}` and `${NAME:-default}` in it, and takes everything else as it is.
@@ -299,133 +368,24 @@ pub(super) fn entries(text: &str) -> Result<Vec<Entry>, String> {
     let is_on = |entry: &Value| {
         entry.get("disabled") != Some(&Value::Bool(true)) && entry.get("enabled") != Some(&Value::Bool(false))
     };
-    let read = |(name, entry): (&String, &Value)| {
-        let entry = serde_json::from_value(entry.clone()).map_err(|error| error.to_string());
-        (name.clone(), entry)
-    };
+    let read = |(name, entry): (&String, &Value)| (name.clone(), entry_of(entry));
     Ok(servers.iter().filter(|(_, entry)| is_on(entry)).map(read).collect())
 }
 
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    fn entry(json: Value) -> McpServerEntry {
-        serde_json::from_value(json).unwrap()
+/// Reads an entry.
+///
+/// Fails with the name of the field that is wrong, and no part of its value, which may be a secret.
+pub(super) fn entry_of(value: &Value) -> Result<McpServerEntry, String> {
+    let Value::Object(fields) = value else { return Err("it is not an object".to_owned()) };
+    let is_read =
+        |field: &Map<String, Value>| serde_json::from_value::<McpServerEntry>(field.clone().into()).is_ok();
+    let wrong =
+        fields.iter().find(|(name, value)| !is_read(&Map::from_iter([((*name).clone(), (*value).clone())])));
+    if let Some((name, _)) = wrong {
+        return Err(format!("the field {name:?} is not as it should be"));
     }
-
-    fn refused(json: Value) -> String {
-        Spec::of(&entry(json)).unwrap_err()
-    }
-
-    #[test]
-    fn a_definition_is_a_command_or_an_address_and_says_what_is_wrong() {
-        let spec =
-            Spec::of(&entry(json!({"command": "npx", "args": ["-y", "a b"], "env": {"TOKEN": "s3cret"}})))
-                .unwrap();
-        assert_eq!((spec.action().as_str(), spec.secrets()), ("npx -y 'a b'", vec!["TOKEN".to_owned()]));
-        assert!(!format!("{spec:?}").contains("s3cret"));
-        assert_eq!(spec.patience, MCP_CALL_PATIENCE);
-        let spec = Spec::of(&entry(json!({"type": "http", "url": "https://a.example/mcp", "timeout": 1000})))
-            .unwrap();
-        assert_eq!((spec.action().as_str(), spec.patience.as_secs()), ("https://a.example/mcp", 1));
-        for (json, why) in [
-            (json!({}), "neither"),
-            (json!({"command": "a", "url": "https://a.example"}), "both"),
-            (json!({"type": "sse", "url": "https://a.example"}), "streamable HTTP"),
-            (json!({"type": "pigeon", "url": "https://a.example"}), "unknown"),
-            (json!({"type": "http", "command": "a"}), "stdio"),
-            (json!({"type": "stdio", "url": "https://a.example"}), "http"),
-            (json!({"command": " "}), "empty"),
-            (json!({"command": "a\u{0}"}), "NUL"),
-            (json!({"command": "a", "env": {"A B": "x"}}), "name of a variable"),
-            (json!({"command": "a", "args": ["x".repeat(MCP_WORD_BYTES + 1)]}), "bytes"),
-            (json!({"url": "javascript:alert(1)"}), "http"),
-            (json!({"url": "https://user:pass@a.example"}), "password"),
-            (json!({"url": "https://a.example/${TOKEN}"}), "not replaced"),
-            (json!({"url": "https://a.example", "headers": {"A": "x\r\nB: y"}}), "header"),
-            (json!({"url": "https://a.example", "timeout": 0}), "0 ms"),
-        ] {
-            let text = refused(json.clone());
-            assert!(text.contains(why), "{json}: {text}");
-        }
-        let secret = refused(json!({"url": "https://a.example", "headers": {"A": "s3cret\n"}}));
-        assert!(!secret.contains("s3cret"), "{secret}");
-    }
-
-    #[test]
-    fn names_are_short_and_visible() {
-        for name in ["time", "my.server-1", "GitHub Copilot"] {
-            assert_eq!(check_name(name), Ok(()));
-        }
-        for name in ["", " a", "a\u{202e}b", "a/b", "---", "a\nb", &"x".repeat(MCP_NAME_CHARS + 1)] {
-            assert!(check_name(name).is_err(), "{name:?}");
-        }
-    }
-
-    #[test]
-    fn an_approval_is_of_what_runs_and_of_the_files_it_names() {
-        let spec = |json| Spec::of(&entry(json)).unwrap();
-        let one = spec(json!({"command": "python3", "args": ["tools/a.py"]}));
-        assert_eq!(
-            one.scripts().iter().map(|script| script.path.as_str()).collect::<Vec<_>>(),
-            ["tools/a.py"]
-        );
-        let hash = one.hash("a", &[("tools/a.py".to_owned(), Some("1".to_owned()))]);
-        assert_eq!(hash.len(), 64);
-        for other in [
-            one.hash("b", &[("tools/a.py".to_owned(), Some("1".to_owned()))]),
-            one.hash("a", &[("tools/a.py".to_owned(), Some("2".to_owned()))]),
-            one.hash("a", &[("tools/a.py".to_owned(), None)]),
-            spec(json!({"command": "python3", "args": ["tools/a.py"], "env": {"A": "1"}})).hash("a", &[]),
-        ] {
-            assert_ne!(hash, other);
-        }
-    }
-
-    #[test]
-    fn only_variables_are_replaced_by_the_machines_shell() {
-        let ran = |word: &str| {
-            let line = format!("printf %s {}", expanded(word));
-            let output = Command::new("sh").args(["-c", &line]).env("HERE", "a 'b' $c").output().unwrap();
-            let text = String::from_utf8(output.stdout).unwrap();
-            if output.status.success() { text } else { String::from_utf8(output.stderr).unwrap() }
-        };
-        for plain in [
-            "",
-            "a b",
-            "$(id)",
-            "`id`",
-            "$HOME",
-            "\"; id; \"",
-            "\\",
-            "${}",
-            "${a b}",
-            "${HERE",
-            "$${x",
-            "a\nb",
-            "*",
-            "~",
-        ] {
-            assert_eq!(ran(plain), plain);
-        }
-        assert_eq!(ran("x${HERE}y"), "xa 'b' $cy");
-        assert_eq!(ran("${NOT_SET:-$(id) `id` \"q\"}"), "$(id) `id` \"q\"");
-        assert_eq!(ran("${NOT_SET:-}"), "");
-        assert!(ran("${NOT_SET}").contains("NOT_SET"), "{}", ran("${NOT_SET}"));
-    }
-
-    #[test]
-    fn a_document_names_each_entry_that_is_none() {
-        let text = r#"{"mcpServers": {"a": {"command": "x", "alwaysAllow": []}, "b": {"command": 1},
-                       "c": {"command": "x", "disabled": true}}}"#;
-        let found = entries(text).unwrap();
-        assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(found[0].1.is_ok() && found[1].1.is_err());
-        for broken in ["", "[]", "{}", "{\"mcpServers\": []}"] {
-            assert!(entries(broken).is_err(), "{broken}");
-        }
-    }
+    serde_json::from_value(value.clone()).map_err(|_| "it is not a definition".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

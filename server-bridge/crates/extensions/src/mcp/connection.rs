@@ -15,19 +15,21 @@ use rmcp::model::{
     ReadResourceRequestParams, ReadResourceResult, Resource, Root, UrlElicitationCapability,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext,
-    RunningService, ServiceError,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext,
+    RequestContext, RunningService, ServiceError,
 };
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientHandler, ErrorData, RoleClient};
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
-use super::listing::{Definition, Era};
-use super::program::Remains;
+use super::bounded::Bounded;
+use super::listing::{Definition, Era, Listing};
+use super::program::ProgramStatus;
 use crate::limits::{
-    MCP_CONNECT_PATIENCE, MCP_EVENTS, MCP_INSTRUCTIONS_BYTES, MCP_LIST_PATIENCE, MCP_PAGES, MCP_TOOLS,
+    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LIST_PATIENCE, MCP_PAGES, MCP_PROGRESS_BYTES,
+    MCP_QUESTIONS_PER_CALL, MCP_TOOLS, MCP_TOOLS_BYTES,
 };
 
 /// A server's wish during a call.
@@ -49,9 +51,21 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
     calls: Calls,
     is_stale: Arc<AtomicBool>,
+    /// Its tools as they were listed and recorded last. Whoever lists them holds the lock.
+    pub(super) verified: AsyncMutex<Option<Verified>>,
+    /// True once a call was not answered in time: the next call gets another connection.
+    is_suspect: AtomicBool,
     /// What is known of its program, if it is one.
-    remains: Remains,
+    status: ProgramStatus,
     last_used: Mutex<Instant>,
+    /// What the server wants of another login, if it refused a call for the lack of one.
+    challenge: Mutex<Option<String>>,
+}
+
+/// A listing that was recorded.
+pub(super) struct Verified {
+    pub(super) listing: Arc<Listing>,
+    pub(super) since: Instant,
 }
 
 /// The calls in progress on a connection.
@@ -120,7 +134,8 @@ impl ClientHandler for Client {
         let nobody = || ElicitResult::new(ElicitationAction::Cancel);
         let Some(call) = self.calls.last() else { return Ok(nobody()) };
         let (answer, answered) = oneshot::channel();
-        if call.send(Event::Asks(Box::new(request), answer)).await.is_err() {
+        // A flood of questions is not worth waiting for.
+        if call.try_send(Event::Asks(Box::new(request), answer)).is_err() {
             return Ok(nobody());
         }
         Ok(answered.await.unwrap_or_else(|_| nobody()))
@@ -132,13 +147,17 @@ impl ClientHandler for Client {
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        // The report does not say to people which call it is about: with several in progress, it is none of theirs.
+        let call = match &self.calls.all()[..] {
+            [call] => call.events.clone(),
+            _ => return,
+        };
         let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
-        let message = progress.message.map(|message| format!(": {message}")).unwrap_or_default();
-        let text = format!("{}{of}{message}\n", progress.progress);
-        for call in self.calls.all().iter() {
-            // A storm of reports is not worth waiting for.
-            let _ = call.events.try_send(Event::Progress(text.clone()));
-        }
+        let message = progress.message.unwrap_or_default();
+        let message = &message[..message.floor_char_boundary(MCP_PROGRESS_BYTES)];
+        let gap = if message.is_empty() { "" } else { ": " };
+        // A storm of reports is not worth waiting for.
+        let _ = call.try_send(Event::Progress(format!("{}{of}{gap}{message}\n", progress.progress)));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -153,12 +172,14 @@ pub(super) async fn connect<T, E, A>(
     transport: T,
     era: Era,
     root: Option<String>,
-    remains: Remains,
+    status: ProgramStatus,
 ) -> Result<Connection, Refused>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
+    A: 'static,
 {
+    let transport = Bounded::new(transport.into_transport());
     let (calls, is_stale) = (Calls::default(), Arc::new(AtomicBool::new(true)));
     let client = Client { calls: calls.clone(), is_stale: Arc::clone(&is_stale), root };
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
@@ -170,61 +191,95 @@ where
         Era::Initialize => ClientLifecycleMode::Initialize,
         Era::Discover => ClientLifecycleMode::Discover { preferred_versions },
     };
-    let begun = timeout(MCP_CONNECT_PATIENCE, client.serve_with_lifecycle(transport, lifecycle)).await;
-    let service = match begun {
-        Ok(Ok(service)) => service,
-        Ok(Err(error)) => return Err(Refused::of(&error)),
-        Err(_) => {
-            let why = format!("it did not answer within {} s", MCP_CONNECT_PATIENCE.as_secs());
-            return Err(Refused { why, is_closed: false });
-        }
-    };
-    let last_used = Mutex::new(Instant::now());
-    Ok(Connection { service, calls, is_stale, remains, last_used })
+    let begun = client.serve_with_lifecycle(transport, lifecycle).await;
+    let service = begun.map_err(|error| Refused::of(&error))?;
+    // What was listed is compared with what was accepted: an older list would tell nothing.
+    service.set_response_cache_config(ClientCacheConfig::disabled()).await;
+    Ok(Connection {
+        service,
+        calls,
+        is_stale,
+        verified: AsyncMutex::default(),
+        is_suspect: AtomicBool::new(false),
+        status,
+        last_used: Mutex::new(Instant::now()),
+        challenge: Mutex::default(),
+    })
 }
 
+/// The reason for models and people that a server wants a login.
+pub(super) const LOGIN_WANTED: &str = "it wants a login, which its user has to give it: `sandbridge mcp-server login`, or MCP servers \
+    in the settings";
+
 /// The reason why there is no connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Refused {
     pub(super) why: String,
-    /// True if the server ended the connection without a word: some that do not know `server/discover` do.
-    pub(super) is_closed: bool,
+    /// What the server wants of a login, in its own words, if it wants one.
+    pub(super) challenge: Option<String>,
+    /// True if the server may speak the older era only.
+    pub(super) may_be_older: bool,
+    /// True if it may be otherwise in a moment, and nothing is wrong with the server.
+    pub(super) is_passing: bool,
 }
 
 impl Refused {
+    /// A reason in words.
+    pub(super) fn of_words(why: String) -> Self {
+        Self { why, ..Self::default() }
+    }
+
     fn of(error: &ClientInitializeError) -> Self {
-        let is_closed = matches!(error, ClientInitializeError::ConnectionClosed(_));
+        // Some servers of the older era end, or answer something, when they are asked for what they do not know.
+        let may_be_older = matches!(
+            error,
+            ClientInitializeError::ConnectionClosed(_)
+                | ClientInitializeError::ExpectedInitResult(_)
+                | ClientInitializeError::ExpectedInitResponse(_)
+        );
+        let challenge = error.auth_challenge().map(str::to_owned);
         let why = if error.is_authorization_required() {
-            "it wants a login; add a token as a header, such as \"Authorization: Bearer …\"".to_owned()
+            LOGIN_WANTED.to_owned()
         } else {
             match error {
                 ClientInitializeError::ConnectionClosed(_) => "it ended the connection".to_owned(),
                 ClientInitializeError::JsonRpcError(error) => format!("it refused: {}", error.message),
                 ClientInitializeError::TransportError { error, .. } => guard::cause(&*error.error),
                 ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return Self::of(fallback),
-                other => other.to_string(),
+                other => guard::cause(other),
             }
         };
-        Self { why, is_closed }
+        Self { why, challenge, may_be_older, is_passing: false }
     }
 }
 
 impl Connection {
-    /// True if nothing can be called any more.
-    pub(super) fn is_closed(&self) -> bool {
-        self.service.is_closed() || self.service.is_transport_closed()
+    /// True if it serves no other call.
+    pub(super) fn is_over(&self) -> bool {
+        self.service.is_closed()
+            || self.service.is_transport_closed()
+            || self.is_suspect.load(Ordering::Relaxed)
     }
 
-    /// How long nothing was called; zero while something is.
-    pub(super) fn idle(&self) -> Duration {
-        if !self.calls.all().is_empty() {
-            return Duration::ZERO;
-        }
-        self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    /// How long nothing was called; `None` while something is.
+    pub(super) fn idle(&self) -> Option<Duration> {
+        let is_idle = self.calls.all().is_empty();
+        is_idle.then(|| self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed())
     }
 
-    fn touch(&self) {
+    /// Ends it, with the calls in progress.
+    pub(super) fn end(&self) {
+        self.service.cancellation_token().cancel();
+    }
+
+    /// Notes that it is used.
+    pub(super) fn touch(&self) {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// What the server wants of another login, once.
+    pub(super) fn take_challenge(&self) -> Option<String> {
+        self.challenge.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The protocol that was agreed on.
@@ -236,27 +291,14 @@ impl Connection {
         }
     }
 
-    /// The server's words on how to use it, cut to the length that is kept.
-    pub(super) fn instructions(&self) -> String {
-        let info = self.service.peer_info();
-        let mut text = info.and_then(|info| info.instructions.clone()).unwrap_or_default();
-        text.truncate(text.floor_char_boundary(MCP_INSTRUCTIONS_BYTES));
-        text
-    }
-
     /// True if the server has resources.
     pub(super) fn has_resources(&self) -> bool {
         self.service.peer_info().is_some_and(|info| info.capabilities.resources.is_some())
     }
 
-    /// True once after each time that its tools may have changed, and in the beginning.
+    /// True once after each time that it said that its tools changed, and in the beginning.
     pub(super) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::Relaxed)
-    }
-
-    /// Marks its list of tools as not known.
-    pub(super) fn set_stale(&self) {
-        self.is_stale.store(true, Ordering::Relaxed);
     }
 
     /// Its tools.
@@ -268,11 +310,18 @@ impl Connection {
         }
         let listed = async {
             let mut tools: Vec<Definition> = Vec::new();
-            let mut cursor = None;
+            let (mut cursor, mut bytes) = (None, 0);
             for _ in 0..MCP_PAGES {
                 let page = PaginatedRequestParams::default().with_cursor(cursor);
                 let page = self.service.list_tools(Some(page)).await.map_err(|error| self.words(&error))?;
+                let before = tools.len();
                 tools.extend(page.tools.iter().map(Definition::from));
+                bytes += tools[before..].iter().map(Definition::bytes).sum::<usize>();
+                if bytes > MCP_TOOLS_BYTES {
+                    return Err(format!(
+                        "the definitions of its tools have more than {MCP_TOOLS_BYTES} bytes"
+                    ));
+                }
                 if tools.len() > MCP_TOOLS {
                     return Err(format!("it has more than {MCP_TOOLS} tools"));
                 }
@@ -334,40 +383,70 @@ impl Connection {
         let _calling = Calling { connection: self, id };
         tokio::pin!(request);
         let mut deadline = Instant::now() + patience;
+        let mut at_last = Instant::now() + patience.max(MCP_CALL_TOTAL);
+        let mut questions = 0;
         loop {
-            tokio::select! {
+            let event = tokio::select! {
                 done = &mut request => return done.map_err(|error| self.words(&error)),
-                Some(event) = events.recv() => {
-                    if let Some(listener) = &mut listener {
-                        listener.on(event).await;
-                    }
-                    deadline = Instant::now() + patience;
-                }
+                Some(event) = events.recv() => event,
                 // Dropping the request tells the server that it is cancelled.
-                () = tokio::time::sleep_until(deadline) => {
+                () = tokio::time::sleep_until(deadline.min(at_last)) => {
+                    self.is_suspect.store(true, Ordering::Relaxed);
                     return Err(format!("it did not answer within {} s; the call was cancelled", patience.as_secs()));
                 }
+            };
+            if matches!(event, Event::Asks(..)) {
+                questions += 1;
+                if questions > MCP_QUESTIONS_PER_CALL {
+                    return Err(format!(
+                        "it asked more than {MCP_QUESTIONS_PER_CALL} questions; the call was cancelled"
+                    ));
+                }
             }
+            let since = Instant::now();
+            if let Some(listener) = &mut listener {
+                tokio::select! {
+                    // A call that ends takes its questions with it.
+                    done = &mut request => return done.map_err(|error| self.words(&error)),
+                    () = listener.on(event) => {}
+                }
+            }
+            at_last += since.elapsed();
+            deadline = Instant::now() + patience;
         }
     }
 
     /// An error, with the last words of its program.
     fn words(&self, error: &ServiceError) -> String {
+        let mut words = self.words_of(error);
+        words.truncate(words.floor_char_boundary(MCP_ERROR_BYTES));
+        words
+    }
+
+    fn words_of(&self, error: &ServiceError) -> String {
         match error {
-            ServiceError::McpError(error) => error.message.to_string(),
+            ServiceError::McpError(error) => match &error.data {
+                Some(data) => format!("{} ({data})", error.message),
+                None => error.message.to_string(),
+            },
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
-                let remains = self.remains.words();
-                match remains.is_empty() {
+                let status = self.status.words();
+                match status.is_empty() {
                     true => "the connection ended before it answered".to_owned(),
-                    false => format!("the connection ended before it answered: {remains}"),
+                    false => format!("the connection ended before it answered: {status}"),
                 }
             }
-            ServiceError::TransportSend(error) => {
-                let remains = self.remains.words();
-                let cause = guard::cause(&*error.error);
-                if remains.is_empty() { cause } else { format!("{cause}: {remains}") }
+            ServiceError::TransportSend(_) if error.auth_challenge().is_some() => {
+                let challenge = error.auth_challenge().unwrap_or_default();
+                *self.challenge.lock().unwrap_or_else(PoisonError::into_inner) = Some(challenge.to_owned());
+                LOGIN_WANTED.to_owned()
             }
-            other => other.to_string(),
+            ServiceError::TransportSend(error) => {
+                let status = self.status.words();
+                let cause = guard::cause(&*error.error);
+                if status.is_empty() { cause } else { format!("{cause}: {status}") }
+            }
+            other => guard::cause(other),
         }
     }
 }

@@ -55,7 +55,13 @@ impl Parts {
     }
 
     fn text(&mut self, text: &str) {
+        // Each has a separator.
+        self.bytes = (self.bytes + 2).min(MCP_RESULT_BYTES);
         let room = MCP_RESULT_BYTES - self.bytes;
+        if room == 0 {
+            self.is_cut = true;
+            return;
+        }
         let kept = &text[..text.floor_char_boundary(room)];
         self.is_cut |= kept.len() < text.len();
         self.bytes += kept.len();
@@ -97,10 +103,12 @@ impl Parts {
     }
 
     fn image(&mut self, data: &str, kind: &str) {
+        if self.images.len() >= MCP_IMAGES {
+            return self.text("[an image too many, not shown]");
+        }
         // One that a provider rejects would break every later call: it is checked first.
         let checked = STANDARD.decode(data).ok().and_then(|bytes| image::shown(&bytes));
         match checked {
-            _ if self.images.len() >= MCP_IMAGES => self.text("[an image too many, not shown]"),
             Some(Ok((words, image))) => {
                 self.text(&format!("[image: {words}]"));
                 self.images.push(image);

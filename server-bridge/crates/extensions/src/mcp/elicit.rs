@@ -8,6 +8,7 @@ use crate::limits::{MCP_FIELD_CHOICES, MCP_FIELD_TRIES, MCP_FIELDS, MCP_QUESTION
 
 const DECLINE: &str = "Decline";
 const SKIP: &str = "Skip";
+const DEFAULT: &str = "As suggested";
 const DONE: &str = "I have done that";
 
 /// Asks a user one question, with answers to choose from; `None` if nobody answers.
@@ -93,8 +94,10 @@ async fn form(
     Ok(Some(Value::Object(content)))
 }
 
+/// A server's own text: none of its lines looks like ours, and nothing is pushed out of sight.
 fn shortened(text: &str) -> String {
-    visible::lines(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>())
+    let text = visible::whole(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>());
+    text.lines().collect::<Vec<_>>().join("\n  | ")
 }
 
 /// A field of a form.
@@ -125,7 +128,9 @@ impl<'a> Field<'a> {
             0..=MCP_FIELD_CHOICES => self.choices.iter().map(|(words, _)| words.clone()).collect(),
             _ => Vec::new(),
         };
-        if !self.is_required {
+        if self.default().is_some() {
+            options.insert(0, DEFAULT.to_owned());
+        } else if !self.is_required {
             options.push(SKIP.to_owned());
         }
         options.push(DECLINE.to_owned());
@@ -134,8 +139,13 @@ impl<'a> Field<'a> {
             let question = format!("{head}\n\n{}{wrong}", self.question());
             match asker.ask(&question, &options).await {
                 None => return Err(ElicitationAction::Cancel),
+                // A value of the field's own goes before the words for it.
+                Some(answer) if self.choices.iter().any(|(words, _)| *words == answer) => {
+                    return self.value(&answer).map(Some).map_err(|_| ElicitationAction::Cancel);
+                }
                 Some(answer) if answer == DECLINE => return Err(ElicitationAction::Decline),
-                Some(answer) if answer == SKIP && !self.is_required => return Ok(None),
+                Some(answer) if answer == SKIP && !self.is_required => return Ok(self.default()),
+                Some(answer) if answer == DEFAULT && self.default().is_some() => return Ok(self.default()),
                 Some(answer) => match self.value(answer.trim()) {
                     Ok(value) => return Ok(Some(value)),
                     Err(why) => wrong = format!("\n\nThe last answer was not valid: {why}."),
@@ -145,19 +155,23 @@ impl<'a> Field<'a> {
         Err(ElicitationAction::Cancel)
     }
 
+    fn default(&self) -> Option<Value> {
+        self.schema.get("default").filter(|value| !value.is_null()).cloned()
+    }
+
     fn question(&self) -> String {
-        let mut question = visible::line(self.text("title").unwrap_or(self.name));
+        let mut question = shortened(self.text("title").unwrap_or(self.name));
         if let Some(description) = self.text("description") {
             question = format!("{question}: {}", shortened(description));
         }
         if self.choices.len() > MCP_FIELD_CHOICES {
             let words: Vec<String> = self.choices.iter().map(|(words, _)| words.clone()).collect();
-            question = format!("{question}\nOne of: {}", words.join(", "));
+            question = format!("{question}\nOne of: {}", shortened(&words.join(", ")));
         } else if self.choices.is_empty() && self.kind() != "string" {
             question = format!("{question} ({})", visible::line(self.kind()));
         }
         if let Some(default) = self.schema.get("default") {
-            question = format!("{question} [{}]", visible::line(&words_of(default)));
+            question = format!("{question} [{}]", shortened(&words_of(default)));
         }
         question
     }

@@ -1,14 +1,18 @@
 //! Listing, changing, checking and approving servers.
 
-use api::mcp::{McpServerEntry, McpServerList, McpServerView, McpToolView};
+use std::sync::Arc;
+
+use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView};
 use api::words::{McpServerState, McpToolState};
 use sandbox::Sandbox;
 use serde_json::json;
 use store::{AuditEntry, McpCatalogue, McpServer, User};
 
 use super::config::{self, Launch, Spec};
+use super::connection::LOGIN_WANTED;
 use super::listing::{Listing, Pinned};
-use super::servers::{Server, Servers, TRUST};
+use super::login::{self, Start, Who};
+use super::servers::{HAS_SECRETS, Server, Servers, TRUST};
 use super::{McpServers, Owner, find, names, read};
 use crate::limits::MCP_LISTING_TRIES;
 use crate::{Error, Result};
@@ -60,6 +64,7 @@ impl McpServers {
         if let Some(timeout) = entry.timeout {
             kept["timeout"] = json!(timeout);
         }
+        kept[HAS_SECRETS] = json!(!spec.secrets().is_empty());
         let server = McpServer {
             name: name.to_owned(),
             entry_json: kept.to_string(),
@@ -81,6 +86,7 @@ impl McpServers {
                 format!("you have no MCP server {name:?} of your own; see `sandbridge mcp-server list`");
             return Err(Error::refused("not_found", why));
         }
+        self.0.store.remove_oauth_grant(user.id, name).await?;
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
         self.note(user, "mcp_server.remove", name, "").await;
         Ok(())
@@ -94,11 +100,7 @@ impl McpServers {
         let found = self.found(user, on).await?;
         let server = found.named(name)?;
         if !server.is_ready() {
-            let why = format!(
-                "the MCP server {name:?} waits for your approval: look at it with `sandbridge mcp-server approve {name}`, or under \
-                 MCP servers in the settings"
-            );
-            return Err(Error::refused("approval_required", why));
+            return Err(waits(name));
         }
         if server.is_program()
             && let Some(away) = &found.away
@@ -107,20 +109,96 @@ impl McpServers {
         }
         let sandbox = found.sandbox.as_ref().filter(|_| server.is_program());
         let owner = Owner { user: user.clone(), chat: None };
-        let key = super::key(&owner, server, sandbox.map(Sandbox::place));
-        let listed = self.0.list(&owner, server, sandbox).await;
-        // Nothing else uses this connection.
-        self.0.pool.forget(|known| *known == key);
-        if let Err(why) = listed {
+        let (inner, server, sandbox) = (Arc::clone(&self.0), server.clone(), sandbox.cloned());
+        // A connection of its own, which ends with it, whether or not the caller waits.
+        let checked = self.0.tasks.spawn(async move {
+            let sandbox = sandbox.as_ref();
+            let connection = inner.connect(&owner, &server, sandbox).await.map_err(|refused| refused.why)?;
+            inner.listed(&owner, &server, sandbox.map(Sandbox::place), &connection).await.map(drop)
+        });
+        let checked = checked.await.unwrap_or_else(|_| Err("the server failed to ask it".to_owned()));
+        if let Err(why) = checked {
+            if why == LOGIN_WANTED {
+                let why =
+                    format!("the MCP server {name:?} wants a login: `sandbridge mcp-server login {name}`");
+                return Err(Error::refused("login_required", why));
+            }
             return Err(Error::refused(
                 "mcp_failed",
                 format!("the MCP server {name:?} cannot be used: {why}"),
             ));
         }
         // A turn need not wait any longer before it tries again.
-        self.0.forget_failures(user.id, name);
+        self.0.failures.forget(user.id, name);
         let found = self.found(user, on).await?;
         Ok(found.view(found.named(name)?))
+    }
+
+    /// Begins a login to a server; returns the page for the user's browser. `own` is this server's public address.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it wants none, or its provider refuses; [`Error::Store`].
+    pub async fn login(
+        &self,
+        user: &User,
+        name: &str,
+        start: &McpLoginStart,
+        own: Option<&str>,
+        on: Option<&str>,
+    ) -> Result<McpLogin> {
+        login::check_redirect(&start.redirect_uri, own).map_err(|why| Error::refused("invalid", why))?;
+        let found = self.found(user, on).await?;
+        let server = found.named(name)?;
+        let Launch::Address { url, .. } = &server.spec.launch else {
+            let why = format!("the MCP server {name:?} is a program on your machine, which has no login");
+            return Err(Error::refused("invalid", why));
+        };
+        if !server.is_ready() {
+            return Err(waits(name));
+        }
+        let who = Who::of(user.id, server);
+        let start = Start {
+            redirect_uri: &start.redirect_uri,
+            client_id: start.client_id.as_deref(),
+            client_secret: start.client_secret.as_deref(),
+        };
+        let inner = &self.0;
+        let begun = inner.logins.begin(&inner.store, &inner.talker, &who, url, &start).await;
+        let failed = |why| {
+            Error::refused("mcp_failed", format!("no login to the MCP server {name:?} can begin: {why}"))
+        };
+        Ok(McpLogin { url: begun.map_err(failed)? })
+    }
+
+    /// Ends a login with the address to which the provider sent the browser back; returns the server's name. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no login of this user waits for it, or the provider refuses; [`Error::Store`].
+    pub async fn end_login(&self, user: &User, url: &str) -> Result<String> {
+        let inner = &self.0;
+        let done = inner.logins.end(&inner.store, user.id, url).await;
+        let failed = |why| Error::refused("mcp_failed", format!("the login to the MCP server failed: {why}"));
+        let Who { server, .. } = done.map_err(failed)?;
+        inner.pool.forget(|key| key.user == user.id && key.server == server);
+        inner.failures.forget(user.id, &server);
+        self.note(user, "mcp_server.login", &server, "").await;
+        Ok(server)
+    }
+
+    /// Forgets the login to a server. Audited.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none; [`Error::Store`].
+    pub async fn logout(&self, user: &User, name: &str) -> Result<()> {
+        if !self.0.store.remove_oauth_grant(user.id, name).await? {
+            return Err(Error::refused(
+                "not_found",
+                format!("you are not logged in to an MCP server {name:?}"),
+            ));
+        }
+        self.0.pool.forget(|key| key.user == user.id && key.server == name);
+        self.note(user, "mcp_server.logout", name, "").await;
+        Ok(())
     }
 
     /// Accepts the changed tools of a server, by the hash of what was looked at. Audited.
@@ -160,7 +238,9 @@ impl McpServers {
     /// [`Error::Refused`] if none waits with this hash; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
         let found = self.found(user, on).await?;
-        let is_it = |server: &&Server| server.state == McpServerState::Waiting && server.hash == hash;
+        let is_it = |server: &&Server| {
+            server.state == McpServerState::Waiting && server.is_approvable && server.hash == hash
+        };
         let Some(server) = found.servers.all.iter().find(is_it) else {
             return Err(Error::refused(
                 "not_found",
@@ -200,7 +280,8 @@ impl McpServers {
         let servers = inner.servers(user.id, sandbox.as_ref()).await?;
         let place = sandbox.as_ref().map(Sandbox::place);
         let catalogues = inner.store.mcp_catalogues(user.id, place).await?;
-        Ok(Found { servers, sandbox, away, catalogues })
+        let logins = inner.store.oauth_grants(user.id).await?;
+        Ok(Found { servers, sandbox, away, catalogues, logins })
     }
 
     /// Adds an audit entry. A failure is only logged: the change is made.
@@ -218,6 +299,17 @@ impl McpServers {
     }
 }
 
+/// A server of the workspace that was not approved.
+fn waits(name: &str) -> Error {
+    Error::refused(
+        "approval_required",
+        format!(
+            "the MCP server {name:?} waits for your approval: look at it with `sandbridge mcp-server approve {name}`, or under MCP \
+             servers in the settings"
+        ),
+    )
+}
+
 /// The servers on a place, with what they listed.
 struct Found {
     servers: Servers,
@@ -225,6 +317,8 @@ struct Found {
     /// The reason why the machine cannot be reached, if it cannot.
     away: Option<String>,
     catalogues: Vec<McpCatalogue>,
+    /// The servers that the user is logged in to, with the hashes of their definitions.
+    logins: Vec<(String, String)>,
 }
 
 impl Found {
@@ -255,11 +349,16 @@ impl Found {
             origin: server.origin.clone(),
             transport: server.spec.transport(),
             action: server.spec.action(),
-            secrets: server.spec.secrets(),
+            secrets: match server.needs_approval() {
+                true => server.spec.told_secrets(),
+                false => server.spec.secrets(),
+            },
+            files: server.files.clone(),
             hash: server.hash.clone(),
             state: server.state.clone(),
             tools: tools(server, &listing),
             listed_at,
+            logged_in: self.logins.iter().any(|(name, hash)| *name == server.name && *hash == server.hash),
             changes: listing.changes(),
         }
     }

@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use store::{ChatId, UserId};
 use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::Instant;
 
 use super::connection::Connection;
 use crate::limits::{MCP_CONNECTIONS_PER_USER, MCP_IDLE};
 
-/// What a connection is for.
+/// The identity of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) user: UserId,
-    /// The chat of the user; `None` if the user asks for the server's tools.
-    pub(super) chat: Option<ChatId>,
+    /// The user's own chat.
+    pub(super) chat: ChatId,
+    /// True if its program can change nothing, in plan mode.
+    pub(super) is_read_only: bool,
     /// The place; empty for a server that is reached from this one.
     pub(super) place: String,
     pub(super) server: String,
@@ -23,17 +26,36 @@ pub(super) struct Key {
     pub(super) hash: String,
 }
 
-/// A connection, or the wait for it: whoever connects holds the lock.
+/// A connection, or the wait for it: the task that connects holds the lock.
 #[derive(Default)]
-pub(super) struct Slot(pub(super) AsyncMutex<Option<Arc<Connection>>>);
+pub(super) struct Slot(pub(super) Arc<AsyncMutex<Held>>);
+
+/// What a slot holds.
+#[derive(Default)]
+pub(super) enum Held {
+    #[default]
+    Nothing,
+    Connection(Arc<Connection>),
+    /// The last attempt failed, and why.
+    Failure(Instant, String),
+}
+
+impl Held {
+    /// The connection, if it serves another call.
+    pub(super) fn connection(&self) -> Option<&Arc<Connection>> {
+        match self {
+            Self::Connection(connection) if !connection.is_over() => Some(connection),
+            _ => None,
+        }
+    }
+}
 
 impl Slot {
     /// How long nothing used it; `None` while it is in use.
     fn idle(&self) -> Option<Duration> {
-        match &*self.0.try_lock().ok()? {
+        match self.0.try_lock().ok()?.connection() {
+            Some(connection) => connection.idle(),
             None => Some(Duration::MAX),
-            Some(connection) if connection.is_closed() => Some(Duration::MAX),
-            Some(connection) => Some(connection.idle()).filter(|idle| !idle.is_zero()),
         }
     }
 }
@@ -81,9 +103,19 @@ impl Pool {
             .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.idle().is_none_or(|idle| idle < MCP_IDLE));
     }
 
-    /// Ends the connections that match, as soon as nothing uses them.
+    /// Ends the connections that match, with the calls in progress.
     pub(super) fn forget(&self, matches: impl Fn(&Key) -> bool) {
-        self.slots().retain(|key, _| !matches(key));
+        self.slots().retain(|key, slot| {
+            let goes = matches(key);
+            // One that is being made ends with its slot, which nothing else holds.
+            if goes
+                && let Ok(held) = slot.0.try_lock()
+                && let Held::Connection(connection) = &*held
+            {
+                connection.end();
+            }
+            !goes
+        });
     }
 
     /// Ends all connections.
@@ -102,10 +134,11 @@ impl Pool {
 mod tests {
     use super::*;
 
-    fn key(user: i64, server: usize) -> Key {
+    fn key(chat: &ChatId, user: i64, server: usize) -> Key {
         Key {
             user: UserId(user),
-            chat: None,
+            chat: chat.clone(),
+            is_read_only: false,
             place: "laptop".to_owned(),
             server: server.to_string(),
             hash: String::new(),
@@ -114,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_user_has_so_many_connections_and_takes_none_from_others() {
-        let pool = Pool::default();
+        let (pool, chat) = (Pool::default(), ChatId::random());
+        let key = |user, server| key(&chat, user, server);
         let held: Vec<_> = (0..MCP_CONNECTIONS_PER_USER).map(|at| pool.slot(&key(1, at)).unwrap()).collect();
         assert!(pool.slot(&key(1, 99)).is_err(), "all are in use");
         assert!(pool.slot(&key(1, 0)).is_ok() && pool.slot(&key(2, 0)).is_ok());

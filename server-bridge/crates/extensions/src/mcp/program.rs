@@ -1,8 +1,8 @@
 //! A server that is a program: an exec on the user's machine, confined as any and on record, whose standard input and output carry
 //! one JSON message a line.
 //!
-//! A task of its own reads the output, so that the program's end is recorded whoever waits for what. The program ends when its
-//! connection does: its input is closed, and what is left after 2 s is ended.
+//! A separate task reads the output, so that the end is recorded even if no caller waits. The program ends with its connection: its
+//! input is closed, and what is left after 2 s is ended.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ pub(super) struct Pipe {
 
 /// What is known of a program that runs or ran. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Remains(Arc<Mutex<Known>>);
+pub(super) struct ProgramStatus(Arc<Mutex<Known>>);
 
 #[derive(Default)]
 struct Known {
@@ -49,7 +49,7 @@ struct Known {
 #[error("the program takes no more input")]
 pub(super) struct Closed;
 
-impl Remains {
+impl ProgramStatus {
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +85,7 @@ pub(super) async fn start(
     mut request: ExecRequest,
     over: CancellationToken,
     spawn: impl FnOnce(futures_util::future::BoxFuture<'static, ()>),
-) -> Result<(Pipe, Remains), String> {
+) -> Result<(Pipe, ProgramStatus), String> {
     request.stdin = true;
     request.acks = AckMode::Manual;
     let exec = match sandbox.exec(request).await {
@@ -96,11 +96,11 @@ pub(super) async fn start(
         }
     };
     let (sender, output) = mpsc::channel(MCP_QUEUE);
-    let remains = Remains::default();
+    let status = ProgramStatus::default();
     let input = Arc::new(AsyncMutex::new(exec.control()));
-    let reader = Reader { sender, remains: remains.clone(), line: Vec::new() };
+    let reader = Reader { sender, status: status.clone(), line: Vec::new() };
     spawn(Box::pin(follow(recorded, exec, reader, over.clone())));
-    Ok((Pipe { input, output, over }, remains))
+    Ok((Pipe { input, output, over }, status))
 }
 
 async fn follow(recorded: OnRecord, mut exec: Exec, mut reader: Reader, over: CancellationToken) {
@@ -119,19 +119,18 @@ async fn follow(recorded: OnRecord, mut exec: Exec, mut reader: Reader, over: Ca
     }
     match ended {
         Some(Ok(outcome)) => {
-            reader.remains.known().ended = Some(words(&outcome));
+            reader.status.known().ended = Some(words(&outcome));
             recorded.end(&Ending::of(&outcome), Some(&exec)).await;
         }
         Some(Err(ending)) => {
-            let ending = *ending;
-            let why = ending.error_kind().unwrap_or("lost");
-            reader.remains.known().ended = Some(format!("the program ended: {why}"));
+            let (ending, why) = *ending;
+            reader.status.known().ended = Some(format!("the program ended: {why}"));
             recorded.end(&ending, None).await;
         }
         // Its runner goes on ending it.
         None => recorded.end(&Ending::refused("cancelled", "its server was not needed any more"), None).await,
     }
-    // Only now: whoever sees the end of the output finds the reason.
+    // The reader is dropped last, so that a caller that sees the output end finds the reason.
     drop(reader);
     over.cancel();
 }
@@ -148,20 +147,20 @@ fn words(outcome: &ExecOutcome) -> String {
 /// Reads the output of a program.
 struct Reader {
     sender: mpsc::Sender<Received>,
-    remains: Remains,
+    status: ProgramStatus,
     /// The line that has not ended yet.
     line: Vec<u8>,
 }
 
 impl Reader {
-    async fn until_end(&mut self, exec: &mut Exec) -> Result<ExecOutcome, Box<Ending>> {
+    async fn until_end(&mut self, exec: &mut Exec) -> Result<ExecOutcome, Box<Lost>> {
         loop {
             match next(exec).await? {
                 Event::Stdout(bytes) => {
                     let count = bytes.len();
                     if !self.take(&bytes).await {
                         let text = format!("a message is longer than {MCP_LINE_BYTES} bytes\n");
-                        self.remains.complain(text.as_bytes());
+                        self.status.complain(text.as_bytes());
                         exec.control().cancel();
                         return self.drained(exec).await;
                     }
@@ -169,7 +168,13 @@ impl Reader {
                 }
                 Event::Stderr(bytes) => {
                     exec.consumed(bytes.len());
-                    self.remains.complain(&bytes);
+                    self.status.complain(&bytes);
+                }
+                // Half a message is none: what follows it cannot be trusted.
+                Event::Gap => {
+                    self.status.complain(b"some of its output was lost\n");
+                    exec.control().cancel();
+                    return self.drained(exec).await;
                 }
                 Event::Other => {}
                 Event::Finished(outcome) => return Ok(outcome),
@@ -178,15 +183,15 @@ impl Reader {
     }
 
     /// Reads to the end, and drops messages: nobody waits for them.
-    async fn drained(&mut self, exec: &mut Exec) -> Result<ExecOutcome, Box<Ending>> {
+    async fn drained(&mut self, exec: &mut Exec) -> Result<ExecOutcome, Box<Lost>> {
         loop {
             match next(exec).await? {
                 Event::Stdout(bytes) => exec.consumed(bytes.len()),
                 Event::Stderr(bytes) => {
                     exec.consumed(bytes.len());
-                    self.remains.complain(&bytes);
+                    self.status.complain(&bytes);
                 }
-                Event::Other => {}
+                Event::Gap | Event::Other => {}
                 Event::Finished(outcome) => return Ok(outcome),
             }
         }
@@ -212,31 +217,37 @@ impl Reader {
             return;
         }
         match serde_json::from_slice(line) {
-            // Whoever reads it is gone only if the connection is over.
+            // A failed send means that the connection is over.
             Ok(message) => drop(self.sender.send(message).await),
             // Some programs print greetings.
             Err(_) => {
-                self.remains.complain(b"(standard output) ");
-                self.remains.complain(&line[..line.len().min(MCP_STDERR_BYTES)]);
-                self.remains.complain(b"\n");
+                self.status.complain(b"(standard output) ");
+                self.status.complain(&line[..line.len().min(MCP_STDERR_BYTES)]);
+                self.status.complain(b"\n");
             }
         }
     }
 }
 
+/// An end that is not known from the program itself, and the reason in words.
+type Lost = (Ending, String);
+
 enum Event {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
+    /// Some of the standard output is lost.
+    Gap,
     Other,
     Finished(ExecOutcome),
 }
 
-async fn next(exec: &mut Exec) -> Result<Event, Box<Ending>> {
+async fn next(exec: &mut Exec) -> Result<Event, Box<Lost>> {
     Ok(match exec.next().await {
         Some(ExecEvent::Stdout(bytes)) => Event::Stdout(bytes.to_vec()),
         Some(ExecEvent::Stderr(bytes)) => Event::Stderr(bytes.to_vec()),
         Some(ExecEvent::Finished(outcome)) => Event::Finished(outcome),
-        Some(ExecEvent::Failed(error)) => return Err(Box::new(Ending::failed(&error))),
+        Some(ExecEvent::Failed(error)) => return Err(Box::new((Ending::failed(&error), error.to_string()))),
+        Some(ExecEvent::Gap { stderr: false, .. }) => Event::Gap,
         Some(
             ExecEvent::Gap { .. }
             | ExecEvent::Started { .. }
@@ -244,7 +255,10 @@ async fn next(exec: &mut Exec) -> Result<Event, Box<Ending>> {
             | ExecEvent::Interrupted
             | ExecEvent::Resumed,
         ) => Event::Other,
-        None => return Err(Box::new(Ending::refused("protocol", "the program's end was not reported"))),
+        None => {
+            let why = "its end was not reported";
+            return Err(Box::new((Ending::refused("protocol", why), why.to_owned())));
+        }
     })
 }
 

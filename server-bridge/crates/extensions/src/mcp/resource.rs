@@ -1,39 +1,48 @@
-//! `mcp_resource`: what servers offer to read besides tools.
+//! `mcp_resource` of each server that has resources: listing them, and reading one.
 
 use std::sync::Arc;
 
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
-use agent::tool::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext};
+use agent::tool::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext, visible};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::servers::Server;
-use super::tool::Asking;
-use super::{Inner, Owner, content};
+use super::tool::{Asking, allowed, connected};
+use super::{Inner, content, names};
 
-/// The tool that lists and reads resources of servers.
+/// The name of the tool, as if it were the server's own: rules about the server hold for it too.
+const NAME: &str = "mcp_resource";
+
+/// The tool that lists and reads the resources of a server.
 pub(super) struct McpResource {
     inner: Arc<Inner>,
-    servers: Arc<[Arc<Server>]>,
+    server: Arc<Server>,
+    name: String,
     description: String,
 }
 
 impl McpResource {
-    /// The tool for these servers.
-    pub(super) fn new(inner: &Arc<Inner>, servers: Vec<Arc<Server>>) -> Self {
-        let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-        let description = format!(
-            "Lists the resources of an MCP server, or reads one by its URI. Servers with resources: {}.",
-            names.join(", ")
-        );
-        Self { inner: Arc::clone(inner), servers: servers.into(), description }
+    pub(super) fn new(inner: &Arc<Inner>, server: &Arc<Server>) -> Self {
+        let shown = visible::line(&server.name);
+        Self {
+            inner: Arc::clone(inner),
+            server: Arc::clone(server),
+            name: names::wire(&server.name, NAME),
+            description: format!("Lists the resources of the MCP server {shown}, or reads one by its URI."),
+        }
+    }
+
+    /// The server's name.
+    pub(super) fn server(&self) -> &str {
+        &self.server.name
     }
 }
 
 impl Tool for McpResource {
     fn name(&self) -> &str {
-        "mcp_resource"
+        &self.name
     }
 
     fn description(&self) -> &str {
@@ -41,32 +50,22 @@ impl Tool for McpResource {
     }
 
     fn parameters(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "server": {"type": "string", "description": "The server's name"},
-                "uri": {"type": "string", "description": "The resource to read; absent to list them"},
-            },
-            "required": ["server"],
-        })
+        let uri = json!({"type": "string", "description": "The resource to read; absent to list them"});
+        json!({"type": "object", "properties": {"uri": uri}})
     }
 
     fn rules(&self) -> Rules {
-        Rules::of(Access::Web).without_machine()
+        let rules = Rules::of(Access::Web).deferred();
+        if self.server.is_program() { rules } else { rules.without_machine() }
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let names = || self.servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ");
-        let Some(server) = self.servers.iter().find(|server| Some(server.name.as_str()) == text("server"))
-        else {
-            return Err(format!("`server` must be one of: {}", names()));
+        let uri = match arguments.get("uri") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(uri)) => Some(uri.clone()),
+            Some(_) => return Err("the arguments are invalid: `uri` must be a text".to_owned()),
         };
-        Ok(Box::new(Read {
-            inner: Arc::clone(&self.inner),
-            server: Arc::clone(server),
-            uri: text("uri").map(str::to_owned),
-        }))
+        Ok(Box::new(Read { inner: Arc::clone(&self.inner), server: Arc::clone(&self.server), uri }))
     }
 }
 
@@ -85,17 +84,20 @@ impl Call for Read {
         self.uri.as_deref().unwrap_or(&self.server.name)
     }
 
-    fn look<'a>(&'a self, _: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
-        Box::pin(async {
-            let server = &self.server.name;
-            Ok(match &self.uri {
-                Some(uri) => Looked::words(
-                    format!("reads a resource of the MCP server {server}"),
-                    vec![part("resource", uri)],
-                ),
+    fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
+        Box::pin(async move {
+            let server = visible::line(&self.server.name);
+            let looked = match &self.uri {
+                Some(uri) => {
+                    let effect = format!("reads a resource of the MCP server {server}");
+                    Looked::words(effect, vec![part("resource", uri)])
+                }
                 None => Looked::words(format!("lists the resources of the MCP server {server}"), Vec::new()),
-            }
-            .always(&[server], format!("reading every resource of the MCP server {server}, in this chat")))
+            };
+            let always = format!("reading every resource of the MCP server {server}, in this chat");
+            Ok(looked
+                .at(ground.filter(|_| self.server.is_program()))
+                .always(&allowed(&self.server, NAME), always))
         })
     }
 
@@ -106,13 +108,7 @@ impl Call for Read {
     ) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async move {
             let told = |why: String| Failure::Told(format!("the MCP server {}: {why}", self.server.name));
-            let owner = Owner { user: context.user.clone(), chat: Some(context.agent()?.root.clone()) };
-            let sandbox = match self.server.is_program() {
-                true => Some(context.sandbox().await?),
-                false => None,
-            };
-            let connection =
-                self.inner.connection(&owner, &self.server, sandbox.as_ref()).await.map_err(told)?;
+            let (_, _, connection) = connected(&self.inner, &self.server, context).await?;
             let patience = self.server.spec.patience;
             let Some(uri) = &self.uri else {
                 let resources = connection.resources(patience).await.map_err(told)?;

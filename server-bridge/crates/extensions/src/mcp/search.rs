@@ -1,6 +1,6 @@
 //! `search_tools`: finding tools of servers, whose schemas would fill a model's window if all of them were declared.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use agent::approval::Access;
@@ -11,8 +11,9 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::listing::Definition;
+use super::resource::McpResource;
 use super::tool::McpTool;
-use crate::limits::{MCP_FOUND_DEFAULT, MCP_FOUND_LINE_CHARS, MCP_FOUND_MAX, MCP_MISSING_CHARS};
+use crate::limits::{MCP_FOUND_DEFAULT, MCP_FOUND_LINE_CHARS, MCP_FOUND_MAX, MCP_MISSING, MCP_MISSING_CHARS};
 
 /// The weight of a word in a tool's name, in its description, and in the names of its arguments.
 const WEIGHTS: [f64; 3] = [3.0, 1.0, 0.5];
@@ -22,6 +23,8 @@ const BM25: (f64, f64) = (1.2, 0.4);
 /// The tool that finds tools.
 pub(super) struct SearchTools {
     index: Arc<Index>,
+    /// The lines about servers that cannot be asked.
+    missing: Arc<str>,
     description: String,
 }
 
@@ -43,34 +46,46 @@ struct Entry {
 }
 
 impl SearchTools {
-    /// The tool for these tools; servers that cannot be asked are named with the reason.
-    pub(super) fn new(tools: &[Arc<McpTool>], missing: &[(String, String)]) -> Self {
-        let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
-        for tool in tools {
-            *servers.entry(tool.server()).or_default() += 1;
-        }
-        let description = described(&servers, missing);
+    /// The tool for these tools of these servers; those that cannot be asked are told with the reason in results.
+    pub(super) fn new(
+        servers: &[&str],
+        tools: &[Arc<McpTool>],
+        resources: &[McpResource],
+        missing: &[(String, String)],
+    ) -> Self {
         let entry = |tool: &Arc<McpTool>| {
-            Entry::of(tool.name(), tool.server(), tool.description(), tool.definition())
+            let definition = tool.definition();
+            Entry::of(tool.name(), tool.server(), tool.description(), &definition.title, definition)
         };
-        Self { index: Arc::new(Index::of(tools.iter().map(entry).collect())), description }
+        let mut entries: Vec<Entry> = tools.iter().map(entry).collect();
+        entries.extend(resources.iter().map(|tool| {
+            Entry::of(tool.name(), tool.server(), tool.description(), "resources", &Definition::default())
+        }));
+        Self {
+            index: Arc::new(Index::of(entries)),
+            missing: told(missing).into(),
+            description: described(servers),
+        }
     }
 }
 
-/// The description for models: which servers there are, each with the number of its tools.
-fn described(servers: &BTreeMap<&str, usize>, missing: &[(String, String)]) -> String {
-    let listed: Vec<String> = servers.iter().map(|(server, count)| format!("{server} ({count})")).collect();
-    let mut description = format!(
+/// The description for models: the servers that there are. It stays the same while they do, so that a provider's cache holds it.
+fn described(servers: &[&str]) -> String {
+    format!(
         "Finds tools of connected MCP servers and loads them: after that you can call them. Search whenever the user's request may \
          need one of these servers: {}. Query with a few words for what the tool does, or `select:NAME,NAME` for tools whose names \
          you know.",
-        listed.join(", ")
-    );
-    for (server, why) in missing {
-        let why: String = visible::line(why).chars().take(MCP_MISSING_CHARS).collect();
-        description = format!("{description} {server} is not available: {why}.");
-    }
-    description
+        servers.iter().map(|server| visible::line(server)).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The lines about servers that cannot be asked.
+fn told(missing: &[(String, String)]) -> String {
+    let line = |(server, why): &(String, String)| {
+        let why: String = visible::lines(why).chars().take(MCP_MISSING_CHARS).collect();
+        format!("\nThe server {} is not available: {why}", visible::line(server))
+    };
+    missing.iter().take(MCP_MISSING).map(line).collect()
 }
 
 impl Tool for SearchTools {
@@ -104,7 +119,8 @@ impl Tool for SearchTools {
         let limit = arguments.get("limit").and_then(Value::as_u64).map_or(MCP_FOUND_DEFAULT, |limit| {
             usize::try_from(limit).unwrap_or(MCP_FOUND_MAX).clamp(1, MCP_FOUND_MAX)
         });
-        Ok(Box::new(Search { query: query.clone(), limit, index: Arc::clone(&self.index) }))
+        let (index, missing) = (Arc::clone(&self.index), Arc::clone(&self.missing));
+        Ok(Box::new(Search { query: query.clone(), limit, index, missing }))
     }
 }
 
@@ -112,6 +128,7 @@ struct Search {
     query: String,
     limit: usize,
     index: Arc<Index>,
+    missing: Arc<str>,
 }
 
 impl Call for Search {
@@ -131,14 +148,19 @@ impl Call for Search {
         Box::pin(async {
             let found = self.index.find(&self.query, self.limit);
             if found.is_empty() {
-                return Ok(Outcome::part(
-                    "No tool matches. Try other words for what it does, or go on without one.".to_owned(),
-                ));
+                return Ok(Outcome::part(format!(
+                    "No tool matches. Try other words for what it does, or go on without one.{}",
+                    self.missing
+                )));
             }
             let lines: Vec<String> =
                 found.iter().map(|entry| found_line(&entry.name, &entry.shown)).collect();
             let found = found.iter().map(|entry| entry.name.clone()).collect();
-            let text = format!("These tools are loaded; call them by their names:\n{}", lines.join("\n"));
+            let text = format!(
+                "These tools are loaded; call them by their names:\n{}{}",
+                lines.join("\n"),
+                self.missing
+            );
             Ok(Outcome { found, ..Outcome::part(text) })
         })
     }
@@ -194,11 +216,11 @@ impl Index {
 }
 
 impl Entry {
-    fn of(name: &str, server: &str, description: &str, definition: &Definition) -> Self {
+    fn of(name: &str, server: &str, description: &str, title: &str, definition: &Definition) -> Self {
         let properties = definition.schema.get("properties").and_then(Value::as_object);
         let arguments: Vec<&str> =
             properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
-        let names = format!("{server} {} {}", definition.name, definition.title);
+        let names = format!("{server} {} {title}", definition.name);
         let texts = [names.as_str(), description, &arguments.join(" ")];
         let mut weights: HashMap<String, f64> = HashMap::new();
         for (text, weight) in texts.into_iter().zip(WEIGHTS) {

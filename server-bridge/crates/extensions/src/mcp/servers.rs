@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use store::UserId;
 
 use super::Inner;
-use super::config::{self, Entry, Spec};
+use super::config::{self, Entry, OfWorkspace, Spec};
 use super::names;
-use crate::documents::{hashes, managed};
+use crate::documents::{AtPath, look_at, managed};
 use crate::limits::{EXTENSION_SCRIPTS, MCP_FILE_BYTES};
 
 /// The administrator's file in the server's home directory.
@@ -24,6 +24,9 @@ const MANAGED: &str = "mcp.json";
 
 /// The kind of the approvals of servers.
 pub(super) const TRUST: &str = "mcp-server";
+
+/// The field of a user's own server that says that it has secrets, which are kept apart.
+pub(super) const HAS_SECRETS: &str = "has_secrets";
 
 /// The name of the user's own servers, for people.
 const OWN: &str = "your servers";
@@ -45,6 +48,12 @@ pub(super) struct Server {
     pub(super) layer: ExtensionLayer,
     pub(super) origin: String,
     pub(super) state: McpServerState,
+    /// The files of the workspace that its approval covers.
+    pub(super) files: Vec<String>,
+    /// True if it could be approved: all that its command names is known.
+    pub(super) is_approvable: bool,
+    /// The beginning of its tools' names.
+    prefix: String,
 }
 
 /// The servers, and what is wrong with the documents that define them.
@@ -65,6 +74,11 @@ impl Server {
     /// True if it is used.
     pub(super) fn is_ready(&self) -> bool {
         self.state == McpServerState::Ready
+    }
+
+    /// The hash of what it is, for its tools.
+    pub(super) fn identity(&self) -> String {
+        self.spec.identity(&self.name)
     }
 
     /// True if it is a program on the user's machine.
@@ -96,8 +110,8 @@ impl Servers {
                     continue;
                 }
             };
-            let mut clashing =
-                self.all.iter().filter(|known| names::prefix(&known.name) == names::prefix(&name));
+            let prefix = names::prefix(&name);
+            let mut clashing = self.all.iter().filter(|known| known.prefix == prefix);
             let state = match clashing.next() {
                 Some(known) if known.name != name => {
                     self.problems.push(format!(
@@ -116,9 +130,27 @@ impl Servers {
                 layer: layer.clone(),
                 origin: origin.to_owned(),
                 state,
+                files: Vec::new(),
+                is_approvable: true,
+                prefix,
             });
         }
     }
+}
+
+/// The definition of a user's own server.
+fn own_entry(server: &store::McpServer) -> Result<McpServerEntry, String> {
+    let read = |json: &str| serde_json::from_str::<Map<String, Value>>(json).unwrap_or_default();
+    let mut entry = read(&server.entry_json);
+    let has_secrets = entry.remove(HAS_SECRETS) == Some(Value::Bool(true));
+    match &server.secrets_json {
+        Some(secrets) => entry.extend(read(secrets)),
+        None if has_secrets => {
+            return Err("the key that sealed its secrets is lost; add it again".to_owned());
+        }
+        None => {}
+    }
+    config::entry_of(&Value::Object(entry))
 }
 
 impl Inner {
@@ -156,14 +188,7 @@ impl Inner {
     async fn own(&self, user: UserId) -> store::Result<Vec<Entry>> {
         let servers = self.store.mcp_servers(user).await?;
         let entry = |server: store::McpServer| {
-            let read = || {
-                let mut entry: Map<String, Value> = serde_json::from_str(&server.entry_json)?;
-                if let Some(secrets) = &server.secrets_json {
-                    entry.extend(serde_json::from_str::<Map<String, Value>>(secrets)?);
-                }
-                serde_json::from_value::<McpServerEntry>(entry.into())
-            };
-            let entry = read().map_err(|error| error.to_string());
+            let entry = own_entry(&server);
             (server.name, entry)
         };
         Ok(servers.into_iter().map(entry).collect())
@@ -176,37 +201,52 @@ impl Inner {
         servers: &mut Servers,
         sandbox: Option<&Sandbox>,
     ) -> store::Result<()> {
-        let scripts_of = |server: &Server| -> Vec<String> {
-            match server.needs_approval() {
-                true => server.spec.scripts().into_iter().map(|script| script.path).collect(),
-                false => Vec::new(),
-            }
+        let Some(sandbox) = sandbox.filter(|_| servers.all.iter().any(Server::needs_approval)) else {
+            servers.all.iter_mut().for_each(|server| server.hash = server.spec.hash(&server.name, None));
+            return Ok(());
         };
-        let paths: HashSet<String> = servers.all.iter().flat_map(scripts_of).collect();
+        let of_workspace = servers.all.iter().filter(|server| server.needs_approval());
+        let paths: HashSet<String> = of_workspace.flat_map(|server| server.spec.paths()).collect();
         let is_countable = paths.len() <= EXTENSION_SCRIPTS;
-        let known: HashMap<String, String> = match sandbox {
-            Some(sandbox) if is_countable => hashes(sandbox, paths.iter().map(String::as_str)).await,
-            _ => HashMap::new(),
+        let known: HashMap<String, AtPath> = match is_countable {
+            true => look_at(sandbox, paths.iter().map(String::as_str)).await,
+            false => HashMap::new(),
         };
-        let approved: HashSet<String> = match servers.all.iter().any(Server::needs_approval) {
-            true => self.store.trusts(user, TRUST).await?.into_iter().map(|trust| trust.hash).collect(),
-            false => HashSet::new(),
-        };
+        let approved = self.store.trusts(user, TRUST).await?.into_iter().map(|trust| trust.hash);
+        let approved: HashSet<String> = approved.collect();
         for server in &mut servers.all {
-            let scripts: Vec<(String, Option<String>)> = scripts_of(server)
-                .into_iter()
-                .map(|path| (path.clone(), known.get(&path).cloned()))
-                .collect();
-            server.hash = server.spec.hash(&server.name, &scripts);
+            if !server.needs_approval() {
+                server.hash = server.spec.hash(&server.name, None);
+                continue;
+            }
+            let (mut files, mut unhashed) = (Vec::new(), None);
+            for path in server.spec.paths() {
+                match known.get(&path) {
+                    Some(AtPath::File(hash)) => files.push((path, hash.clone())),
+                    Some(AtPath::Unhashed) => unhashed = Some(path),
+                    Some(AtPath::Nothing) | None => {}
+                }
+            }
+            let root = &sandbox.facts().workspace;
+            let of = OfWorkspace { place: sandbox.place(), root, files: &files };
+            server.hash = server.spec.hash(&server.name, Some(&of));
+            server.files = files.into_iter().map(|(path, _)| path).collect();
             // What is not hashed could change after it was approved.
-            let is_approved = is_countable && approved.contains(&server.hash);
-            if server.is_ready() && server.needs_approval() && !is_approved {
+            let is_hashed = is_countable && unhashed.is_none();
+            if server.is_ready() && !(is_hashed && approved.contains(&server.hash)) {
                 server.state = McpServerState::Waiting;
+            }
+            server.is_approvable = is_hashed;
+            if let Some(path) = unhashed {
+                servers.problems.push(format!(
+                    "{}: the server {:?} is not used: the content of {path:?} cannot be checked on this machine",
+                    server.origin, server.name
+                ));
             }
         }
         if !is_countable {
             servers.problems.push(format!(
-                "the servers of the workspace name more than {EXTENSION_SCRIPTS} files; none of them is used"
+                "the servers of the workspace name more than {EXTENSION_SCRIPTS} paths; none of them is used"
             ));
         }
         Ok(())

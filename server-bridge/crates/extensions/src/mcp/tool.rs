@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
-use agent::tool::{Beside, Call, Failure, Live, Outcome, Rules, Tool, ToolContext, visible};
+use agent::tool::{Beside, Call, Failure, Live, Outcome, Rules, Subject, Tool, ToolContext, visible};
 use futures_util::future::BoxFuture;
+use rmcp::model::{ElicitResult, ElicitationAction};
+use sandbox::Sandbox;
 use serde_json::{Map, Value};
 
-use super::connection::{Event, Listener};
+use super::connection::{Connection, Event, Listener, Refused};
 use super::elicit::{self, Asker};
 use super::listing::Definition;
+use super::login::Who;
 use super::servers::Server;
 use super::{Inner, Owner, content, names};
 
@@ -22,6 +25,8 @@ pub(super) struct McpTool {
     inner: Arc<Inner>,
     server: Arc<Server>,
     name: String,
+    /// The parts of the name before it was cut, for rules.
+    parts: Arc<(String, String)>,
     description: String,
     definition: Arc<Definition>,
 }
@@ -34,7 +39,8 @@ impl McpTool {
             inner: Arc::clone(inner),
             server: Arc::clone(server),
             name: names::wire(&server.name, &definition.name),
-            // Characters that people cannot see could tell a model something behind their backs.
+            parts: Arc::new(names::parts(&server.name, &definition.name)),
+            // Characters that people cannot see could tell a model something that its user does not know of.
             description: visible::lines(&about),
             definition: Arc::new(definition),
         }
@@ -71,8 +77,9 @@ impl Tool for McpTool {
 
     fn rules(&self) -> Rules {
         let rules = Rules::of(self.access()).deferred();
-        let rules = if self.server.is_program() { rules } else { rules.without_machine() };
-        if self.definition.says_it_only_reads() { rules.beside(Beside::Readers) } else { rules }
+        // One at a time: a server's question does not say which call it is about.
+        let rules = rules.beside(Beside::Nothing);
+        if self.server.is_program() { rules } else { rules.without_machine() }
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
@@ -94,6 +101,7 @@ impl Tool for McpTool {
             inner: Arc::clone(&self.inner),
             server: Arc::clone(&self.server),
             definition: Arc::clone(&self.definition),
+            parts: Arc::clone(&self.parts),
             access: self.access(),
             hint: Value::Object(arguments.clone()).to_string(),
             arguments,
@@ -105,6 +113,7 @@ struct McpCall {
     inner: Arc<Inner>,
     server: Arc<Server>,
     definition: Arc<Definition>,
+    parts: Arc<(String, String)>,
     access: Access,
     hint: String,
     arguments: Map<String, Value>,
@@ -119,15 +128,18 @@ impl Call for McpCall {
         &self.hint
     }
 
+    fn subject(&self) -> Subject<'_> {
+        Subject::External(&self.parts.0, &self.parts.1)
+    }
+
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
         let (server, tool) = (visible::line(&self.server.name), visible::line(&self.definition.name));
         let arguments = serde_json::to_string_pretty(&self.arguments).unwrap_or_default();
         let effect = format!("calls the tool {tool} of the MCP server {server}");
         let looked = Looked::words(effect, vec![part("arguments", &arguments)])
             .at(ground.filter(|_| self.server.is_program()))
-            // Of what runs today: another definition is asked about again.
             .always(
-                &[&server, &tool, &self.server.hash[..HASH_DIGITS.min(self.server.hash.len())]],
+                &allowed(&self.server, &self.definition.name),
                 format!("every call of the tool {tool} of the MCP server {server}, in this chat"),
             );
         Box::pin(async { Ok(looked) })
@@ -140,13 +152,7 @@ impl Call for McpCall {
     ) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async move {
             let told = |why: String| Failure::Told(format!("the MCP server {}: {why}", self.server.name));
-            let owner = Owner { user: context.user.clone(), chat: Some(context.agent()?.root.clone()) };
-            let sandbox = match self.server.is_program() {
-                true => Some(context.sandbox().await?),
-                false => None,
-            };
-            let connection =
-                self.inner.connection(&owner, &self.server, sandbox.as_ref()).await.map_err(told)?;
+            let (owner, sandbox, connection) = connected(&self.inner, &self.server, context).await?;
             let place = sandbox.as_ref().map(|sandbox| sandbox.place());
             self.inner
                 .check_tool(&owner, &self.server, place, &connection, &self.definition)
@@ -155,9 +161,33 @@ impl Call for McpCall {
             let mut listener = Asking { context, live, server: &self.server.name };
             let (tool, patience) = (&self.definition.name, self.server.spec.patience);
             let called = connection.call(tool, self.arguments.clone(), patience, Some(&mut listener)).await;
+            if let Some(challenge) = connection.take_challenge() {
+                self.inner.logins.challenged(&Who::of(owner.user.id, &self.server), &challenge);
+            }
             called.map(content::outcome).map_err(told)
         })
     }
+}
+
+/// The connection for a call: its owner, its machine if it has one, and the connection.
+pub(super) async fn connected(
+    inner: &Arc<Inner>,
+    server: &Arc<Server>,
+    context: &ToolContext<'_>,
+) -> Result<(Owner, Option<Sandbox>, Arc<Connection>), Failure> {
+    let owner = Owner { user: context.user.clone(), chat: Some(context.agent()?.root.clone()) };
+    let sandbox = match server.is_program() {
+        true => Some(context.sandbox().await?),
+        false => None,
+    };
+    let connection = inner.connection(&owner, server, sandbox.as_ref()).await;
+    let told = |refused: Refused| Failure::Told(format!("the MCP server {}: {}", server.name, refused.why));
+    Ok((owner, sandbox, connection.map_err(told)?))
+}
+
+/// What a user allows for good: a tool of what runs today, and not of another definition.
+pub(super) fn allowed<'a>(server: &'a Server, tool: &'a str) -> [&'a str; 3] {
+    [&server.name, tool, &server.hash[..HASH_DIGITS.min(server.hash.len())]]
 }
 
 /// Shows progress, and asks the user what a server asks, in the chat of the call.
@@ -172,6 +202,10 @@ impl Listener for Asking<'_, '_> {
         Box::pin(async move {
             match event {
                 Event::Progress(text) => (self.live)(&visible::lines(&text)),
+                // A sub-agent's user does not see its chat.
+                Event::Asks(_, answer) if self.context.agent().is_ok_and(|turn| turn.chat != turn.root) => {
+                    let _ = answer.send(ElicitResult::new(ElicitationAction::Cancel));
+                }
                 Event::Asks(request, answer) => {
                     let asker = InChat(self.context);
                     let _ = answer.send(elicit::ask(&asker, self.server, &request).await);

@@ -18,6 +18,10 @@ export const frame = {
     why: "This change stays in effect after you sign out, so please confirm that it is you. The confirmation is valid for 10 minutes.",
     go: "Continue",
   },
+  mcpLogin: {
+    ended: "Logged in to {{name}}.",
+    lost: "The login to the MCP server could not be completed: {{why}}",
+  },
   wrongLogin: "Name or password is wrong.",
   tooManyAttempts: "Too many attempts. Wait {{wait}}, then try again.",
   seconds: "{{count}} s",

@@ -20,6 +20,10 @@ export const frame: Room<"frame"> = {
     why: "这项更改在你退出登录后仍然有效，因此需要确认是你本人操作。确认后 10 分钟内有效。",
     go: "继续",
   },
+  mcpLogin: {
+    ended: "已登录 {{name}}。",
+    lost: "未能完成 MCP 服务器的登录：{{why}}",
+  },
   wrongLogin: "用户名或密码错误。",
   tooManyAttempts: "尝试次数过多。重试前请等待：{{wait}}。",
   seconds: "{{count}} 秒",

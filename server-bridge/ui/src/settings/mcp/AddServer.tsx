@@ -95,7 +95,7 @@ function Offer({ name, onChecked }: { name: string; onChecked: () => Promise<voi
       <button type="button" className={styles.start} disabled={check.busy} onClick={() => void check.run()}>
         {t("mcp.checkNow")}
       </button>
-      <CheckResult check={check} />
+      <CheckResult name={name} check={check} />
     </>
   );
 }

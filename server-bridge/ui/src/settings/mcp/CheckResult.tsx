@@ -1,11 +1,17 @@
 import { useTranslation } from "react-i18next";
 import { classes } from "../../lib/classes";
 import { plainly } from "../hookTexts";
+import { LogIn } from "./LogIn";
 import type { useCheck } from "./useCheck";
 import styles from "../settings.module.css";
 
+interface Props {
+  name: string;
+  check: ReturnType<typeof useCheck>;
+}
+
 /** How a check goes and how it ended: an error may have several lines, the last ones of which the program wrote. */
-export function CheckResult({ check }: { check: ReturnType<typeof useCheck> }) {
+export function CheckResult({ name, check }: Props) {
   const { t } = useTranslation("settings");
   return (
     <>
@@ -14,8 +20,9 @@ export function CheckResult({ check }: { check: ReturnType<typeof useCheck> }) {
         {!check.busy && check.count !== null && t("mcp.answered", { count: check.count })}
       </p>
       <p role="alert" className={classes("problem", styles.asWritten)}>
-        {check.error !== null && plainly(check.error)}
+        {check.error !== null && (check.wantsLogin ? t("mcp.loginWanted") : plainly(check.error))}
       </p>
+      {check.wantsLogin && <LogIn name={name} onLoggedIn={check.run} />}
     </>
   );
 }

@@ -24,11 +24,13 @@ function server(name: string, change: Partial<McpServer> = {}): McpServer {
     origin: "your servers",
     transport: "stdio",
     action: `run ${name}`,
+    files: [],
     secrets: [],
     hash: `${name}-hash-0123456789`,
     state: "ready",
     tools: [],
     listed_at: null,
+    logged_in: false,
     changes: null,
     ...change,
   };
@@ -97,6 +99,48 @@ test("a check says that it goes on, then shows the tools, or each line of its er
   await show([server("s")], () => Promise.reject(new ApiError(400, "invalid", "it ended with code 1\nTraceback")));
   await press("Check s");
   expect((await screen.findByText(/^it ended/)).textContent).toBe("it ended with code 1\nTraceback");
+});
+
+test("a server that wants a login is logged in to in another tab, and is checked after that", async () => {
+  const opened = vi.spyOn(window, "open").mockReturnValue(null);
+  const listed = server("far", { transport: "http", tools: [tool("echo")], listed_at: 1, logged_in: true });
+  const answers: (Error | object)[] = [new ApiError(403, "login_required", "it wants a login"), { url: "javascript:alert(1)" }, { url: "https://id.example/authorize?a=b" }, listed];
+  const { client, has } = await show([server("far", { transport: "http" })], async () => {
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  });
+  expect(screen.queryByRole("button", { name: "Log in to far" })).toBeNull();
+  await press("Check far");
+  expect(await screen.findByText("This server wants you to log in.")).toBeTruthy();
+  await press("Log in to far");
+  expect(await screen.findByText(/^The server named no page/)).toBeTruthy();
+  expect(opened).not.toHaveBeenCalled();
+  await press("Log in to far");
+  const link = await screen.findByRole<HTMLAnchorElement>("link", { name: "Login page" });
+  expect([link.href, link.rel]).toEqual(["https://id.example/authorize?a=b", "noopener noreferrer"]);
+  expect(link.parentElement?.textContent).toContain("The page of id.example");
+  expect(opened.mock.calls).toEqual([["https://id.example/authorize?a=b", "_blank", "noopener,noreferrer"]]);
+  const asked = { params: { path: { name: "far" } }, body: { redirect_uri: `${window.location.origin}/` } };
+  expect(client.POST).toHaveBeenLastCalledWith("/api/v1/mcp-servers/{name}/login", expect.objectContaining(asked));
+  // The tab to which the provider sent the browser back says so.
+  has.servers = [listed];
+  const other = new BroadcastChannel("sandbridge.mcp-login");
+  other.postMessage("far");
+  expect(await screen.findByText("The server answered: it offers 1 tool.")).toBeTruthy();
+  other.close();
+  expect(screen.queryByRole("button", { name: "Log in to far" })).toBeNull();
+  opened.mockRestore();
+});
+
+test("a login can be forgotten", async () => {
+  const { client, has } = await show([server("far", { transport: "http", logged_in: true })]);
+  expect(within(screen.getByRole("listitem")).getByText("Logged in")).toBeTruthy();
+  has.servers = [server("far", { transport: "http" })];
+  await press("Log out of far");
+  expect(client.DELETE).toHaveBeenCalledWith("/api/v1/mcp-servers/{name}/login", { params: { path: { name: "far" } } });
+  await waitFor(() => expect(screen.queryByText("Logged in")).toBeNull());
+  expect(screen.queryByRole("button", { name: "Log out of far" })).toBeNull();
 });
 
 test("changed tools show both definitions, first and before they can be accepted", async () => {

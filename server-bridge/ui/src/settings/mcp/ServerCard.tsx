@@ -43,11 +43,21 @@ export function ServerCard({ server, onChanged, onRemove }: Props) {
     await requests.acceptMcpChanges(server.name, hash);
     await onChanged();
   });
+  const logOut = useAction(async () => {
+    await requests.forgetMcpLogin(server.name);
+    await onChanged();
+  });
   return (
     <li className={styles.card}>
       <header>
         <h4>
           {plainly(server.name)} <span className={classes(marks.badge, BADGES[server.state])}>{t(`mcp.states.${server.state}`)}</span>
+          {server.logged_in && (
+            <>
+              {" "}
+              <span className={classes(marks.badge, marks.holds)}>{t("mcp.loggedIn")}</span>
+            </>
+          )}
         </h4>
         <span className="hint">{t(`hooks.layers.${server.layer}`)}</span>
       </header>
@@ -58,13 +68,14 @@ export function ServerCard({ server, onChanged, onRemove }: Props) {
         onCheck={() => void check.run()}
         onApprove={() => void approve.run()}
         onRevoke={() => void revoke.run()}
+        onLogOut={() => void logOut.run()}
         onRemove={onRemove}
       />
-      <CheckResult check={check} />
+      <CheckResult name={server.name} check={check} />
       {server.state === "ready" && (
         <Tools server={server} isUnfolded={isUnfolded} onUnfold={setUnfolded} onAccept={(hash) => void accept.run(hash)} />
       )}
-      <Problem text={approve.error ?? revoke.error ?? accept.error} />
+      <Problem text={approve.error ?? revoke.error ?? accept.error ?? logOut.error} />
     </li>
   );
 }
@@ -72,11 +83,16 @@ export function ServerCard({ server, onChanged, onRemove }: Props) {
 function Definition({ server }: { server: McpServer }) {
   const { t } = useTranslation("settings");
   const { transport, state } = server;
-  const names = plainly(server.secrets.join(", "));
+  const names = plainly(server.secrets.join("\n"));
+  const files = plainly(server.files.join(", "));
+  const isOfWorkspace = server.layer === "workspace" || server.layer === "workspace-local";
   return (
     <>
       <pre className={layout.whole}>{plainly(server.action)}</pre>
       {names !== "" && <p className={styles.asWritten}>{t(transport === "http" ? "mcp.sent" : "mcp.variables", { names })}</p>}
+      {isOfWorkspace && (
+        <p className={classes("hint", styles.asWritten)}>{files === "" ? t("mcp.noFiles") : t("mcp.files", { files })}</p>
+      )}
       <p className={classes("hint", styles.asWritten)}>
         {t("mcp.source", { transport: t(`mcp.transports.${transport}`), origin: plainly(server.origin), hash: shortHash(server.hash) })}
       </p>
@@ -91,11 +107,12 @@ interface ButtonsProps {
   onCheck: () => void;
   onApprove: () => void;
   onRevoke: () => void;
+  onLogOut: () => void;
   onRemove: () => void;
 }
 
 /** What can be done with a server depends on its state and on the party that set it. */
-function Buttons({ server, checking, onCheck, onApprove, onRevoke, onRemove }: ButtonsProps) {
+function Buttons({ server, checking, onCheck, onApprove, onRevoke, onLogOut, onRemove }: ButtonsProps) {
   const { t } = useTranslation("settings");
   const { layer, state } = server;
   const name = plainly(server.name);
@@ -126,6 +143,11 @@ function Buttons({ server, checking, onCheck, onApprove, onRevoke, onRemove }: B
           confirmLabel={t("mcp.revoke")}
           onConfirm={onRevoke}
         />
+      )}
+      {server.logged_in && (
+        <button type="button" className="quiet" aria-label={t("mcp.logOutName", { name })} onClick={onLogOut}>
+          {t("mcp.logOut")}
+        </button>
       )}
       {layer === "user" && (
         <ConfirmButton

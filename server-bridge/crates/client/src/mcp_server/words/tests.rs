@@ -70,9 +70,10 @@ fn an_approval_shows_all_that_runs_and_nothing_leaves_its_place() {
     let mut server = server("git", "0123", "workspace", "waiting");
     server.action = format!("npx {}\nhash:      9999\u{202e}\u{1b}[2J\u{200b}", "x".repeat(300));
     server.secrets = vec!["TOKEN\nname: x".to_owned()];
+    server.files = vec!["tool/a.py".to_owned()];
     let expected = format!(
         "name:      git\nstate:     waits\nfrom:      workspace\norigin:    .mcp.json\ntransport: a program on the machine\n\
-         variables: TOKEN\\nname: x\nhash:      0123\ncommand:\n  | npx {}\n  | hash:      9999\\u{{202e}}\\u{{1b}}[2J\\u{{200b}}",
+         hash:      0123\nvariables:\n  | TOKEN\\nname: x\nfiles:\n  | tool/a.py\ncommand:\n  | npx {}\n  | hash:      9999\\u{{202e}}\\u{{1b}}[2J\\u{{200b}}",
         "x".repeat(300)
     );
     assert_eq!(whole(&server), expected);
@@ -86,10 +87,20 @@ fn a_server_on_the_network_has_headers_and_an_address() {
     let mut server = server("far", "0123", "user", "ready");
     (server.transport, server.secrets) = (McpTransport::Http, Vec::new());
     let words = whole(&server);
-    assert!(
-        words.contains("transport: HTTP\nheaders:   none\n") && words.contains("\naddress:\n"),
-        "{words}"
-    );
+    assert!(words.contains("\nheaders:   none\naddress:\n") && !words.contains("files:"), "{words}");
+    assert!(show(&server, std::iter::empty()).contains("\nlisted:    never\nlogged in: no\n"));
+    server.logged_in = true;
+    assert!(show(&server, std::iter::empty()).contains("\nlogged in: yes\n"));
+    // A program is started, not logged in to.
+    let program = self::server("near", "0123", "user", "ready");
+    assert!(!show(&program, std::iter::empty()).contains("logged in:"));
+}
+
+#[test]
+fn a_command_to_log_in_can_be_copied() {
+    assert_eq!(log_in("far", None), "`sandbridge mcp-server login far`");
+    assert_eq!(log_in("far`; id", Some("lap top")), "`sandbridge mcp-server login NAME --on NAME`");
+    assert_eq!(log_in("far", Some("laptop")), "`sandbridge mcp-server login far --on laptop`");
 }
 
 #[test]

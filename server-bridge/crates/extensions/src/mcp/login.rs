@@ -1,0 +1,455 @@
+//! Logins to servers that want one: OAuth 2.1 with PKCE, as crate `rmcp` speaks it.
+//!
+//! ```text
+//!   login: 401 and its challenge ─▶ the provider's metadata ─▶ a client's id ─▶ the page for the user's browser
+//!   end: the browser comes back with a code ─▶ state, issuer and address are checked ─▶ tokens, sealed in the store
+//!   connection: each request carries the token ─▶ expired: one refresh at a time for all connections of a server
+//! ```
+//! A grant is bound to the hash of its server's definition: a token goes to no other address.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use guard::Talker;
+use rmcp::transport::auth::{
+    AuthClient, AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
+    CredentialRefreshGuard, CredentialStore, OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture,
+    OAuthHttpRequest, StoredCredentials,
+};
+use serde::{Deserialize, Serialize};
+use store::{Store, UserId};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::{Instant, timeout};
+
+use super::servers::Server;
+use crate::limits::{
+    MCP_LOGIN_ANSWER_BYTES, MCP_LOGIN_PATIENCE, MCP_LOGIN_REQUEST_PATIENCE, MCP_LOGINS_PENDING,
+};
+
+/// The name under which a client is registered with a provider.
+const CLIENT_NAME: &str = "Sandbridge";
+
+/// What a provider granted, as the store seals it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Grant {
+    credentials: StoredCredentials,
+    /// The secret of the client that the tokens were issued to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client_secret: Option<String>,
+    #[serde(default)]
+    redirect_uri: String,
+}
+
+/// A user, and the name of one of their servers.
+type Key = (UserId, String);
+
+/// Held during a refresh.
+type Refreshing = Arc<AsyncMutex<()>>;
+
+/// All logins.
+#[derive(Default)]
+pub(super) struct Logins {
+    /// Those that began, by their state.
+    pending: Mutex<HashMap<String, Pending>>,
+    /// One refresh at a time for each user's server.
+    refreshes: Mutex<HashMap<Key, Refreshing>>,
+    /// The last challenge of each user's server: what it wants besides what was granted.
+    challenges: Mutex<HashMap<Key, String>>,
+}
+
+/// A login that began.
+struct Pending {
+    user: UserId,
+    server: String,
+    hash: String,
+    redirect_uri: String,
+    client_secret: Option<String>,
+    session: AuthorizationSession,
+    since: Instant,
+}
+
+/// A user's server, for its grant.
+#[derive(Clone)]
+pub(super) struct Who {
+    pub(super) user: UserId,
+    pub(super) server: String,
+    pub(super) hash: String,
+}
+
+impl Who {
+    pub(super) fn of(user: UserId, server: &Server) -> Self {
+        Self { user, server: server.name.clone(), hash: server.hash.clone() }
+    }
+
+    fn key(&self) -> Key {
+        (self.user, self.server.clone())
+    }
+}
+
+/// The beginning of a login.
+pub(super) struct Start<'a> {
+    pub(super) redirect_uri: &'a str,
+    pub(super) client_id: Option<&'a str>,
+    pub(super) client_secret: Option<&'a str>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // Every change is one step, so a panic elsewhere leaves it whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Logins {
+    /// Remembers what a server wants.
+    pub(super) fn challenged(&self, who: &Who, challenge: &str) {
+        let mut challenges = lock(&self.challenges);
+        if challenges.len() >= MCP_LOGINS_PENDING {
+            challenges.clear();
+        }
+        challenges.insert(who.key(), challenge.to_owned());
+    }
+
+    /// The transport's client for a server: it adds the token that its user has, if there is one.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn client(
+        &self,
+        store: &Store,
+        talker: &Talker,
+        who: &Who,
+        url: &str,
+        client: reqwest::Client,
+    ) -> Result<AuthClient<reqwest::Client>, String> {
+        let mut manager = manager(talker, url).await?;
+        let grants = self.grants(store, who);
+        let known = grants.read().await.map_err(|error| words(&error))?;
+        manager.set_credential_store(grants);
+        if let Some(grant) = known {
+            let is_known = timeout(MCP_LOGIN_REQUEST_PATIENCE, manager.initialize_from_store()).await;
+            match is_known {
+                Ok(Ok(true)) => {
+                    let id = grant.credentials.client_id.clone();
+                    let config = OAuthClientConfig::new(id, grant.redirect_uri.clone());
+                    if let Some(secret) = grant.client_secret {
+                        manager
+                            .configure_client(config.with_client_secret(secret))
+                            .map_err(|error| words(&error))?;
+                    }
+                }
+                // Its provider changed: the tokens of the former one are not sent.
+                Ok(Ok(false)) => {}
+                Ok(Err(error)) => return Err(words(&error)),
+                Err(_) => return Err("its login provider did not answer in time".to_owned()),
+            }
+        }
+        Ok(AuthClient::new(client, manager))
+    }
+
+    /// Begins a login; returns the page for the user's browser.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn begin(
+        &self,
+        store: &Store,
+        talker: &Talker,
+        who: &Who,
+        url: &str,
+        start: &Start<'_>,
+    ) -> Result<String, String> {
+        let mut manager = manager(talker, url).await?;
+        let grants = self.grants(store, who);
+        let granted = grants.read().await.map_err(|error| words(&error))?;
+        let granted = granted.map(|grant| grant.credentials.granted_scopes).unwrap_or_default();
+        manager.set_credential_store(grants);
+        let challenge = lock(&self.challenges).get(&who.key()).cloned();
+        let work = async {
+            let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?;
+            manager.set_metadata(found.metadata);
+            // What was granted is asked for again: a token for one more permission replaces the one for the others.
+            let mut scopes = manager.select_scopes(None, &[]);
+            for scope in granted {
+                if !scopes.contains(&scope) {
+                    scopes.push(scope);
+                }
+            }
+            let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+            let config = match start.client_id {
+                Some(id) => {
+                    let config = OAuthClientConfig::new(id, start.redirect_uri);
+                    match start.client_secret {
+                        Some(secret) => config.with_client_secret(secret),
+                        None => config,
+                    }
+                }
+                None => manager.register_client(CLIENT_NAME, start.redirect_uri, &scopes).await?,
+            };
+            let mut request = AuthorizationRequest::new(start.redirect_uri)
+                .with_scopes(scopes.iter().copied())
+                .with_client_name(CLIENT_NAME)
+                .with_preregistered_client(config.client_id.clone());
+            if let Some(secret) = &config.client_secret {
+                request = request.with_client_secret(secret.clone());
+            }
+            let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| error)?;
+            Ok::<_, AuthError>((session, config.client_secret))
+        };
+        let (session, client_secret) = match timeout(MCP_LOGIN_REQUEST_PATIENCE, work).await {
+            Ok(begun) => begun.map_err(|error| words(&error))?,
+            Err(_) => return Err("its login provider did not answer in time".to_owned()),
+        };
+        let page = session.get_authorization_url().to_owned();
+        guard::check_text(&page).map_err(|_| "its login provider named no page".to_owned())?;
+        let state = parameter(&page, "state").ok_or("its login has no state")?;
+        let Who { user, server, hash } = who.clone();
+        let redirect_uri = start.redirect_uri.to_owned();
+        let pending =
+            Pending { user, server, hash, redirect_uri, client_secret, session, since: Instant::now() };
+        let mut all = lock(&self.pending);
+        all.retain(|_, pending| pending.since.elapsed() < MCP_LOGIN_PATIENCE);
+        if all.len() >= MCP_LOGINS_PENDING {
+            return Err("too many logins have begun on this server; try again in 10 minutes".to_owned());
+        }
+        all.insert(state, pending);
+        Ok(page)
+    }
+
+    /// Ends a login with the address to which the browser was sent back; returns the server's name.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn end(&self, store: &Store, user: UserId, url: &str) -> Result<Who, String> {
+        let unknown =
+            "no login of yours waits for this address: begin it again, it may take 10 minutes at most";
+        let state = parameter(url, "state").ok_or(unknown)?;
+        let pending = {
+            let mut all = lock(&self.pending);
+            // Another user's login is not touched.
+            let is_own = all
+                .get(&state)
+                .is_some_and(|pending| pending.user == user && pending.since.elapsed() < MCP_LOGIN_PATIENCE);
+            is_own.then(|| all.remove(&state)).flatten()
+        };
+        let Some(pending) = pending else { return Err(unknown.to_owned()) };
+        if !leads_to(url, &pending.redirect_uri) {
+            return Err("the browser was sent to another address than the login asked for".to_owned());
+        }
+        if let Some(error) = parameter(url, "error") {
+            let about = parameter(url, "error_description").unwrap_or_default();
+            return Err(format!("its login provider refused: {} {}", line(&error), line(&about))
+                .trim_end()
+                .to_owned());
+        }
+        let done = timeout(MCP_LOGIN_REQUEST_PATIENCE, pending.session.handle_callback_url(url)).await;
+        match done {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Err(words(&error)),
+            Err(_) => return Err("its login provider did not answer in time".to_owned()),
+        }
+        let Pending { user, server, hash, redirect_uri, client_secret, .. } = pending;
+        let who = Who { user, server, hash };
+        let grants = self.grants(store, &who);
+        if let Some(grant) = grants.read().await.map_err(|error| words(&error))? {
+            let grant = Grant { client_secret, redirect_uri, ..grant };
+            grants.write(&grant).await.map_err(|error| words(&error))?;
+        }
+        lock(&self.challenges).remove(&who.key());
+        Ok(who)
+    }
+
+    fn grants(&self, store: &Store, who: &Who) -> Grants {
+        let refreshing = Arc::clone(lock(&self.refreshes).entry(who.key()).or_default());
+        Grants { store: store.clone(), who: who.clone(), refreshing }
+    }
+}
+
+async fn manager(talker: &Talker, url: &str) -> Result<AuthorizationManager, String> {
+    let http = Arc::new(Guarded(talker.clone()));
+    AuthorizationManager::new_with_oauth_http_client(url, http).await.map_err(|error| words(&error))
+}
+
+/// The grant of a user's server, in the store.
+struct Grants {
+    store: Store,
+    who: Who,
+    refreshing: Refreshing,
+}
+
+impl Grants {
+    async fn read(&self) -> Result<Option<Grant>, AuthError> {
+        let Who { user, server, hash } = &self.who;
+        let grant = self.store.oauth_grant(*user, server, hash).await.map_err(stored)?;
+        // A grant of another version is none.
+        Ok(grant.and_then(|grant| serde_json::from_str(&grant).ok()))
+    }
+
+    async fn write(&self, grant: &Grant) -> Result<(), AuthError> {
+        let Who { user, server, hash } = &self.who;
+        let grant =
+            serde_json::to_string(grant).map_err(|error| AuthError::InternalError(error.to_string()))?;
+        self.store.put_oauth_grant(*user, server, hash, &grant).await.map_err(stored)
+    }
+}
+
+fn stored(error: store::Error) -> AuthError {
+    tracing::error!(%error, "the store failed for a login to an MCP server");
+    AuthError::CredentialStoreError(error.shown())
+}
+
+#[async_trait]
+impl CredentialStore for Grants {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        Ok(self.read().await?.map(|grant| grant.credentials))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let (client_secret, redirect_uri) = match self.read().await? {
+            Some(grant) if grant.credentials.client_id == credentials.client_id => {
+                (grant.client_secret, grant.redirect_uri)
+            }
+            _ => (None, String::new()),
+        };
+        self.write(&Grant { credentials, client_secret, redirect_uri }).await
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.store.remove_oauth_grant(self.who.user, &self.who.server).await.map(drop).map_err(stored)
+    }
+
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let guard = Arc::clone(&self.refreshing).lock_owned().await;
+        Ok(Some(CredentialRefreshGuard::new(guard)))
+    }
+}
+
+/// Requests to providers, through the guard: no redirect is followed, and answers are bounded.
+struct Guarded(Talker);
+
+impl OAuthHttpClient for Guarded {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let (client, url) = self.0.client(&request.request.uri().to_string())?;
+            let (parts, body) = request.request.into_parts();
+            let patience =
+                request.timeout.unwrap_or(MCP_LOGIN_REQUEST_PATIENCE).min(MCP_LOGIN_REQUEST_PATIENCE);
+            let sent = client.request(parts.method, url).headers(parts.headers).body(body);
+            Ok(timeout(patience, answer(sent)).await.map_err(|_| guard::Error::Timeout)??)
+        })
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> Result<http::Response<Vec<u8>>, guard::Error> {
+    let failed = |error: reqwest::Error| match guard::leads_inside(&error) {
+        Some(inside) => guard::Error::from(inside.clone()),
+        None => guard::Error::Network(guard::cause(&error)),
+    };
+    let mut response = request.send().await.map_err(failed)?;
+    let mut whole = http::Response::new(Vec::new());
+    *whole.status_mut() = response.status();
+    *whole.headers_mut() = response.headers().clone();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if whole.body().len() + chunk.len() > MCP_LOGIN_ANSWER_BYTES {
+            return Err(guard::Error::Network(format!(
+                "its answer is longer than {MCP_LOGIN_ANSWER_BYTES} bytes"
+            )));
+        }
+        whole.body_mut().extend_from_slice(&chunk);
+    }
+    Ok(whole)
+}
+
+/// The value of a parameter in an address's query.
+fn parameter(url: &str, name: &str) -> Option<String> {
+    let url = reqwest::Url::parse(url).ok()?;
+    url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// True if an address is the one that a login asked for, with a query.
+fn leads_to(url: &str, redirect_uri: &str) -> bool {
+    let (Ok(mut url), Ok(wanted)) = (reqwest::Url::parse(url), reqwest::Url::parse(redirect_uri)) else {
+        return false;
+    };
+    url.set_query(None);
+    url.set_fragment(None);
+    url == wanted
+}
+
+/// Checks the address to which a browser is to be sent back: encrypted, or of the browser's own machine, or of this server.
+///
+/// Fails with what is wrong.
+pub(super) fn check_redirect(redirect_uri: &str, own: Option<&str>) -> Result<(), String> {
+    let wrong = || {
+        "the address to come back to has to begin with https://, or be one of the browser's own machine such as \
+         http://127.0.0.1:PORT/, without a query"
+            .to_owned()
+    };
+    let url = guard::check_text(redirect_uri).map_err(|_| wrong())?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong());
+    }
+    let is_loopback = ["127.0.0.1", "[::1]", "localhost"].contains(&url.host_str().unwrap_or_default());
+    let is_own =
+        own.and_then(|own| reqwest::Url::parse(own).ok()).is_some_and(|own| own.origin() == url.origin());
+    if url.scheme() == "https" || is_loopback || is_own { Ok(()) } else { Err(wrong()) }
+}
+
+fn line(text: &str) -> String {
+    agent::tool::visible::line(&text.chars().take(200).collect::<String>())
+}
+
+/// An error of a login, for people and models: it contains no token.
+pub(super) fn words(error: &AuthError) -> String {
+    match error {
+        AuthError::AuthorizationRequired | AuthError::TokenExpired => "it wants a login".to_owned(),
+        AuthError::TokenRefreshRejected(_) => "its login has expired".to_owned(),
+        AuthError::DiscoveryRequestFailed { source, .. } => {
+            format!("its login provider cannot be reached: {}", line(&guard::cause(&**source)))
+        }
+        AuthError::AuthorizationServerMismatch { .. }
+        | AuthError::AuthorizationServerMissingIssuer { .. } => {
+            format!("its login provider is not the one that it named: {}", line(&error.to_string()))
+        }
+        other => line(&other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_comes_back_encrypted_or_to_its_own_machine_or_to_this_server() {
+        let own = Some("http://sandbridge.lan:8080");
+        for fine in [
+            "https://a.example/",
+            "http://127.0.0.1:4000/callback",
+            "http://[::1]:1/",
+            "http://localhost:3/x",
+        ] {
+            assert_eq!(check_redirect(fine, None), Ok(()));
+        }
+        assert_eq!(check_redirect("http://sandbridge.lan:8080/", own), Ok(()));
+        for wrong in [
+            "http://sandbridge.lan:8080/",
+            "http://a.example/",
+            "javascript:alert(1)",
+            "https://a.example/?x=1",
+            "x",
+        ] {
+            assert!(check_redirect(wrong, None).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_address_that_a_browser_comes_back_to_is_the_one_that_was_asked_for() {
+        let wanted = "http://127.0.0.1:4000/callback";
+        assert!(leads_to("http://127.0.0.1:4000/callback?code=1&state=2", wanted));
+        for wrong in [
+            "http://127.0.0.1:4001/callback?code=1",
+            "https://127.0.0.1:4000/callback?code=1",
+            "http://127.0.0.1:4000/callback/x?code=1",
+            "http://a@127.0.0.1:4000/callback?code=1",
+            "no address",
+        ] {
+            assert!(!leads_to(wrong, wanted), "{wrong}");
+        }
+    }
+}

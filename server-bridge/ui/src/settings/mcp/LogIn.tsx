@@ -1,0 +1,49 @@
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { loginPage } from "../../lib/loginReturn";
+import { useAction } from "../../lib/useAction";
+import { onLoginEnd } from "../../state/mcpLogin";
+import { plainly } from "../hookTexts";
+import { Problem } from "../parts";
+import { useRequests } from "../requests";
+import styles from "../settings.module.css";
+
+interface Props {
+  name: string;
+  /** Called once another tab has ended the login. */
+  onLoggedIn: () => unknown;
+}
+
+/** Begins the login to a server that wants one. Its provider's page opens in a new tab, and leads back to this page there. */
+export function LogIn({ name, onLoggedIn }: Props) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const [page, setPage] = useState<URL | null>(null);
+  useEffect(() => onLoginEnd(name, onLoggedIn), [name, onLoggedIn]);
+  const begin = useAction(async () => {
+    const { url } = await requests.beginMcpLogin(name, `${window.location.origin}/`);
+    const found = loginPage(url);
+    if (found === null) throw new Error(t("mcp.noLoginPage"));
+    setPage(found);
+    // The page must not reach this one, so a browser does not say whether it opened: the link below is always there.
+    window.open(found.href, "_blank", "noopener,noreferrer");
+  });
+  return (
+    <>
+      <button type="button" className={styles.start} aria-label={t("mcp.logInName", { name: plainly(name) })} disabled={begin.busy} onClick={() => void begin.run()}>
+        {t("mcp.logIn")}
+      </button>
+      <p role="status" className="hint">
+        {page !== null && (
+          <>
+            {t("mcp.loginOpened", { host: page.host })}{" "}
+            <a href={page.href} target="_blank" rel="noopener noreferrer">
+              {t("mcp.loginLink")}
+            </a>
+          </>
+        )}
+      </p>
+      <Problem text={begin.error} />
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import i18next from "i18next";
+import { beforeAll, expect, test, vi } from "vitest";
+import { type ApiClient, ApiError } from "../api";
+import * as en from "../i18n/en";
+import { loginEnd, onLoginEnd } from "./mcpLogin";
+
+beforeAll(async () => void (await i18next.init({ lng: "en", resources: { en }, defaultNS: "frame", interpolation: { escapeValue: false } })));
+
+const URL = "https://sandbridge.example/?code=c&state=s";
+
+/** Ends a login in front of a server that answers with these, in turn. */
+function login(returned: string | null, ...answers: (Error | string)[]) {
+  const POST = vi.fn(async (_path: string, _asked: { body: unknown }) => {
+    const answer = answers.shift();
+    if (typeof answer !== "string") throw answer;
+    return { data: { server: answer } };
+  });
+  const dispatch = vi.fn();
+  return { end: loginEnd({ POST } as unknown as ApiClient, dispatch, returned), POST, dispatch };
+}
+
+const banner = (level: string, text: string) => ({ type: "banner", level, text });
+
+test("the whole address is sent once, and both tabs hear of it", async () => {
+  const { end, POST, dispatch } = login(URL, "docs");
+  const heard = vi.fn();
+  const others = vi.fn();
+  const stops = [onLoginEnd("docs", heard), onLoginEnd("git", others)];
+  await end();
+  await end();
+  expect(POST.mock.calls.map(([path, { body }]) => [path, body])).toEqual([["/api/v1/mcp-logins", { url: URL }]]);
+  expect(dispatch.mock.calls).toEqual([[banner("info", "Logged in to docs.")]]);
+  await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce());
+  expect(others).not.toHaveBeenCalled();
+  for (const stop of stops) stop();
+});
+
+test("without a way back nothing is sent", async () => {
+  const { end, POST, dispatch } = login(null);
+  await end();
+  expect([POST.mock.calls, dispatch.mock.calls]).toEqual([[], []]);
+});
+
+test("a session that has ended keeps the way back for the next", async () => {
+  const { end, POST, dispatch } = login(URL, new ApiError(401, "unauthorized", "Sign in."), "docs");
+  await end();
+  expect(dispatch).not.toHaveBeenCalled();
+  await end();
+  expect(POST).toHaveBeenCalledTimes(2);
+  expect(dispatch).toHaveBeenCalledWith(banner("info", "Logged in to docs."));
+});
+
+test("a login that failed says why and is not tried again", async () => {
+  const refused = login(URL, new ApiError(502, "mcp_failed", "the login failed: access_denied"));
+  await refused.end();
+  await refused.end();
+  expect(refused.POST).toHaveBeenCalledOnce();
+  expect(refused.dispatch.mock.calls).toEqual([[banner("warning", "the login failed: access_denied")]]);
+  const lost = login(URL, new ApiError(0, "unreachable", "No answer."));
+  await lost.end();
+  expect(lost.dispatch.mock.calls).toEqual([[banner("warning", "The login to the MCP server could not be completed: No answer.")]]);
+});

@@ -1,0 +1,52 @@
+/**
+ * The end of a login to an MCP server, in the tab that its provider sent back to this page; the tab where it began hears of it. The
+ * address of the way back is kept in memory alone, and only until it is sent.
+ */
+import type { Dispatch } from "react";
+import i18next from "i18next";
+import { type Api, ApiError, errorText, taken } from "../api";
+import { MCP_LOGIN_TIMEOUT_MS } from "../limits";
+import type { Action } from "./state";
+
+const CHANNEL = "sandbridge.mcp-login";
+
+/** Makes the function that ends the login for the user who is signed in, once; a way back that comes without a session waits for one. */
+export function loginEnd(client: Api["client"], dispatch: Dispatch<Action>, returned: string | null): () => Promise<void> {
+  let address = returned;
+  return async () => {
+    const url = address;
+    if (url === null) return;
+    address = null;
+    try {
+      const signal = AbortSignal.timeout(MCP_LOGIN_TIMEOUT_MS);
+      const { server: name } = await taken(client.POST("/api/v1/mcp-logins", { body: { url }, signal }));
+      dispatch({ type: "banner", level: "info", text: i18next.t("mcpLogin.ended", { ns: "frame", name }) });
+      tell(name);
+    } catch (error) {
+      // The session ended meanwhile: the login ends once the next one has begun.
+      if (error instanceof ApiError && error.status === 401) address = url;
+      else dispatch({ type: "banner", level: "warning", text: problem(error) });
+    }
+  };
+}
+
+/** The server's own words say what failed; a missing answer does not. */
+function problem(error: unknown): string {
+  const why = errorText(error);
+  return error instanceof ApiError && error.status !== 0 ? why : i18next.t("mcpLogin.lost", { ns: "frame", why });
+}
+
+function tell(name: string): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.postMessage(name);
+  channel.close();
+}
+
+/** Calls back when another tab ended a login to this server; returns a function that stops it. */
+export function onLoginEnd(name: string, ended: () => void): () => void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = ({ data }) => {
+    if (data === name) ended();
+  };
+  return () => channel.close();
+}

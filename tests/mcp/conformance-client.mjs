@@ -1,0 +1,90 @@
+// A client for the official conformance suite: it lets a running Sandbridge server talk to the suite's server, as its user would.
+//
+// The suite appends the address of its server, and sets MCP_CONFORMANCE_SCENARIO and MCP_CONFORMANCE_CONTEXT. Of our server,
+// SANDBRIDGE_API is the address of its API, SANDBRIDGE_TOKEN a session's token. Its model calls what a message tells it to.
+const url = process.argv.at(-1);
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
+const name = `s${process.pid}`;
+const redirectUri = "http://localhost:3000/callback";
+
+async function api(method, path, body) {
+  const response = await fetch(`${process.env.SANDBRIDGE_API}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${process.env.SANDBRIDGE_TOKEN}`, "content-type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const answer = text === "" ? {} : JSON.parse(text);
+  if (method !== "GET") console.error(method, path, response.status, text.slice(0, 400));
+  return { status: response.status, kind: answer.error?.kind ?? answer.kind, answer, text };
+}
+
+/** Logs in as a user would whose provider asks nothing: follows the page to where it sends the browser back. */
+async function logIn() {
+  const start = { redirect_uri: redirectUri, client_id: context.client_id, client_secret: context.client_secret };
+  if (scenario === "auth/basic-cimd") start.client_id = "https://conformance-test.local/client-metadata.json";
+  const begun = await api("POST", `/mcp-servers/${name}/login`, start);
+  if (begun.status !== 200) return false;
+  const page = await fetch(begun.answer.url, { redirect: "manual" });
+  const back = page.headers.get("location");
+  console.error("sent back to", back);
+  return back !== null && (await api("POST", "/mcp-logins", { url: back })).status === 200;
+}
+
+/** Ends with the connection: the suite's server waits for it. */
+async function leave(code) {
+  await api("DELETE", `/mcp-servers/${name}`);
+  process.exit(code);
+}
+
+/** Arguments that fit a schema. */
+function fitting(schema) {
+  const value = (field) =>
+    field.default ?? field.enum?.[0] ?? { number: 2, integer: 2, boolean: true, string: "x", array: [], object: {} }[field.type] ?? "x";
+  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([key, field]) => [key, value(field)]));
+}
+
+/** Says what to call in a new chat, answers the server's questions, and returns the results of the calls. */
+async function call(calls) {
+  const chat = (await api("POST", "/chats")).answer.id;
+  await api("PUT", `/chats/${chat}/approval`, { mode: "full" });
+  await api("POST", `/chats/${chat}/messages`, { text: JSON.stringify(calls) });
+  const answered = new Set();
+  for (;;) {
+    const { messages } = (await api("GET", `/chats/${chat}/messages`)).answer;
+    const open = messages.find((message) => message.agent?.status === "asking" && !answered.has(JSON.stringify(message)));
+    if (open) {
+      answered.add(JSON.stringify(open));
+      // As suggested, or the first that there is.
+      await api("POST", `/chats/${chat}/answers`, { message_id: open.id, text: open.agent.data?.options?.[0] ?? "x" });
+    }
+    if (messages.some((message) => message.agent?.usage)) return JSON.stringify(messages);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+// The suite waits for it: a hang here says nothing.
+setTimeout(() => void leave(1), 40_000).unref();
+
+if ((await api("PUT", `/mcp-servers/${name}`, { type: "http", url })).status !== 204) process.exit(1);
+let checked = await api("POST", `/mcp-servers/${name}/check`);
+for (let tries = 0; checked.kind === "login_required" && tries < 3; tries++) {
+  if (!(await logIn())) await leave(1);
+  checked = await api("POST", `/mcp-servers/${name}/check`);
+}
+if (checked.status !== 200) await leave(1);
+const usable = checked.answer.tools.filter((tool) => tool.state === "ready");
+// Some scenarios say what to call.
+const named = (wanted) => usable.find((tool) => tool.tool === wanted)?.name;
+const wanted = context.toolCalls?.map((call) => [named(call.name), call.arguments ?? {}]);
+const calls = wanted ?? usable.map((tool) => [tool.name, fitting(JSON.parse(tool.definition).schema)]);
+if (calls.length > 0) {
+  let results = await call(calls);
+  for (let tries = 0; results.includes("wants a login") && tries < 3; tries++) {
+    if (!(await logIn())) await leave(1);
+    results = await call(calls);
+  }
+  if (results.includes("wants a login")) await leave(1);
+}
+await leave(0);

@@ -222,8 +222,12 @@ impl Script {
         let of_plugin = after(PLUGIN_ROOT);
         let path = of_plugin.or_else(|| PROJECT_DIRS.iter().find_map(|name| after(name))).unwrap_or(word);
         let is_file = path.contains('/') || SCRIPT_ENDS.iter().any(|end| path.ends_with(end)) || path != word;
-        if !is_file || path.contains("//") || path.starts_with(['~', '-', '$']) {
+        if !is_file || path.contains("://") || path.starts_with(['~', '-', '$']) {
             return None;
+        }
+        let mut path = path.to_owned();
+        while path.contains("//") {
+            path = path.replace("//", "/");
         }
         let path = path.trim_start_matches("./").to_owned();
         (!path.is_empty()).then_some(Self { is_of_plugin: of_plugin.is_some(), path })

@@ -21,6 +21,14 @@ const MANAGED: &str = "hooks.json";
 /// The kind of the approvals of hooks.
 pub(super) const TRUST: &str = "hook";
 
+/// The kind of the approvals of hooks of one workspace: what one repository may run, another one may not.
+pub(super) fn trust_of(sandbox: Option<&Sandbox>) -> String {
+    match sandbox {
+        Some(sandbox) => format!("{TRUST}@{}:{}", sandbox.place(), sandbox.facts().workspace),
+        None => TRUST.to_owned(),
+    }
+}
+
 /// The name of the user's own document, for people.
 const OWN: &str = "your hooks";
 
@@ -88,7 +96,7 @@ impl Inner {
         if documents.is_empty() {
             return Ok(Loaded::default());
         }
-        let approved = self.store.trusts(user, TRUST).await?.into_iter().map(|trust| trust.hash);
+        let approved = self.store.trusts(user, &trust_of(sandbox)).await?.into_iter().map(|trust| trust.hash);
         let approved: HashSet<String> = approved.collect();
         let sources: Vec<Source<'_>> = documents.iter().map(Found::source).collect();
         let load = |approved: &HashSet<String>, scripts: &HashMap<String, String>| {

@@ -9,7 +9,7 @@ use hooks::{Layer, Loaded};
 use store::{AuditEntry, User, UserId};
 
 use super::HookRunner;
-use super::documents::TRUST;
+use super::documents::{TRUST, trust_of};
 use crate::{Error, Result};
 
 impl HookRunner {
@@ -19,7 +19,7 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Store`].
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<HookList> {
-        let (loaded, away) = self.loaded(user, on).await?;
+        let (loaded, away, _) = self.loaded(user, on).await?;
         let views = |hooks: &[Hook], state: HookState| -> Vec<HookView> {
             hooks.iter().map(|hook| view(hook, state.clone())).collect()
         };
@@ -81,14 +81,14 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Refused`] if no hook with this hash waits on the place; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
-        let (loaded, _) = self.loaded(user, on).await?;
+        let (loaded, _, kind) = self.loaded(user, on).await?;
         let Some(hook) = loaded.waiting.iter().find(|hook| hook.hash.as_str() == hash) else {
             let text = "no hook with this hash waits for approval there; see `sandbridge hook list`";
             return Err(Error::refused("not_found", text));
         };
         let shown: String = format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe());
         let shown = &shown[..shown.floor_char_boundary(store::limits::TRUST_SHOWN_MAX_BYTES)];
-        self.0.store.trust(user.id, TRUST, hash, shown).await?;
+        self.0.store.trust(user.id, &kind, hash, shown).await?;
         self.note(user, "hook.approve", shown, hash).await;
         Ok(())
     }
@@ -98,7 +98,7 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
     pub async fn revoke(&self, user: &User, hash: &str) -> Result<()> {
-        if !self.0.store.distrust(user.id, TRUST, hash).await? {
+        if !self.0.store.distrust_everywhere(user.id, TRUST, hash).await? {
             return Err(Error::refused(
                 "not_found",
                 "you approved no hook with this hash; see `sandbridge hook list`",
@@ -113,15 +113,16 @@ impl HookRunner {
         self.0.log.of(user)
     }
 
-    /// The hooks on a place, and the reason why its machine cannot be reached, if it cannot.
-    async fn loaded(&self, user: &User, on: Option<&str>) -> Result<(Loaded, Option<String>)> {
+    /// The hooks on a place, the reason why its machine cannot be reached, if it cannot, and the kind of approvals there.
+    async fn loaded(&self, user: &User, on: Option<&str>) -> Result<(Loaded, Option<String>, String)> {
         let inner = &self.0;
         let (sandbox, away) = match inner.ledger.sandbox(user, on).await {
             Ok(sandbox) => (Some(sandbox), None),
             Err(error) => (None, Some(error.message())),
         };
         let documents = inner.documents(user.id, sandbox.as_ref()).await?;
-        Ok((inner.load(user.id, &documents, sandbox.as_ref()).await?, away))
+        let kind = trust_of(sandbox.as_ref());
+        Ok((inner.load(user.id, &documents, sandbox.as_ref()).await?, away, kind))
     }
 
     /// Adds an audit entry. A failure is only logged: the change is made.

@@ -99,7 +99,7 @@ fn a_hash_covers_everything_that_decides_what_runs() {
 fn the_files_of_a_command_are_looked_at() {
     let lines = [
         "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/lint.sh --fix",
-        "${XBOT_PROJECT_DIR}/a.sh; ./b/c && node hook.js",
+        "${XBOT_PROJECT_DIR}/a.sh; .//b//c && node hook.js",
         "python3 \"${CLAUDE_PLUGIN_ROOT}/d.py\"",
         "jq -r .tool_input.command | curl https://example.com/x",
     ];

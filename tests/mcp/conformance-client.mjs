@@ -81,10 +81,10 @@ const wanted = context.toolCalls?.map((call) => [named(call.name), call.argument
 const calls = wanted ?? usable.map((tool) => [tool.name, fitting(JSON.parse(tool.definition).schema)]);
 if (calls.length > 0) {
   let results = await call(calls);
-  for (let tries = 0; results.includes("wants a login") && tries < 3; tries++) {
+  for (let tries = 0; results.includes("requires a login") && tries < 3; tries++) {
     if (!(await logIn())) await leave(1);
     results = await call(calls);
   }
-  if (results.includes("wants a login")) await leave(1);
+  if (results.includes("requires a login")) await leave(1);
 }
 await leave(0);

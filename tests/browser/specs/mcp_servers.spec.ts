@@ -4,10 +4,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, picture, test } from "../house/test";
 
-/**
- * A server with one tool, `echo`; the file that is its argument holds the description of that tool. It has no ending of a script,
- * whose contents would be approved too.
- */
+/** A server with one tool, `echo`; a file that its command does not name holds the description of that tool. */
 const ECHO = join(import.meta.dirname, "../../fixtures/mcp_echo.py");
 
 const list = (page: Page) => page.getByRole("region", { name: "All servers" });
@@ -16,20 +13,21 @@ const card = (page: Page, name: string) => list(page).getByRole("listitem").filt
 const form = (page: Page) => page.getByRole("form", { name: "Add a server of your own" });
 
 test("a server of the workspace waits, is approved whole, lists its tools, and what changed in them is accepted", async ({ page, laptop }) => {
-  const description = join(laptop.workspace, "description.txt");
+  const description = join(laptop.workspace, "echo-description");
   copyFileSync(ECHO, join(laptop.workspace, "echo.py"));
   writeFileSync(description, "Repeats a text.");
-  const echo = { command: "python3", args: ["echo.py", "description.txt"], env: { ECHO_TOKEN: "not shown" } };
+  const echo = { command: "python3", args: ["echo.py"], env: { ECHO_TOKEN: "shown too" } };
   writeFileSync(join(laptop.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { echo } }));
   await page.goto("/#/settings/mcp");
   const echoed = card(page, "echo");
   await expect(echoed).toContainText("Waits for approval");
   await expect(echoed).toContainText(".mcp.json");
-  await expect(echoed).toContainText("Environment variables: ECHO_TOKEN");
-  await expect(echoed).not.toContainText("not shown");
+  // What a file of the workspace sets is no secret, and may change what runs.
+  await expect(echoed).toContainText("Environment variables: ECHO_TOKEN=shown too");
+  await expect(echoed).toContainText("The approval covers these files: echo.py");
   await expect(echoed.getByRole("button", { name: "Check echo" })).toHaveCount(0);
   await echoed.getByRole("button", { name: "Approve echo" }).click();
-  await expect(echoed.getByRole("group").getByText("python3 echo.py description.txt")).toBeVisible();
+  await expect(echoed.getByRole("group").getByText("python3 echo.py")).toBeVisible();
   await expectAccessible(page);
   await picture(page, "mcp-approve");
   await echoed.getByRole("button", { name: "Approve", exact: true }).click();

@@ -108,7 +108,7 @@ pub struct McpServerEntry {
     /// Headers of each request to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// How long one call may take, in milliseconds; 5 minutes if absent.
+    /// How long a call may take without a report of progress, in milliseconds; 5 minutes if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }

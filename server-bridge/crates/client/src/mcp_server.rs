@@ -193,7 +193,7 @@ async fn add(client: &mut Client, options: &AddOptions) -> Result<(String, Strin
     }
     let server = check(client, name, None).await.map_err(|failure| {
         let message = match failure.kind.as_str() {
-            LOGIN_REQUIRED => format!("{added}; it wants a login: {}", words::log_in(name, None)),
+            LOGIN_REQUIRED => format!("{added}; it requires a login: {}", words::log_in(name, None)),
             _ => format!("{added}, but its check failed: {}", failure.message),
         };
         Failure { message, ..failure }
@@ -211,7 +211,7 @@ async fn check(client: &mut Client, name: &str, on: Option<&str>) -> Result<McpS
         if failure.kind != LOGIN_REQUIRED {
             return words::quoted_failure(failure);
         }
-        let message = format!("{} wants a login: {}", words::called_by(name), words::log_in(name, on));
+        let message = format!("{} requires a login: {}", words::called_by(name), words::log_in(name, on));
         Failure { message, ..failure }
     })
 }

@@ -123,6 +123,8 @@ pub const MCP_QUESTION_CHARS: usize = 2_000;
 pub const MCP_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
 /// How long a login provider may take to answer.
 pub const MCP_LOGIN_REQUEST_PATIENCE: Duration = Duration::from_secs(30);
+/// How long before its end a token is refreshed.
+pub const MCP_TOKEN_MARGIN: Duration = Duration::from_secs(30);
 /// The longest answer of a login provider, in bytes.
 pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
 /// The most logins that may have begun at once on a server.

@@ -2,13 +2,14 @@
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 mod extensions;
+mod mcp;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 4] = [TABLE, work::TABLE, settings::TABLE, extensions::TABLE];
+pub(super) const TABLES: [&[Row]; 5] = [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
 const TABLE: &[Row] = &[

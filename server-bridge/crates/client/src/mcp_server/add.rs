@@ -21,7 +21,7 @@ pub(crate) struct AddOptions {
     /// Send a header with each request; may be given many times
     #[arg(long, value_name = "NAME: VALUE", requires = "url", conflicts_with = "command")]
     header: Vec<String>,
-    /// How long one call may take, in seconds [default: 300]
+    /// How long a call may take without a report of progress, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
     /// Add it without checking it

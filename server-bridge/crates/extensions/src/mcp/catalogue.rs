@@ -79,7 +79,7 @@ impl Inner {
                     }
                     (None, Some(why)) => return Err(why),
                     _ if is_plan => {
-                        return Err("it was never asked here, and is not started in plan mode".to_owned());
+                        return Err("its tools were never listed here, and it is not contacted in plan mode; check it first".to_owned());
                     }
                     _ => {}
                 }
@@ -98,7 +98,7 @@ impl Inner {
                 });
                 match timeout(MCP_FIRST_LISTING_PATIENCE, listed).await {
                     Ok(Ok(listed)) => listed,
-                    Ok(Err(_)) => Err("the server failed to ask it".to_owned()),
+                    Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),
                     Err(_) => {
                         Err("it is still starting; its tools are there from the next message on".to_owned())
                     }
@@ -145,7 +145,7 @@ impl Inner {
         let since = Instant::now();
         let found = tokio::select! {
             found = connection.tools() => found?,
-            () = self.stop.cancelled() => return Err("the server is stopping".to_owned()),
+            () = self.stop.cancelled() => return Err("Sandbridge is shutting down".to_owned()),
         };
         let listing = Arc::new(self.record(owner, server, place, connection, found).await?);
         *verified = Some(Verified { listing: Arc::clone(&listing), since });
@@ -205,12 +205,12 @@ impl Inner {
         match listing.tools.iter().find(|known| known.accepted.name == definition.name) {
             Some(known) if known.is_offered() && known.accepted == *definition => Ok(()),
             Some(known) if known.changed.is_some() => Err(format!(
-                "its tool {tool} is not what was accepted any more, and is not called. Tell the user to look at the difference with \
+                "its tool {tool} has changed since it was accepted, and was not called. Tell the user to look at the difference with \
                  `sandbridge mcp-server accept {}`, or under MCP servers in the settings",
                 server.name
             )),
             Some(known) if known.is_offered() => Err(format!(
-                "its tool {tool} is another one since this turn began; it can be called from the next message on"
+                "its tool {tool} has changed since this turn began; it can be called from the next message on"
             )),
             _ => Err(format!("it has no tool {tool} any more")),
         }

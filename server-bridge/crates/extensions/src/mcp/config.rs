@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::limits::{
-    MCP_CALL_PATIENCE, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_PATH_BYTES, MCP_WORD_BYTES, MCP_WORDS,
+    MCP_CALL_PATIENCE, MCP_FILE_BYTES, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_PATH_BYTES, MCP_WORD_BYTES,
+    MCP_WORDS,
 };
 
 /// The version of what is hashed: a change of its meaning asks for every approval again.
@@ -56,7 +57,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     }
     let shown: String = name.chars().take(MCP_NAME_CHARS).collect();
     Err(format!(
-        "the name {shown:?} is not one for a server: write 1 to {MCP_NAME_CHARS} letters, digits, '-', '_' or '.'"
+        "{shown:?} is not a valid server name: use up to {MCP_NAME_CHARS} letters, digits, '-', '_' or '.', with at least one letter or digit"
     ))
 }
 
@@ -84,12 +85,16 @@ impl Spec {
                 return Err("it has both a command and a url; write one of them".to_owned());
             }
             (_, None, None) => return Err("it has neither a command nor a url".to_owned()),
-            (_, Some(_), None) => return Err("a command has the type \"stdio\"".to_owned()),
-            (_, None, Some(_)) => return Err("a url has the type \"http\"".to_owned()),
+            (_, Some(_), None) => {
+                return Err("an entry with a command must have the type \"stdio\"".to_owned());
+            }
+            (_, None, Some(_)) => return Err("an entry with a url must have the type \"http\"".to_owned()),
         };
         let patience = match timeout {
             None => MCP_CALL_PATIENCE,
-            Some(0) => return Err("a timeout of 0 ms is none; leave it out for the default".to_owned()),
+            Some(0) => {
+                return Err("the timeout must be more than 0 ms; leave it out for the default".to_owned());
+            }
             Some(milliseconds) => Duration::from_millis(*milliseconds).min(MCP_MAX_CALL_PATIENCE),
         };
         Ok(Self { launch, patience })
@@ -329,7 +334,7 @@ fn expanded(word: &str) -> String {
                 quoted.push('}');
             }
             None => {
-                let _ = write!(quoted, "${{{name}?the variable is not set on this machine}}");
+                let _ = write!(quoted, "${{{name}?commands on this machine do not have this variable}}");
             }
         }
         rest = after;
@@ -355,8 +360,11 @@ pub(super) type Entry = (String, Result<McpServerEntry, String>);
 ///
 /// Fails if the document cannot be read.
 pub(super) fn entries(text: &str) -> Result<Vec<Entry>, String> {
+    if text.len() as u64 >= MCP_FILE_BYTES {
+        return Err(format!("it is larger than {} KiB", MCP_FILE_BYTES / 1024));
+    }
     let document: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not a valid JSON object: {error}"))?;
     let servers = match document.get("mcpServers").or_else(|| document.get("servers")) {
         Some(Value::Object(servers)) => servers,
         Some(_) => return Err("\"mcpServers\" is not an object".to_owned()),
@@ -382,7 +390,7 @@ pub(super) fn entry_of(value: &Value) -> Result<McpServerEntry, String> {
     let wrong =
         fields.iter().find(|(name, value)| !is_read(&Map::from_iter([((*name).clone(), (*value).clone())])));
     if let Some((name, _)) = wrong {
-        return Err(format!("the field {name:?} is not as it should be"));
+        return Err(format!("the field {name:?} has the wrong type"));
     }
     serde_json::from_value(value.clone()).map_err(|_| "it is not a definition".to_owned())
 }

@@ -65,7 +65,9 @@ impl Inner {
             };
             made
         });
-        made.await.unwrap_or_else(|_| Err(Refused::of_words("the server failed to connect".to_owned())))
+        made.await.unwrap_or_else(|_| {
+            Err(Refused::of_words("an internal error of Sandbridge; its log says more".to_owned()))
+        })
     }
 
     /// Connects, with all attempts, within a minute.
@@ -101,7 +103,7 @@ impl Inner {
             made = timeout(MCP_CONNECT_PATIENCE, attempts) => made.unwrap_or_else(|_| {
                 Err(Refused::of_words(format!("it did not answer within {} s", MCP_CONNECT_PATIENCE.as_secs())))
             }),
-            () = self.stop.cancelled() => Err(Refused::of_words("the server is stopping".to_owned())),
+            () = self.stop.cancelled() => Err(Refused::of_words("Sandbridge is shutting down".to_owned())),
         }
     }
 

@@ -208,7 +208,7 @@ where
 }
 
 /// The reason for models and people that a server wants a login.
-pub(super) const LOGIN_WANTED: &str = "it wants a login, which its user has to give it: `sandbridge mcp-server login`, or MCP servers \
+pub(super) const LOGIN_WANTED: &str = "it requires a login, which only its user can do: `sandbridge mcp-server login NAME`, or MCP servers \
     in the settings";
 
 /// The reason why there is no connection.
@@ -392,7 +392,11 @@ impl Connection {
                 // Dropping the request tells the server that it is cancelled.
                 () = tokio::time::sleep_until(deadline.min(at_last)) => {
                     self.is_suspect.store(true, Ordering::Relaxed);
-                    return Err(format!("it did not answer within {} s; the call was cancelled", patience.as_secs()));
+                    let is_over = Instant::now() >= at_last;
+                    return Err(match is_over {
+                        true => format!("the call took more than {} s and was cancelled", patience.max(MCP_CALL_TOTAL).as_secs()),
+                        false => format!("it reported nothing for {} s; the call was cancelled", patience.as_secs()),
+                    });
                 }
             };
             if matches!(event, Event::Asks(..)) {
@@ -450,3 +454,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use crate::limits::{MCP_FIELD_CHOICES, MCP_FIELD_TRIES, MCP_FIELDS, MCP_QUESTION
 
 const DECLINE: &str = "Decline";
 const SKIP: &str = "Skip";
-const DEFAULT: &str = "As suggested";
+const DEFAULT: &str = "Use the suggested value";
 const DONE: &str = "I have done that";
 
 /// Asks a user one question, with answers to choose from; `None` if nobody answers.
@@ -44,7 +44,7 @@ async fn address(
     // `javascript:` and the like are no pages.
     let Ok(parsed) = guard::check_text(url) else { return Err(ElicitationAction::Decline) };
     let question = format!(
-        "The MCP server {} asks you to open a page of {}: {}\n\n{}\n\nOpen it only if you trust this server.",
+        "The MCP server {} asks you to open a page on {}: {}\n\n{}\n\nOpen it only if you trust this server.",
         visible::line(server),
         visible::line(parsed.host_str().unwrap_or_default()),
         shortened(message),
@@ -164,6 +164,9 @@ impl<'a> Field<'a> {
         if let Some(description) = self.text("description") {
             question = format!("{question}: {}", shortened(description));
         }
+        if self.kind() == "array" {
+            question.push_str(" (one or more, separated by commas)");
+        }
         if self.choices.len() > MCP_FIELD_CHOICES {
             let words: Vec<String> = self.choices.iter().map(|(words, _)| words.clone()).collect();
             question = format!("{question}\nOne of: {}", shortened(&words.join(", ")));
@@ -200,7 +203,7 @@ impl<'a> Field<'a> {
                             .find(|(words, value)| words == word || words_of(value) == word);
                         found
                             .map(|(_, value)| value.clone())
-                            .ok_or_else(|| format!("{word:?} is none of the values"))
+                            .ok_or_else(|| format!("{word:?} is not one of the choices"))
                     })
                     .collect();
                 chosen.map(Value::Array)
@@ -338,7 +341,7 @@ mod tests {
         let (result, questions) = asked(url("https://a.example/x?y=1"), &["I have done that"]).await;
         assert_eq!(result, json!({"action": "accept"}));
         assert!(
-            questions[0].contains("a page of a.example") && questions[0].contains("/x?y=1"),
+            questions[0].contains("a page on a.example") && questions[0].contains("/x?y=1"),
             "{questions:?}"
         );
         assert_eq!(asked(url("https://a.example"), &["Decline"]).await.0, json!({"action": "decline"}));

@@ -7,24 +7,29 @@
 //! ```
 //! A grant is bound to the hash of its server's definition: a token goes to no other address.
 
+mod client;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use guard::Talker;
 use rmcp::transport::auth::{
-    AuthClient, AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
-    CredentialRefreshGuard, CredentialStore, OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture,
-    OAuthHttpRequest, StoredCredentials,
+    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
+    OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, StoredCredentials,
 };
 use serde::{Deserialize, Serialize};
 use store::{Store, UserId};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 
+pub(super) use client::LoggedIn;
+
 use super::servers::Server;
 use crate::limits::{
     MCP_LOGIN_ANSWER_BYTES, MCP_LOGIN_PATIENCE, MCP_LOGIN_REQUEST_PATIENCE, MCP_LOGINS_PENDING,
+    MCP_TOKEN_MARGIN,
 };
 
 /// The name under which a client is registered with a provider.
@@ -118,31 +123,27 @@ impl Logins {
         talker: &Talker,
         who: &Who,
         url: &str,
-        client: reqwest::Client,
-    ) -> Result<AuthClient<reqwest::Client>, String> {
+        http: reqwest::Client,
+    ) -> Result<LoggedIn, String> {
         let mut manager = manager(talker, url).await?;
         let grants = self.grants(store, who);
         let known = grants.read().await.map_err(|error| words(&error))?;
-        manager.set_credential_store(grants);
+        manager.set_credential_store(grants.clone());
+        let mut is_known = false;
         if let Some(grant) = known {
-            let is_known = timeout(MCP_LOGIN_REQUEST_PATIENCE, manager.initialize_from_store()).await;
-            match is_known {
-                Ok(Ok(true)) => {
-                    let id = grant.credentials.client_id.clone();
-                    let config = OAuthClientConfig::new(id, grant.redirect_uri.clone());
-                    if let Some(secret) = grant.client_secret {
-                        manager
-                            .configure_client(config.with_client_secret(secret))
-                            .map_err(|error| words(&error))?;
-                    }
-                }
-                // Its provider changed: the tokens of the former one are not sent.
-                Ok(Ok(false)) => {}
-                Ok(Err(error)) => return Err(words(&error)),
+            let begun = timeout(MCP_LOGIN_REQUEST_PATIENCE, manager.initialize_from_store()).await;
+            // If its provider changed, the tokens of the former one are not sent.
+            is_known = match begun {
+                Ok(is_known) => is_known.map_err(|error| words(&error))?,
                 Err(_) => return Err("its login provider did not answer in time".to_owned()),
+            };
+            if is_known && let Some(secret) = grant.client_secret {
+                let config = OAuthClientConfig::new(grant.credentials.client_id, grant.redirect_uri);
+                manager.configure_client(config.with_client_secret(secret)).map_err(|error| words(&error))?;
             }
         }
-        Ok(AuthClient::new(client, manager))
+        let manager = is_known.then(|| Arc::new(manager));
+        Ok(LoggedIn { http, manager, grants })
     }
 
     /// Begins a login; returns the page for the user's browser.
@@ -218,7 +219,7 @@ impl Logins {
     /// Fails with the reason in words.
     pub(super) async fn end(&self, store: &Store, user: UserId, url: &str) -> Result<Who, String> {
         let unknown =
-            "no login of yours waits for this address: begin it again, it may take 10 minutes at most";
+            "no login of yours is waiting for this address; start it again, and finish within 10 minutes";
         let state = parameter(url, "state").ok_or(unknown)?;
         let pending = {
             let mut all = lock(&self.pending);
@@ -230,7 +231,8 @@ impl Logins {
         };
         let Some(pending) = pending else { return Err(unknown.to_owned()) };
         if !leads_to(url, &pending.redirect_uri) {
-            return Err("the browser was sent to another address than the login asked for".to_owned());
+            return Err("the browser was sent to a different address from the one that the login asked for"
+                .to_owned());
         }
         if let Some(error) = parameter(url, "error") {
             let about = parameter(url, "error_description").unwrap_or_default();
@@ -267,7 +269,8 @@ async fn manager(talker: &Talker, url: &str) -> Result<AuthorizationManager, Str
 }
 
 /// The grant of a user's server, in the store.
-struct Grants {
+#[derive(Clone)]
+pub(super) struct Grants {
     store: Store,
     who: Who,
     refreshing: Refreshing,
@@ -279,6 +282,20 @@ impl Grants {
         let grant = self.store.oauth_grant(*user, server, hash).await.map_err(stored)?;
         // A grant of another version is none.
         Ok(grant.and_then(|grant| serde_json::from_str(&grant).ok()))
+    }
+
+    /// The token, and true if it is about to expire; `None` if there is no grant.
+    async fn token(&self) -> Result<Option<(String, bool)>, AuthError> {
+        let Some(grant) = self.read().await? else { return Ok(None) };
+        let response = serde_json::to_value(&grant.credentials.token_response).unwrap_or_default();
+        let Some(token) = response["access_token"].as_str() else { return Ok(None) };
+        let since = grant.credentials.token_received_at.unwrap_or_default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let ends = response["expires_in"].as_u64().map(|seconds| since + seconds);
+        // One that lives only for moments is used to its end.
+        let is_over =
+            ends.is_some_and(|ends| now + MCP_TOKEN_MARGIN.as_secs().min((ends - since) / 2) >= ends);
+        Ok(Some((token.to_owned(), is_over)))
     }
 
     async fn write(&self, grant: &Grant) -> Result<(), AuthError> {
@@ -312,11 +329,6 @@ impl CredentialStore for Grants {
 
     async fn clear(&self) -> Result<(), AuthError> {
         self.store.remove_oauth_grant(self.who.user, &self.who.server).await.map(drop).map_err(stored)
-    }
-
-    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let guard = Arc::clone(&self.refreshing).lock_owned().await;
-        Ok(Some(CredentialRefreshGuard::new(guard)))
     }
 }
 
@@ -398,8 +410,8 @@ fn line(text: &str) -> String {
 /// An error of a login, for people and models: it contains no token.
 pub(super) fn words(error: &AuthError) -> String {
     match error {
-        AuthError::AuthorizationRequired | AuthError::TokenExpired => "it wants a login".to_owned(),
-        AuthError::TokenRefreshRejected(_) => "its login has expired".to_owned(),
+        AuthError::AuthorizationRequired | AuthError::TokenExpired => "it requires a login".to_owned(),
+        AuthError::TokenRefreshRejected(_) => "its login has expired; log in again".to_owned(),
         AuthError::DiscoveryRequestFailed { source, .. } => {
             format!("its login provider cannot be reached: {}", line(&guard::cause(&**source)))
         }

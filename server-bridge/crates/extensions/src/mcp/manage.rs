@@ -40,7 +40,8 @@ impl McpServers {
     /// [`Error::Refused`] for a definition that is none; [`Error::Store`].
     pub async fn put(&self, user: &User, name: &str, entry: &McpServerEntry) -> Result<()> {
         let spec = config::check_name(name).and_then(|()| Spec::of(entry));
-        let spec = spec.map_err(|why| Error::refused("invalid", format!("this is no server: {why}")))?;
+        let spec =
+            spec.map_err(|why| Error::refused("invalid", format!("the server was not saved: {why}")))?;
         let store = &self.0.store;
         let others = store.mcp_servers(user.id).await?;
         let alike =
@@ -116,11 +117,13 @@ impl McpServers {
             let connection = inner.connect(&owner, &server, sandbox).await.map_err(|refused| refused.why)?;
             inner.listed(&owner, &server, sandbox.map(Sandbox::place), &connection).await.map(drop)
         });
-        let checked = checked.await.unwrap_or_else(|_| Err("the server failed to ask it".to_owned()));
+        let checked = checked
+            .await
+            .unwrap_or_else(|_| Err("an internal error of Sandbridge; its log says more".to_owned()));
         if let Err(why) = checked {
             if why == LOGIN_WANTED {
                 let why =
-                    format!("the MCP server {name:?} wants a login: `sandbridge mcp-server login {name}`");
+                    format!("the MCP server {name:?} requires a login: `sandbridge mcp-server login {name}`");
                 return Err(Error::refused("login_required", why));
             }
             return Err(Error::refused(
@@ -150,7 +153,8 @@ impl McpServers {
         let found = self.found(user, on).await?;
         let server = found.named(name)?;
         let Launch::Address { url, .. } = &server.spec.launch else {
-            let why = format!("the MCP server {name:?} is a program on your machine, which has no login");
+            let why =
+                format!("the MCP server {name:?} is a program; only servers with an address have logins");
             return Err(Error::refused("invalid", why));
         };
         if !server.is_ready() {
@@ -165,7 +169,10 @@ impl McpServers {
         let inner = &self.0;
         let begun = inner.logins.begin(&inner.store, &inner.talker, &who, url, &start).await;
         let failed = |why| {
-            Error::refused("mcp_failed", format!("no login to the MCP server {name:?} can begin: {why}"))
+            Error::refused(
+                "mcp_failed",
+                format!("the login to the MCP server {name:?} could not be started: {why}"),
+            )
         };
         Ok(McpLogin { url: begun.map_err(failed)? })
     }
@@ -213,7 +220,7 @@ impl McpServers {
             let listing = catalogue.and_then(|catalogue| read(catalogue, server)).unwrap_or_default();
             let Some(catalogue) = catalogue.filter(|_| listing.changes().as_deref() == Some(hash)) else {
                 let why = format!(
-                    "these are not the changes of the MCP server {name:?}: look at them again with `sandbridge mcp-server accept \
+                    "the tools of the MCP server {name:?} changed again, or none waits for you: look again with `sandbridge mcp-server accept \
                      {name}`"
                 );
                 return Err(Error::refused("not_found", why));

@@ -146,7 +146,9 @@ fn own_entry(server: &store::McpServer) -> Result<McpServerEntry, String> {
     match &server.secrets_json {
         Some(secrets) => entry.extend(read(secrets)),
         None if has_secrets => {
-            return Err("the key that sealed its secrets is lost; add it again".to_owned());
+            return Err(
+                "its secrets cannot be decrypted, since the key is lost; add the server again".to_owned()
+            );
         }
         None => {}
     }

@@ -112,7 +112,7 @@ test("a server that wants a login is logged in to in another tab, and is checked
   });
   expect(screen.queryByRole("button", { name: "Log in to far" })).toBeNull();
   await press("Check far");
-  expect(await screen.findByText("This server wants you to log in.")).toBeTruthy();
+  expect(await screen.findByText("This server requires a login.")).toBeTruthy();
   await press("Log in to far");
   expect(await screen.findByText(/^The server named no page/)).toBeTruthy();
   expect(opened).not.toHaveBeenCalled();
@@ -175,7 +175,7 @@ test("what is wrong stands beside its field, and a refusal leaves what was writt
   await press("Add server");
   expect(client.PUT).not.toHaveBeenCalled();
   const problems = () => screen.getAllByRole("alert").map((alert) => alert.textContent).filter((text) => text !== "");
-  const wrong = ["Enter a name of letters, digits, - _ and . with at least one letter or digit, at most 64 characters.", "A quote is opened but not closed.", "Line 2 is not of the form NAME=value."];
+  const wrong = ["Enter a name of letters, digits, - _ and . with at least one letter or digit, at most 32 characters.", "A quote is opened but not closed.", "Line 2 is not of the form NAME=value."];
   await waitFor(() => expect(problems()).toEqual(wrong));
   await waitFor(() => expect(document.activeElement).toBe(screen.getByLabelText("Name")));
   write("Name", " mine ");

@@ -29,7 +29,7 @@ export type DraftProblems = Partial<Record<DraftField, DraftProblem>>;
 export const EMPTY_DRAFT: Draft = { name: "", kind: "program", command: "", env: "", url: "", headers: "" };
 
 /** Narrower than the server's rule, which is for files too: models see other characters as `_`. */
-const NAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9_.-]{1,64}$/;
+const NAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9_.-]{1,32}$/;
 const ADDRESS = /^https?:\/\/\S+$/i;
 const VARIABLE = /^\s*(?<name>[^\s=]+)=(?<value>.*)$/;
 const HEADER = /^\s*(?<name>[\w!#$%&'*+.^`|~-]+)\s*:\s*(?<value>.*?)\s*$/;

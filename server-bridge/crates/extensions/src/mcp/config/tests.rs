@@ -163,7 +163,7 @@ fn a_document_names_each_entry_that_is_none() {
     let found = entries(text).unwrap();
     assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert!(found[0].1.is_ok());
-    assert_eq!(found[1].1, Err("the field \"command\" is not as it should be".to_owned()));
+    assert_eq!(found[1].1, Err("the field \"command\" has the wrong type".to_owned()));
     let secret = entry_of(&json!({"command": "x", "env": {"TOKEN": 12345}})).unwrap_err();
     assert!(secret.contains("env") && !secret.contains("12345"), "{secret}");
     for broken in ["", "[]", "{}", "{\"mcpServers\": []}"] {

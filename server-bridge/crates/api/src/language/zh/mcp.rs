@@ -1,0 +1,171 @@
+//! MCP servers.
+
+use super::Row;
+
+/// The rows.
+pub(super) const TABLE: &[Row] = &[
+    // What a tool of a server asks to do, on the card of its approval.
+    ("calls the tool {} of the MCP server {}", "调用 MCP 服务器 {1} 的工具 {0}"),
+    (
+        "every call of the tool {} of the MCP server {}, in this chat",
+        "此会话中对 MCP 服务器 {1} 的工具 {0} 的所有调用",
+    ),
+    ("reads a resource of the MCP server {}", "读取 MCP 服务器 {0} 的一个资源"),
+    ("lists the resources of the MCP server {}", "列出 MCP 服务器 {0} 的资源"),
+    ("reading every resource of the MCP server {}, in this chat", "此会话中读取 MCP 服务器 {0} 的所有资源"),
+    ("arguments", "参数"),
+    ("resource", "资源"),
+    // Managing servers.
+    ("the server was not saved: {}", "服务器未保存：{0*}"),
+    (
+        "models could not tell {} from your server {}; choose another name",
+        "模型无法区分 {0} 与你的服务器 {1}；请换一个名称",
+    ),
+    (
+        "you have no MCP server {} of your own; see `sandbridge mcp-server list`",
+        "你没有名为 {0} 的自有 MCP 服务器；请用 `sandbridge mcp-server list` 查看",
+    ),
+    ("there is no MCP server {} here; {}", "此处没有 MCP 服务器 {0}；{1*}"),
+    ("there is none", "尚无任何服务器"),
+    ("there are {}", "现有：{0}"),
+    ("there are none in {}", "{0} 中没有"),
+    (
+        "the MCP server {} waits for your approval: look at it with `sandbridge mcp-server approve {}`, or under MCP servers in the settings",
+        "MCP 服务器 {0} 正在等待你批准；请用 `sandbridge mcp-server approve {1}` 或在设置的“MCP 服务器”中查看",
+    ),
+    (
+        "no MCP server with this hash waits for approval; it may have changed since you looked at it: see `sandbridge mcp-server list`",
+        "没有此哈希的待批准 MCP 服务器，它可能在你查看后发生了改动；请用 `sandbridge mcp-server list` 查看",
+    ),
+    (
+        "you approved no MCP server with this hash; see `sandbridge mcp-server list`",
+        "你没有批准过此哈希的 MCP 服务器；请用 `sandbridge mcp-server list` 查看",
+    ),
+    (
+        "the tools of the MCP server {} changed again, or none waits for you: look again with `sandbridge mcp-server accept {}`",
+        "MCP 服务器 {0} 的工具再次发生了改动，或没有待你接受的改动；请用 `sandbridge mcp-server accept {1}` 重新查看",
+    ),
+    ("the server listed its tools at the same time; try again", "服务器同时更新了工具列表；请重试"),
+    ("the MCP server {} cannot run: {}", "MCP 服务器 {0} 无法运行：{1*}"),
+    ("the MCP server {} cannot be used: {}", "MCP 服务器 {0} 无法使用：{1*}"),
+    // Definitions.
+    (
+        "{} is not a valid server name: use up to {} letters, digits, '-', '_' or '.', with at least one letter or digit",
+        "{0} 不是有效的服务器名称：最多 {1} 个字符，可用英文字母、数字、“-”、“_”和“.”，至少含一个英文字母或数字",
+    ),
+    (
+        "the transport \"sse\" was replaced in 2025; use the server's streamable HTTP address",
+        "传输方式“sse”已在 2025 年被取代；请使用服务器的 Streamable HTTP 地址",
+    ),
+    ("the type {} is unknown; write \"stdio\" or \"http\"", "未知的类型 {0}；请填写“stdio”或“http”"),
+    ("it has both a command and a url; write one of them", "同时包含 command 和 url；请只填写其中之一"),
+    ("it has neither a command nor a url", "既没有 command，也没有 url"),
+    ("an entry with a command must have the type \"stdio\"", "包含 command 的条目，其类型必须为“stdio”"),
+    ("an entry with a url must have the type \"http\"", "包含 url 的条目，其类型必须为“http”"),
+    (
+        "the timeout must be more than 0 ms; leave it out for the default",
+        "超时时间必须大于 0 毫秒；要使用默认值，请不要填写",
+    ),
+    ("its command is empty", "命令为空"),
+    ("it has more than {} arguments or variables", "参数或变量超过 {0} 个"),
+    ("an argument or a variable has {} bytes; {} at most", "某个参数或变量为 {0} 字节；最多 {1} 字节"),
+    ("an argument or a variable contains a NUL character", "某个参数或变量包含 NUL 字符"),
+    ("{} is not the name of a variable", "{0} 不是有效的变量名"),
+    (
+        "variables (${…}) are not replaced in an address or a header, since the request comes from the server and not from your machine: \
+         write the value itself",
+        "地址和请求头中的变量不会被替换，因为请求由服务器而非你的机器发出；请直接填写值",
+    ),
+    ("it has more than {} headers", "请求头超过 {0} 个"),
+    ("the header {} has an invalid name or value", "请求头 {0} 的名称或值无效"),
+    ("it is not a valid address", "地址无效"),
+    ("the URL is too long", "地址过长"),
+    (
+        "the URL has to begin with http:// or https:// and a host",
+        "地址必须以 http:// 或 https:// 开头，并包含主机名",
+    ),
+    ("a URL with a user name or password is not fetched", "地址不能包含用户名或密码"),
+    (
+        "{} is an address of the server's own network, from which nothing is fetched",
+        "{0} 是服务器所在网络的地址，不允许访问",
+    ),
+    // Logins.
+    (
+        "the MCP server {} requires a login: `sandbridge mcp-server login {}`",
+        "MCP 服务器 {0} 需要登录：`sandbridge mcp-server login {1}`",
+    ),
+    (
+        "it requires a login, which only its user can do: `sandbridge mcp-server login NAME`, or MCP servers in the settings",
+        "需要登录，只有用户本人可以操作：使用 `sandbridge mcp-server login 名称`，或在设置的“MCP 服务器”中登录",
+    ),
+    ("it requires a login", "需要登录"),
+    ("its login has expired; log in again", "登录已过期；请重新登录"),
+    (
+        "the MCP server {} is a program; only servers with an address have logins",
+        "MCP 服务器 {0} 是程序；只有网络服务才能登录",
+    ),
+    ("the login to the MCP server {} could not be started: {}", "无法开始登录 MCP 服务器 {0}：{1*}"),
+    ("the login to the MCP server failed: {}", "登录 MCP 服务器失败：{0*}"),
+    ("you are not logged in to an MCP server {}", "你尚未登录 MCP 服务器 {0}"),
+    (
+        "no login of yours is waiting for this address; start it again, and finish within 10 minutes",
+        "没有等待此地址的登录；请重新开始，并在 10 分钟内完成",
+    ),
+    (
+        "too many logins have begun on this server; try again in 10 minutes",
+        "此服务器上进行中的登录过多；请在 10 分钟后重试",
+    ),
+    ("its login provider did not answer in time", "登录提供商响应超时"),
+    ("its login provider named no page", "登录提供商未提供登录页面"),
+    ("its login provider refused: {}", "登录提供商拒绝了登录：{0}"),
+    ("its login provider cannot be reached: {}", "无法连接登录提供商：{0}"),
+    ("its login provider is not the one that it named: {}", "登录提供商与服务器声明的不一致：{0}"),
+    (
+        "the browser was sent to a different address from the one that the login asked for",
+        "浏览器返回的地址与登录时指定的不一致",
+    ),
+    (
+        "the address to come back to has to begin with https://, or be one of the browser's own machine such as http://127.0.0.1:PORT/, \
+         without a query",
+        "返回地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
+    ),
+    // Connecting, and listing tools.
+    ("it did not answer within {} s", "未在 {0} 秒内响应"),
+    ("it did not list its tools within {} s", "未在 {0} 秒内返回工具列表"),
+    ("it ended the connection", "服务器断开了连接"),
+    ("it ended the connection{}", "服务器断开了连接{0}"),
+    ("it refused: {}", "服务器拒绝了请求：{0}"),
+    ("the connection ended before it answered", "连接在收到响应前断开"),
+    ("the connection ended before it answered: {}", "连接在收到响应前断开：{0*}"),
+    ("no machine can be reached", "无法连接任何机器"),
+    (
+        "it was changed or removed, or is not approved any more; see `sandbridge mcp-server list` for {}",
+        "服务器已更改或移除，或批准已失效；请用 `sandbridge mcp-server list` 查看 {0}",
+    ),
+    ("it has more than {} tools", "工具超过 {0} 个"),
+    ("the definitions of its tools have more than {} bytes", "工具定义总计超过 {0} 字节"),
+    ("its list of tools has more than {} pages", "工具列表超过 {0} 页"),
+    ("its tools were listed by others at the same time; try again", "其他操作同时更新了工具列表；请重试"),
+    ("an internal error of Sandbridge; its log says more", "Sandbridge 内部错误；详见日志"),
+    ("Sandbridge is shutting down", "Sandbridge 正在关闭"),
+    // Documents that define servers.
+    ("the workspace's servers are not known: {}", "无法获取工作区的服务器：{0*}"),
+    ("{}: the server {} is left out: {}", "{0}：服务器 {1} 不会被使用：{2*}"),
+    (
+        "{}: the server {} is left out: models could not tell it from {}",
+        "{0}：服务器 {1} 不会被使用：模型无法将它与 {2} 区分",
+    ),
+    (
+        "{}: the server {} is not used: the content of {} cannot be checked on this machine",
+        "{0}：服务器 {1} 未使用：无法在这台机器上检查 {2} 的内容",
+    ),
+    (
+        "the servers of the workspace name more than {} paths; none of them is used",
+        "工作区的服务器涉及的路径超过 {0} 个；均未使用",
+    ),
+    (
+        "its secrets cannot be decrypted, since the key is lost; add the server again",
+        "密钥已丢失，无法解密其变量和请求头的值；请重新添加服务器",
+    ),
+    ("your servers", "你的服务器"),
+];

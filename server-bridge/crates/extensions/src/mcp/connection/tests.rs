@@ -1,0 +1,151 @@
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
+
+use super::*;
+
+/// The other end of a connection: a server that a test speaks for.
+struct Server {
+    lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    out: WriteHalf<DuplexStream>,
+}
+
+impl Server {
+    async fn say(&mut self, message: Value) -> bool {
+        self.out.write_all(format!("{message}\n").as_bytes()).await.is_ok()
+    }
+
+    /// The next message with this method.
+    async fn hear(&mut self, method: &str) -> Value {
+        loop {
+            let line = self.lines.next_line().await.unwrap().expect("the client is there");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    async fn answer(&mut self, message: &Value, result: Value) {
+        assert!(self.say(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).await);
+    }
+}
+
+/// A connection to a server of the older era.
+async fn connected() -> (Arc<Connection>, Server) {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (theirs_in, out) = split(theirs);
+    let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
+    let began = async {
+        let begun = server.hear("initialize").await;
+        let info = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}});
+        server.answer(&begun, info).await;
+        server.hear("notifications/initialized").await;
+    };
+    let root = Some("file:///work".to_owned());
+    let connection = connect(split(ours), Era::Initialize, root, ProgramStatus::default());
+    let (connection, ()) = tokio::join!(connection, began);
+    (Arc::new(connection.unwrap()), server)
+}
+
+fn call(
+    connection: &Arc<Connection>,
+    patience: Duration,
+) -> tokio::task::JoinHandle<Result<CallToolResult, String>> {
+    let connection = Arc::clone(connection);
+    tokio::spawn(async move {
+        let mut listener = Waits;
+        connection.call("work", Map::new(), patience, Some(&mut listener)).await
+    })
+}
+
+/// A user who answers no question.
+struct Waits;
+
+impl Listener for Waits {
+    fn on(&mut self, event: Event) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Event::Asks(..) = event {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_an_answer_is_cancelled_and_the_next_gets_another_connection() {
+    let (connection, mut server) = connected().await;
+    assert!(!connection.is_over());
+    let called = call(&connection, PATIENCE);
+    server.hear("tools/call").await;
+    assert_eq!(connection.idle(), None);
+    server.hear("notifications/cancelled").await;
+    assert!(called.await.unwrap().unwrap_err().contains("for 5 s"));
+    assert!(connection.is_over() && connection.idle().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_prolongs_a_call_and_not_without_end() {
+    let (connection, mut server) = connected().await;
+    let begun = Instant::now();
+    let called = call(&connection, PATIENCE);
+    let message = server.hear("tools/call").await;
+    let token = message["params"]["_meta"]["progressToken"].clone();
+    while !called.is_finished() {
+        let params = json!({"progressToken": token, "progress": 1});
+        server.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    assert!(called.await.unwrap().is_err());
+    let took = begun.elapsed();
+    assert!(took >= MCP_CALL_TOTAL && took < MCP_CALL_TOTAL + Duration::from_secs(10), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_waits_for_its_user_and_ends_with_its_call() {
+    let (connection, mut server) = connected().await;
+    let called = call(&connection, PATIENCE);
+    let message = server.hear("tools/call").await;
+    let schema = json!({"type": "object", "properties": {}});
+    let asks = json!({"message": "Who?", "requestedSchema": schema});
+    server.say(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": asks})).await;
+    // Longer than a call may be silent.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!called.is_finished());
+    server.answer(&message, json!({"content": [{"type": "text", "text": "done"}]})).await;
+    assert!(called.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_requests_ends_the_connection() {
+    let (connection, mut server) = connected().await;
+    let called = call(&connection, PATIENCE);
+    server.hear("tools/call").await;
+    // It reads none of the answers.
+    let mut id = 0;
+    while !called.is_finished() && id < 100_000 {
+        id += 1;
+        if !server.say(json!({"jsonrpc": "2.0", "id": id, "method": "roots/list"})).await {
+            break;
+        }
+    }
+    assert!(called.await.unwrap().is_err());
+    assert!(connection.is_over());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_list_of_tools_is_refused() {
+    let (connection, mut server) = connected().await;
+    let endless = tokio::spawn(async move {
+        loop {
+            let asked = server.hear("tools/list").await;
+            let tool = json!({"name": format!("t{}", asked["id"]), "inputSchema": {"type": "object"}});
+            server.answer(&asked, json!({"tools": [tool], "nextCursor": "more"})).await;
+        }
+    });
+    assert!(connection.tools().await.unwrap_err().contains("pages"));
+    endless.abort();
+}

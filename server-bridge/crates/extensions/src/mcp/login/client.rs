@@ -1,0 +1,178 @@
+//! A client that sends the user's token with each request.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::auth::{AuthError, AuthorizationManager};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
+};
+use sse_stream::Sse;
+
+use super::Grants;
+
+type Error = StreamableHttpError<reqwest::Error>;
+
+/// A client that sends the token of a grant with each request. An expired token, or one that the server refuses, is refreshed once for
+/// all clients of the grant: the others find the new one.
+#[derive(Clone)]
+pub(in crate::mcp) struct LoggedIn {
+    pub(super) http: reqwest::Client,
+    /// Refreshes tokens; `None` if there is no grant.
+    pub(super) manager: Option<Arc<AuthorizationManager>>,
+    pub(super) grants: Grants,
+}
+
+impl LoggedIn {
+    /// The token to send; `None` without a grant.
+    async fn token(&self) -> Result<Option<String>, Error> {
+        let Some(manager) = &self.manager else { return Ok(None) };
+        match self.grants.token().await? {
+            None => Ok(None),
+            Some((token, false)) => Ok(Some(token)),
+            Some((token, true)) => self.refreshed(manager, &token).await,
+        }
+    }
+
+    /// A token in place of one that is over; `None` if the grant cannot be refreshed, and its user has to log in again.
+    async fn refreshed(
+        &self,
+        manager: &Arc<AuthorizationManager>,
+        old: &str,
+    ) -> Result<Option<String>, Error> {
+        let (client, manager, old) = (self.clone(), Arc::clone(manager), old.to_owned());
+        // A caller that gives up does not end it: the provider may have replaced the refresh token already.
+        tokio::spawn(async move { client.refresh(&manager, &old).await }).await?
+    }
+
+    async fn refresh(&self, manager: &AuthorizationManager, old: &str) -> Result<Option<String>, Error> {
+        let _one_at_a_time = self.grants.refreshing.lock().await;
+        match self.grants.token().await? {
+            // Another client was faster.
+            Some((token, false)) if token != old => return Ok(Some(token)),
+            None => return Ok(None),
+            Some(_) => {}
+        }
+        match manager.refresh_token().await {
+            Ok(_) => Ok(self.grants.token().await?.map(|(token, _)| token)),
+            Err(
+                AuthError::TokenRefreshRejected(_)
+                | AuthError::AuthorizationRequired
+                | AuthError::TokenExpired,
+            ) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a request with a token; if the server refuses that, once more with another one.
+    async fn with_token<T, F, Fut>(&self, request: F) -> Result<T, Error>
+    where
+        F: Fn(Option<String>) -> Fut,
+        Fut: Future<Output = Result<T, Error>>,
+    {
+        let token = self.token().await?;
+        let refused = match request(token.clone()).await {
+            Err(StreamableHttpError::AuthRequired(challenge)) => challenge,
+            done => return done,
+        };
+        let (Some(manager), Some(token)) = (&self.manager, token) else {
+            return Err(StreamableHttpError::AuthRequired(refused));
+        };
+        match self.refreshed(manager, &token).await? {
+            Some(other) if other != token => request(Some(other)).await,
+            _ => Err(StreamableHttpError::AuthRequired(refused)),
+        }
+    }
+}
+
+impl StreamableHttpClient for LoggedIn {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        self.with_token(|token| {
+            let (uri, message) = (uri.clone(), message.clone());
+            self.http.post_message(uri, message, session_id.clone(), token, custom_headers.clone())
+        })
+        .await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        self.with_token(|token| {
+            let (uri, message, session_id) = (uri.clone(), message.clone(), session_id.clone());
+            let (headers, limits) = (custom_headers.clone(), limits);
+            self.http.post_message_with_response_limits(uri, message, session_id, token, headers, limits)
+        })
+        .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Error> {
+        self.with_token(|token| {
+            self.http.delete_session(uri.clone(), session_id.clone(), token, custom_headers.clone())
+        })
+        .await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error> {
+        self.with_token(|token| {
+            let (session_id, last) = (session_id.clone(), last_event_id.clone());
+            self.http.get_stream(uri.clone(), session_id, last, token, custom_headers.clone())
+        })
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error> {
+        self.with_token(|token| {
+            let (session_id, last, headers) =
+                (session_id.clone(), last_event_id.clone(), custom_headers.clone());
+            self.http.get_stream_with_max_sse_event_size(
+                uri.clone(),
+                session_id,
+                last,
+                token,
+                headers,
+                max_sse_event_size,
+            )
+        })
+        .await
+    }
+}

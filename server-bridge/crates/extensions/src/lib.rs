@@ -5,6 +5,9 @@
 //!   engine: a place in a turn ─▶ hooks::HookRunner ─▶ crate `hooks` decides which handlers run, and what their results mean
 //!                                       ├─ command: an exec on the user's machine, on record
 //!                                       └─ http: one request by crate `guard`
+//!   engine: a turn's tools ─▶ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
+//!                                       ├─ a program: an exec on the user's machine, on record
+//!                                       └─ an address: requests by crate `guard`
 //! ```
 //! Nothing of a workspace runs before its user approved the hash of what runs.
 //!

@@ -16,8 +16,8 @@ impl Talker {
         Self(Outgoing::new(reach))
     }
 
-    /// The client for an address: it follows no redirect, uses no proxy and connects to no address out of reach. Whoever makes
-    /// requests with it names no other address.
+    /// The client for an address: it follows no redirect, uses no proxy and connects to no address out of reach. The caller must request
+    /// no other address.
     ///
     /// # Errors
     /// [`Error::Url`]; [`Error::Private`]; [`Error::Network`] if no client can be made.

@@ -42,7 +42,7 @@ impl fmt::Debug for Spec {
     }
 }
 
-/// Checks the name of a server: 1 to 64 characters that can all be seen, without blanks at its ends.
+/// Checks the name of a server: 1 to 32 characters that can all be seen, without blanks at its ends.
 ///
 /// Fails with what is wrong.
 pub(super) fn check_name(name: &str) -> Result<(), String> {

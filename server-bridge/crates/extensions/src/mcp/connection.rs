@@ -51,7 +51,7 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
     calls: Calls,
     is_stale: Arc<AtomicBool>,
-    /// Its tools as they were listed and recorded last. Whoever lists them holds the lock.
+    /// Its tools as they were listed and recorded last. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,
     /// True once a call was not answered in time: the next call gets another connection.
     is_suspect: AtomicBool,

@@ -175,8 +175,8 @@ impl Pinned {
 }
 
 impl Listing {
-    /// The same listing after a server listed these tools. A tool that is new is accepted: whoever accepted its server accepted
-    /// that. One that differs from what was accepted waits.
+    /// The same listing after a server listed these tools. New tools are accepted with their server; a tool that differs from
+    /// what was accepted waits.
     ///
     /// Fails with the reason in words if there would be too many: none of what was accepted is forgotten.
     pub(super) fn after(mut self, found: Vec<Definition>) -> Result<Self, String> {

@@ -168,6 +168,33 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
 }
 
 #[test]
+fn an_approval_is_of_one_workspace_and_of_files_whose_content_is_known() {
+    let world = World::new(|_| Reply::Say("hello".to_owned()));
+    let other = Machine::start(&world.server, &world.alice, "other");
+    let settings = json!({"hooks": {"SessionStart": command("", "sh hook.sh")}}).to_string();
+    world.put(".claude/settings.json", &settings);
+    world.put("hook.sh", "true\n");
+    put(&other.workspace().join(".claude/settings.json"), &settings);
+    put(&other.workspace().join("hook.sh"), "true\n");
+    let listed = |on: &str| world.alice.json(&["hook", "list", "--on", on, "--json"]);
+    let hash = listed("laptop")["hooks"][0]["hash"].as_str().unwrap().to_owned();
+    assert_eq!(world.alice.run(&["hook", "approve", &hash, "--on", "laptop", "--yes"]).code, 0);
+    assert_eq!(listed("laptop")["hooks"][0]["state"], "runs");
+    assert_eq!(listed("other")["hooks"][0]["state"], "waiting");
+
+    // A machine hashes no file of more than 1 GiB: its content could change after it was approved.
+    world.put("hook.sh", "exit 0\n");
+    fs::File::options().write(true).open(world.path("hook.sh")).unwrap().set_len((1 << 30) + 1).unwrap();
+    let list = listed("laptop");
+    assert_eq!(list["hooks"].as_array().unwrap().len(), 0, "{list}");
+    assert!(list["problems"][0].as_str().unwrap().contains("hook.sh"), "{list}");
+    for hash in [hash.as_str(), listed("other")["hooks"][0]["hash"].as_str().unwrap()] {
+        let refused = world.alice.run(&["hook", "approve", hash, "--on", "laptop", "--yes"]);
+        assert!(refused.code != 0, "{refused:?}");
+    }
+}
+
+#[test]
 fn a_workspace_denies_and_never_allows_or_rewrites() {
     let world = World::new(calls("Shell", json!({"command": "touch one"})));
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow",

@@ -66,15 +66,3 @@ pub(crate) async fn look_at(
     });
     join_all(looks).await.into_iter().collect()
 }
-
-/// The SHA-256 of each of these files of a workspace that is there, in hexadecimal digits.
-pub(crate) async fn hashes(
-    sandbox: &Sandbox,
-    paths: impl IntoIterator<Item = &str>,
-) -> HashMap<String, String> {
-    let hashes = paths.into_iter().map(|path| async move {
-        let found = sandbox.resolve(path.as_bytes()).await.ok()??;
-        Some((path.to_owned(), store::hex(&found.sha256?)))
-    });
-    join_all(hashes).await.into_iter().flatten().collect()
-}

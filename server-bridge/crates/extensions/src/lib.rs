@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`hooks`] | hooks at the places of turns |
 //! | `on_record`, `documents` | execs of extensions on record; the documents that define extensions |
+//! | `approvals` | what users approve of a workspace, and the audit trail |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
@@ -22,6 +23,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod approvals;
 mod condition;
 mod documents;
 mod error;

@@ -69,23 +69,6 @@ impl Store {
         }
     }
 
-    /// Takes an approval of this kind back wherever it holds, which is what stands behind an `@` in a kind; returns true if it was
-    /// there.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn distrust_everywhere(&self, user: UserId, kind: &str, hash: &str) -> Result<bool> {
-        let gone = query(
-            "DELETE FROM trusts WHERE user_id = $1 AND hash = $3 AND substr(kind, 1, length($2) + 1) = $2 || '@'",
-        )
-        .bind(user)
-        .bind(kind)
-        .bind(hash)
-        .execute(self.database.writer(Scope::User(user)))
-        .await?;
-        Ok(gone.rows_affected() > 0)
-    }
-
     /// Takes an approval back; returns true if it was there.
     ///
     /// # Errors
@@ -124,12 +107,6 @@ mod tests {
         assert!(!store.distrust(eve, "hook", &hash).await.unwrap());
         assert!(store.distrust(ada, "hook", &hash).await.unwrap());
         assert!(!store.distrust(ada, "hook", &hash).await.unwrap());
-        for place in ["hook@laptop:/a", "hook@laptop:/b", "hooks@laptop:/a"] {
-            store.trust(ada, place, &hash, "x").await.unwrap();
-        }
-        assert!(store.distrust_everywhere(ada, "hook", &hash).await.unwrap());
-        assert!(!store.distrust_everywhere(ada, "hook", &hash).await.unwrap());
-        assert_eq!(store.trusts(ada, "hooks@laptop:/a").await.unwrap().len(), 1);
         let long = "x".repeat(TRUST_SHOWN_MAX_BYTES + 1);
         for (hash, shown) in [("ab", "x"), (&"zz".repeat(32), "x"), (&hash, long.as_str())] {
             assert!(matches!(store.trust(ada, "hook", hash, shown).await, Err(Error::Invalid { .. })));

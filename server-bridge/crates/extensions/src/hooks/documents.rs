@@ -4,30 +4,23 @@ use std::collections::{HashMap, HashSet};
 
 use agent::library::beginning;
 use futures_util::future::join_all;
-use hooks::config::Format;
-use hooks::layers::{Checks, Source};
+use hooks::config::{Format, Problem, Severity};
+use hooks::layers::{Checks, Source, Trouble};
 use hooks::{Layer, Loaded};
 use sandbox::Sandbox;
 use store::UserId;
 
 use super::Inner;
+use crate::approvals::{approved, workspace_of};
 use crate::condition::Grammar;
-use crate::documents::{hashes, managed};
+use crate::documents::{AtPath, look_at, managed};
 use crate::limits::{EXTENSION_SCRIPTS, HOOK_FILE_BYTES};
 
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "hooks.json";
 
 /// The kind of the approvals of hooks.
-pub(super) const TRUST: &str = "hook";
-
-/// The kind of the approvals of hooks of one workspace: what one repository may run, another one may not.
-pub(super) fn trust_of(sandbox: Option<&Sandbox>) -> String {
-    match sandbox {
-        Some(sandbox) => format!("{TRUST}@{}:{}", sandbox.place(), sandbox.facts().workspace),
-        None => TRUST.to_owned(),
-    }
-}
+pub(super) const KIND: &str = "hook";
 
 /// The name of the user's own document, for people.
 const OWN: &str = "your hooks";
@@ -45,6 +38,8 @@ pub(super) struct Found {
     layer: Layer,
     format: Format,
     origin: String,
+    /// Where the workspace is, of a document that is one's.
+    workspace: Option<String>,
     text: String,
 }
 
@@ -55,6 +50,7 @@ impl Found {
             format: self.format,
             origin: &self.origin,
             plugin_root: None,
+            workspace: self.workspace.as_deref(),
             text: &self.text,
             // A peer's settings have no switch for commands: the user's approval of each is the switch.
             enables_commands: self.format == Format::Settings,
@@ -70,17 +66,24 @@ impl Inner {
         sandbox: Option<&Sandbox>,
     ) -> store::Result<Vec<Found>> {
         let managed = managed(&self.home, MANAGED, HOOK_FILE_BYTES).await;
-        let found =
-            |text| Found { layer: Layer::Managed, format: Format::Own, origin: MANAGED.to_owned(), text };
-        let mut found: Vec<Found> = managed.map(found).into_iter().collect();
+        let of_server = |layer, origin: &str, text| Found {
+            layer,
+            format: Format::Own,
+            origin: origin.to_owned(),
+            workspace: None,
+            text,
+        };
+        let managed = managed.map(|text| of_server(Layer::Managed, MANAGED, text));
+        let mut found: Vec<Found> = managed.into_iter().collect();
         if let Some(text) = self.store.hook_document(user).await? {
-            found.push(Found { layer: Layer::User, format: Format::Own, origin: OWN.to_owned(), text });
+            found.push(of_server(Layer::User, OWN, text));
         }
         let Some(sandbox) = sandbox else { return Ok(found) };
         let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
             // A file that cannot be read defines nothing.
             let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
-            Some(Found { layer, format, origin: file.to_owned(), text })
+            let workspace = Some(workspace_of(sandbox));
+            Some(Found { layer, format, origin: file.to_owned(), workspace, text })
         });
         found.extend(join_all(read).await.into_iter().flatten());
         Ok(found)
@@ -96,8 +99,7 @@ impl Inner {
         if documents.is_empty() {
             return Ok(Loaded::default());
         }
-        let approved = self.store.trusts(user, &trust_of(sandbox)).await?.into_iter().map(|trust| trust.hash);
-        let approved: HashSet<String> = approved.collect();
+        let approved = approved(&self.store, user, KIND).await?;
         let sources: Vec<Source<'_>> = documents.iter().map(Found::source).collect();
         let load = |approved: &HashSet<String>, scripts: &HashMap<String, String>| {
             hooks::load(
@@ -112,23 +114,39 @@ impl Inner {
         };
         let first = load(&approved, &HashMap::new());
         Ok(match scripts(&first, sandbox).await {
-            Some(scripts) if scripts.is_empty() => first,
-            Some(scripts) => load(&approved, &scripts),
+            Ok(scripts) if scripts.is_empty() => first,
+            Ok(scripts) => load(&approved, &scripts),
             // What is not hashed could change after it was approved.
-            None => load(&HashSet::new(), &HashMap::new()),
+            Err(why) => {
+                let mut loaded = load(&HashSet::new(), &HashMap::new());
+                loaded.waiting.clear();
+                let text = format!("none of its hooks are used: {why}");
+                let problem =
+                    Problem { severity: Severity::Refused, place: String::new(), event: None, text };
+                let origin = "the workspace".to_owned();
+                loaded.troubles.push(Trouble { layer: Layer::Workspace, origin, problem });
+                loaded
+            }
         })
     }
 }
 
-/// The hashes of the files that commands of the workspace name: a change of one needs another approval. `None` if there are too
-/// many.
-async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Option<HashMap<String, String>> {
-    let Some(sandbox) = sandbox else { return Some(HashMap::new()) };
+/// The hashes of the files that commands of the workspace name: a change of one needs another approval.
+///
+/// Fails with the reason if one of them cannot be hashed.
+async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Result<HashMap<String, String>, String> {
+    let Some(sandbox) = sandbox else { return Ok(HashMap::new()) };
     let of = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
     let of = of.filter(|hook| hook.layer.needs_approval()).flat_map(|hook| &hook.scripts);
     let paths: HashSet<&str> = of.map(|(script, _)| script.path.as_str()).collect();
     if paths.len() > EXTENSION_SCRIPTS {
-        return None;
+        return Err(format!("they name more than {EXTENSION_SCRIPTS} files"));
     }
-    Some(hashes(sandbox, paths).await)
+    let found = look_at(sandbox, paths).await.into_iter();
+    let hashed = found.filter_map(|(path, at)| match at {
+        AtPath::File(hash) => Some(Ok((path, hash))),
+        AtPath::Unhashed => Some(Err(format!("the content of {path:?} cannot be checked on this machine"))),
+        AtPath::Nothing => None,
+    });
+    hashed.collect()
 }

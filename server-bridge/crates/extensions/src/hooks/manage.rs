@@ -6,11 +6,11 @@ use hooks::config::{Document, Format, Severity};
 use hooks::dialect::Dialect;
 use hooks::layers::Hook;
 use hooks::{Layer, Loaded};
-use store::{AuditEntry, User, UserId};
+use store::{User, UserId};
 
 use super::HookRunner;
-use super::documents::{TRUST, trust_of};
-use crate::{Error, Result};
+use super::documents::KIND;
+use crate::{Error, Result, approvals};
 
 impl HookRunner {
     /// The hooks that hold for a user on a place: the active one, or another one by its name. Without a machine those of its
@@ -19,7 +19,7 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Store`].
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<HookList> {
-        let (loaded, away, _) = self.loaded(user, on).await?;
+        let (loaded, away) = self.loaded(user, on).await?;
         let views = |hooks: &[Hook], state: HookState| -> Vec<HookView> {
             hooks.iter().map(|hook| view(hook, state.clone())).collect()
         };
@@ -72,7 +72,8 @@ impl HookRunner {
             }
         }
         self.0.store.set_hook_document(user.id, text).await?;
-        self.note(user, "hook.document", "", if text.is_some() { "set" } else { "removed" }).await;
+        let outcome = if text.is_some() { "set" } else { "removed" };
+        approvals::note(&self.0.store, user, "hook.document", "", outcome).await;
         self.list(user, None).await
     }
 
@@ -81,16 +82,13 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Refused`] if no hook with this hash waits on the place; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
-        let (loaded, _, kind) = self.loaded(user, on).await?;
+        let (loaded, _) = self.loaded(user, on).await?;
         let Some(hook) = loaded.waiting.iter().find(|hook| hook.hash.as_str() == hash) else {
             let text = "no hook with this hash waits for approval there; see `sandbridge hook list`";
             return Err(Error::refused("not_found", text));
         };
-        let shown: String = format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe());
-        let shown = &shown[..shown.floor_char_boundary(store::limits::TRUST_SHOWN_MAX_BYTES)];
-        self.0.store.trust(user.id, &kind, hash, shown).await?;
-        self.note(user, "hook.approve", shown, hash).await;
-        Ok(())
+        let shown = format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe());
+        approvals::approve(&self.0.store, user, KIND, hash, &shown).await
     }
 
     /// Takes an approval back: the hook does not run from the next turn on. Audited.
@@ -98,13 +96,12 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
     pub async fn revoke(&self, user: &User, hash: &str) -> Result<()> {
-        if !self.0.store.distrust_everywhere(user.id, TRUST, hash).await? {
+        if !approvals::revoke(&self.0.store, user, KIND, hash).await? {
             return Err(Error::refused(
                 "not_found",
                 "you approved no hook with this hash; see `sandbridge hook list`",
             ));
         }
-        self.note(user, "hook.revoke", "", hash).await;
         Ok(())
     }
 
@@ -113,30 +110,15 @@ impl HookRunner {
         self.0.log.of(user)
     }
 
-    /// The hooks on a place, the reason why its machine cannot be reached, if it cannot, and the kind of approvals there.
-    async fn loaded(&self, user: &User, on: Option<&str>) -> Result<(Loaded, Option<String>, String)> {
+    /// The hooks on a place, and the reason why its machine cannot be reached, if it cannot.
+    async fn loaded(&self, user: &User, on: Option<&str>) -> Result<(Loaded, Option<String>)> {
         let inner = &self.0;
         let (sandbox, away) = match inner.ledger.sandbox(user, on).await {
             Ok(sandbox) => (Some(sandbox), None),
             Err(error) => (None, Some(error.message())),
         };
         let documents = inner.documents(user.id, sandbox.as_ref()).await?;
-        let kind = trust_of(sandbox.as_ref());
-        Ok((inner.load(user.id, &documents, sandbox.as_ref()).await?, away, kind))
-    }
-
-    /// Adds an audit entry. A failure is only logged: the change is made.
-    async fn note(&self, user: &User, action: &str, target: &str, outcome: &str) {
-        let entry = AuditEntry {
-            user: Some(user.name.clone()),
-            action: action.to_owned(),
-            location: None,
-            target: target.to_owned(),
-            outcome: outcome.to_owned(),
-        };
-        if let Err(error) = self.0.store.append_audit(&entry).await {
-            tracing::error!(%error, action, "cannot write the audit trail");
-        }
+        Ok((inner.load(user.id, &documents, sandbox.as_ref()).await?, away))
     }
 }
 

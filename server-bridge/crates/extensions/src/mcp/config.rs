@@ -178,7 +178,7 @@ impl Spec {
             "name": name,
             "launch": launch,
             "timeout": u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX),
-            "at": of.map(|of| [of.place, of.root]),
+            "workspace": of.map(|of| of.workspace),
             "files": of.map(|of| of.files),
         });
         hash_of(&what)
@@ -187,10 +187,8 @@ impl Spec {
 
 /// Where a definition of a workspace is from.
 pub(super) struct OfWorkspace<'a> {
-    /// The machine's name.
-    pub(super) place: &'a str,
-    /// The workspace's directory.
-    pub(super) root: &'a str,
+    /// Where the workspace is.
+    pub(super) workspace: &'a str,
     /// The files that the command names, each with its SHA-256.
     pub(super) files: &'a [(String, String)],
 }

@@ -6,16 +6,16 @@ use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServer
 use api::words::{McpServerState, McpToolState};
 use sandbox::Sandbox;
 use serde_json::json;
-use store::{AuditEntry, McpCatalogue, McpServer, User};
+use store::{McpCatalogue, McpServer, User};
 
 use super::config::{self, Launch, Spec};
 use super::connection::LOGIN_WANTED;
 use super::listing::{Listing, Pinned};
 use super::login::{self, Start, Who};
-use super::servers::{HAS_SECRETS, Server, Servers, TRUST};
+use super::servers::{HAS_SECRETS, KIND, Server, Servers};
 use super::{McpServers, Owner, find, names, read};
 use crate::limits::MCP_LISTING_TRIES;
-use crate::{Error, Result};
+use crate::{Error, Result, approvals};
 
 impl McpServers {
     /// The servers of a user on a place, with what they listed there. None is started.
@@ -53,7 +53,7 @@ impl McpServers {
             );
             return Err(Error::refused("invalid", why));
         }
-        let (kept, secrets) = match &spec.launch {
+        let (mut kept, secrets) = match &spec.launch {
             Launch::Program { command, args, env } => {
                 (json!({"command": command, "args": args}), json!({"env": env}))
             }
@@ -61,7 +61,6 @@ impl McpServers {
                 (json!({"type": "http", "url": url}), json!({"headers": headers}))
             }
         };
-        let mut kept = kept;
         if let Some(timeout) = entry.timeout {
             kept["timeout"] = json!(timeout);
         }
@@ -73,7 +72,7 @@ impl McpServers {
         };
         store.put_mcp_server(user.id, &server).await?;
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
-        self.note(user, "mcp_server.put", name, &spec.action()).await;
+        approvals::note(&self.0.store, user, "mcp_server.put", name, &spec.action()).await;
         Ok(())
     }
 
@@ -89,7 +88,7 @@ impl McpServers {
         }
         self.0.store.remove_oauth_grant(user.id, name).await?;
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
-        self.note(user, "mcp_server.remove", name, "").await;
+        approvals::note(&self.0.store, user, "mcp_server.remove", name, "").await;
         Ok(())
     }
 
@@ -188,7 +187,7 @@ impl McpServers {
         let Who { server, .. } = done.map_err(failed)?;
         inner.pool.forget(|key| key.user == user.id && key.server == server);
         inner.failures.forget(user.id, &server);
-        self.note(user, "mcp_server.login", &server, "").await;
+        approvals::note(&self.0.store, user, "mcp_server.login", &server, "").await;
         Ok(server)
     }
 
@@ -204,7 +203,7 @@ impl McpServers {
             ));
         }
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
-        self.note(user, "mcp_server.logout", name, "").await;
+        approvals::note(&self.0.store, user, "mcp_server.logout", name, "").await;
         Ok(())
     }
 
@@ -232,7 +231,7 @@ impl McpServers {
                 ..catalogue.clone()
             };
             if self.0.store.put_mcp_catalogue(user.id, &after, Some(&catalogue.listing_json)).await? {
-                self.note(user, "mcp_server.accept", name, hash).await;
+                approvals::note(&self.0.store, user, "mcp_server.accept", name, hash).await;
                 return Ok(());
             }
         }
@@ -256,10 +255,7 @@ impl McpServers {
             ));
         };
         let shown = format!("{} ({}): {}", server.name, server.origin, server.spec.action());
-        let shown = &shown[..shown.floor_char_boundary(store::limits::TRUST_SHOWN_MAX_BYTES)];
-        self.0.store.trust(user.id, TRUST, hash, shown).await?;
-        self.note(user, "mcp_server.approve", shown, hash).await;
-        Ok(())
+        approvals::approve(&self.0.store, user, KIND, hash, &shown).await
     }
 
     /// Takes an approval back: the server ends. Audited.
@@ -267,14 +263,13 @@ impl McpServers {
     /// # Errors
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
     pub async fn revoke(&self, user: &User, hash: &str) -> Result<()> {
-        if !self.0.store.distrust(user.id, TRUST, hash).await? {
+        if !approvals::revoke(&self.0.store, user, KIND, hash).await? {
             return Err(Error::refused(
                 "not_found",
                 "you approved no MCP server with this hash; see `sandbridge mcp-server list`",
             ));
         }
         self.0.pool.forget(|key| key.user == user.id && key.hash == hash);
-        self.note(user, "mcp_server.revoke", "", hash).await;
         Ok(())
     }
 
@@ -289,20 +284,6 @@ impl McpServers {
         let catalogues = inner.store.mcp_catalogues(user.id, place).await?;
         let logins = inner.store.oauth_grants(user.id).await?;
         Ok(Found { servers, sandbox, away, catalogues, logins })
-    }
-
-    /// Adds an audit entry. A failure is only logged: the change is made.
-    async fn note(&self, user: &User, action: &str, target: &str, outcome: &str) {
-        let entry = AuditEntry {
-            user: Some(user.name.clone()),
-            action: action.to_owned(),
-            location: None,
-            target: target.to_owned(),
-            outcome: outcome.to_owned(),
-        };
-        if let Err(error) = self.0.store.append_audit(&entry).await {
-            tracing::error!(%error, action, "cannot write the audit trail");
-        }
     }
 }
 

@@ -16,6 +16,7 @@ use store::UserId;
 use super::Inner;
 use super::config::{self, Entry, OfWorkspace, Spec};
 use super::names;
+use crate::approvals::{approved, workspace_of};
 use crate::documents::{AtPath, look_at, managed};
 use crate::limits::{EXTENSION_SCRIPTS, MCP_FILE_BYTES};
 
@@ -23,7 +24,7 @@ use crate::limits::{EXTENSION_SCRIPTS, MCP_FILE_BYTES};
 const MANAGED: &str = "mcp.json";
 
 /// The kind of the approvals of servers.
-pub(super) const TRUST: &str = "mcp-server";
+pub(super) const KIND: &str = "mcp_server";
 
 /// The field of a user's own server that says that it has secrets, which are kept apart.
 pub(super) const HAS_SECRETS: &str = "has_secrets";
@@ -214,8 +215,8 @@ impl Inner {
             true => look_at(sandbox, paths.iter().map(String::as_str)).await,
             false => HashMap::new(),
         };
-        let approved = self.store.trusts(user, TRUST).await?.into_iter().map(|trust| trust.hash);
-        let approved: HashSet<String> = approved.collect();
+        let approved = approved(&self.store, user, KIND).await?;
+        let workspace = workspace_of(sandbox);
         for server in &mut servers.all {
             if !server.needs_approval() {
                 server.hash = server.spec.hash(&server.name, None);
@@ -229,8 +230,7 @@ impl Inner {
                     Some(AtPath::Nothing) | None => {}
                 }
             }
-            let root = &sandbox.facts().workspace;
-            let of = OfWorkspace { place: sandbox.place(), root, files: &files };
+            let of = OfWorkspace { workspace: &workspace, files: &files };
             server.hash = server.spec.hash(&server.name, Some(&of));
             server.files = files.into_iter().map(|(path, _)| path).collect();
             // What is not hashed could change after it was approved.

@@ -13,6 +13,7 @@ fn hook(handler: serde_json::Value, plugin_root: Option<&str>) -> Hook {
         format: Format::Plugin,
         origin: "o",
         plugin_root,
+        workspace: None,
         text: &text,
         enables_commands: true,
     };

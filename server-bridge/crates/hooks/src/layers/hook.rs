@@ -13,7 +13,7 @@ use crate::matcher::Matcher;
 use crate::strict::canonical;
 
 /// The version of the hash: a change of what it covers asks for all approvals again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The origin of hooks. The first has the most power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,8 +154,8 @@ impl Hook {
         Some(Asked { name, dialect })
     }
 
-    /// Computes the hash, and the id from it.
-    pub(super) fn seal(&mut self) {
+    /// Computes the hash, of a hook of this workspace if it is one's, and the id from it.
+    pub(super) fn seal(&mut self, workspace: Option<&str>) {
         let what = json!({
             "version": VERSION,
             "dialect": self.dialect.word(),
@@ -163,6 +163,7 @@ impl Hook {
             "matcher": self.matcher.pattern(),
             "handler": self.handler.canonical(),
             "plugin": self.plugin_root,
+            "workspace": workspace,
             "scripts": self.scripts.iter().map(|(script, hash)| json!([script.path, hash])).collect::<Vec<Value>>(),
         });
         let digest = Sha256::digest(canonical(&what).as_bytes());

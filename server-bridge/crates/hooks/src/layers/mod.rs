@@ -34,6 +34,8 @@ pub struct Source<'a> {
     pub origin: &'a str,
     /// The directory of the plugin that it belongs to.
     pub plugin_root: Option<&'a str>,
+    /// Where the workspace of its layer is, such as `laptop:/work`. The same hook in another workspace needs another approval.
+    pub workspace: Option<&'a str>,
     /// The document's text.
     pub text: &'a str,
     /// True if its commands are enabled by other means than a `hooks.json` of its layer, such as the user's consent to a plugin.
@@ -228,7 +230,7 @@ impl Loader<'_> {
                     scripts: scripts.map(|(hash, script)| (script, hash)).collect(),
                     handler,
                 };
-                hook.seal();
+                hook.seal(source.workspace);
                 hooks.push(hook);
             }
         }
@@ -257,6 +259,7 @@ impl Loader<'_> {
                     format: Format::Own,
                     origin: &hook.origin,
                     plugin_root: None,
+                    workspace: None,
                     text: "",
                     enables_commands: false,
                 };
@@ -291,7 +294,7 @@ fn of_server(callback: &Callback) -> Hook {
         plugin_root: None,
         scripts: Vec::new(),
     };
-    hook.seal();
+    hook.seal(None);
     hook
 }
 

@@ -11,6 +11,7 @@ fn source<'a>(layer: Layer, text: &'a str) -> Source<'a> {
         format: Format::Own,
         origin: layer.word(),
         plugin_root: None,
+        workspace: None,
         text,
         enables_commands: false,
     }
@@ -93,6 +94,12 @@ fn a_hash_covers_everything_that_decides_what_runs() {
     let mut described = run("./x.sh");
     described["description"] = json!("words for people");
     assert_eq!(hash(doc("PreToolUse", "Shell", described), own, None, None), all[0]);
+    let text = document("PreToolUse", &[command("./x.sh")]);
+    let of = |workspace| {
+        let source = Source { workspace, ..source(Layer::Workspace, &text) };
+        load_all(&[source]).hooks.all()[0].hash.clone()
+    };
+    assert_ne!(of(Some("laptop:/one")), of(Some("laptop:/other")));
 }
 
 #[test]

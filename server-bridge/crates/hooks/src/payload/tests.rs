@@ -27,6 +27,7 @@ fn hook(format: Format, event: &str, matcher: &str) -> Hook {
         format,
         origin: "o",
         plugin_root: None,
+        workspace: None,
         text: &text.to_string(),
         enables_commands: true,
     };

@@ -25,6 +25,7 @@ pub(crate) fn hooks_of(event: &str, handlers: &[(Layer, Value)]) -> Hooks {
             format: Format::Own,
             origin: layer.word(),
             plugin_root: None,
+            workspace: None,
             text,
             enables_commands: true,
         })
@@ -117,6 +118,7 @@ fn only_hooks_that_ask_for_a_call_run() {
         format: Format::Own,
         origin: "o",
         plugin_root: None,
+        workspace: None,
         text: &text,
         enables_commands: false,
     };
@@ -140,6 +142,7 @@ fn matchers_of_other_events_are_compared_with_their_field() {
         format: Format::Settings,
         origin: "o",
         plugin_root: None,
+        workspace: None,
         text: &text,
         enables_commands: false,
     };
@@ -304,6 +307,7 @@ fn a_published_guard_finds_the_names_that_it_looks_for() {
         format: Format::Plugin,
         origin: "guard@1.0.0",
         plugin_root: Some("/plugins/guard"),
+        workspace: None,
         text: &text,
         enables_commands: true,
     };

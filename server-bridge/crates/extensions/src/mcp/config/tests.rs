@@ -58,18 +58,18 @@ fn names_are_short_and_visible() {
 fn an_approval_is_of_what_runs_of_the_files_it_names_and_of_one_workspace() {
     let spec = |json| Spec::of(&entry(json)).unwrap();
     let one = spec(json!({"command": "python3", "args": ["tools/a.py"]}));
-    let at = |root: &str, files: &[(&str, &str)]| {
+    let at = |workspace: &str, files: &[(&str, &str)]| {
         let files: Vec<(String, String)> =
             files.iter().map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned())).collect();
-        one.hash("a", Some(&OfWorkspace { place: "laptop", root, files: &files }))
+        one.hash("a", Some(&OfWorkspace { workspace, files: &files }))
     };
-    let hash = at("/work", &[("tools/a.py", "1")]);
+    let hash = at("laptop:/work", &[("tools/a.py", "1")]);
     assert_eq!(hash.len(), 64);
     let other = spec(json!({"command": "python3", "args": ["tools/a.py"], "env": {"A": "1"}}));
     for other in [
-        at("/work", &[("tools/a.py", "2")]),
-        at("/work", &[]),
-        at("/elsewhere", &[("tools/a.py", "1")]),
+        at("laptop:/work", &[("tools/a.py", "2")]),
+        at("laptop:/work", &[]),
+        at("laptop:/elsewhere", &[("tools/a.py", "1")]),
         one.hash("a", None),
         other.hash("a", None),
     ] {

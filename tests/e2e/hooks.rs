@@ -1,15 +1,15 @@
 //! Hooks: they fire with the names that they ask for, on the user's machine, and what they say is what happens.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::{Asked, Machine, Page, Pages, Person, Reply, ScriptedModel, Server, eventually, process};
+use tests::{Asked, Machine, Page, Pages, Reply, eventually, process};
 
 use crate::agent::{ended, lines, messages, new_chat, say};
+use crate::world::{World, put};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,51 +24,12 @@ fn calls(tool: &'static str, arguments: Value) -> impl FnMut(&Asked) -> Reply + 
     }
 }
 
-struct World {
-    model: ScriptedModel,
-    server: Server,
-    alice: Person,
-    machine: Machine,
-}
-
 impl World {
-    fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
-        Self::with(script, &[])
-    }
-
-    fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
-        let model = ScriptedModel::start(script);
-        let server =
-            Server::start_with(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
-        let alice = server.person("alice");
-        let machine = Machine::start(&server, &alice, "laptop");
-        Self { model, server, alice, machine }
-    }
-
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.machine.workspace().join(name)
-    }
-
-    fn put(&self, name: &str, content: &str) {
-        put(&self.path(name), content);
-    }
-
     /// Sets the user's own hooks: one group for each event.
     fn hooks(&self, hooks: Value) {
         let document = json!({"enable_command_hooks": true, "hooks": hooks}).to_string();
         let set = self.alice.with_stdin(&["hook", "set", "-"], document.as_bytes());
         assert_eq!(set.code, 0, "{set:?}");
-    }
-
-    /// Says something in full mode; returns the lines of the chat.
-    fn chat(&self) -> Vec<Value> {
-        let output = self.alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]);
-        assert_eq!(output.code, 0, "{output:?}");
-        lines(&output)
-    }
-
-    fn last_result(&self) -> String {
-        self.model.asked().pop().and_then(|asked| asked.results().pop()).unwrap_or_default()
     }
 
     /// What a hook wrote into a file.
@@ -78,12 +39,6 @@ impl World {
         });
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
-}
-
-fn put(path: &Path, content: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, content).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn command(matcher: &str, command: &str) -> Value {
@@ -150,7 +105,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
     let approved = world.alice.run(&["hook", "approve", &hash[..12], "--yes"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     fs::remove_file(world.path("new.txt")).unwrap();
-    world.chat();
+    world.chat("full");
     let calls = fs::read_to_string(world.path("calls")).unwrap();
     let expected = [
         "Bash ['command']",
@@ -161,7 +116,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
     // Another content of the script is another hook.
     world.put(".claude/hooks/log.sh", &format!("{log}touch \"$CLAUDE_PROJECT_DIR/evil\"\n"));
     fs::remove_file(world.path("new.txt")).unwrap();
-    world.chat();
+    world.chat("full");
     assert!(!world.path("evil").exists());
     assert_eq!(fs::read_to_string(world.path("calls")).unwrap(), calls);
     assert_eq!(world.alice.run(&["hook", "revoke", hash]).code, 0);
@@ -209,7 +164,7 @@ fn a_workspace_denies_and_never_allows_or_rewrites() {
     let output = world.alice.run(&["chat", "--new", "--json", "--approval", "ask", "go"]);
     assert!(lines(&output).iter().any(|line| line["type"] == "approval"), "{output:?}");
     assert!(!world.path("one").exists() && !world.path("two").exists());
-    world.chat();
+    world.chat("full");
     assert!(world.path("one").exists() && !world.path("two").exists());
 }
 
@@ -218,11 +173,11 @@ fn a_users_hook_changes_a_command_and_the_changed_one_is_what_runs_and_is_judged
     let world = World::new(calls("Shell", json!({"command": "touch one"})));
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "touch two"}}});
     world.hooks(json!({"PreToolUse": command("Shell", &format!("echo '{answer}'"))}));
-    world.chat();
+    world.chat("full");
     assert!(!world.path("one").exists() && world.path("two").exists());
     fs::remove_file(world.path("two")).unwrap();
     assert_eq!(world.alice.run(&["rule", "add", "deny", "Shell(touch two)"]).code, 0);
-    world.chat();
+    world.chat("full");
     assert!(
         !world.path("two").exists() && world.last_result().contains("touch two"),
         "{}",
@@ -237,7 +192,7 @@ fn context_reaches_the_model_and_a_prompt_can_be_refused() {
         "SessionStart": command("", "echo 'the build is red'"),
         "UserPromptSubmit": command("", "python3 -c 'import json, sys\nif \"secret\" in json.load(sys.stdin)[\"prompt\"]: sys.exit(\"no secrets here\") or 1\nprint(\"it is Friday\")' || exit 2"),
     }));
-    world.chat();
+    world.chat("full");
     let told = world.model.asked().pop().unwrap().body.to_string();
     assert!(told.contains("the build is red") && told.contains("it is Friday"), "{told}");
     let asked = world.model.asked().len();
@@ -260,7 +215,7 @@ fn results_are_commented_and_the_model_goes_on_until_the_hook_is_content() {
     world.hooks(
         json!({"PostToolUse": command("Shell", &format!("echo '{post}'")), "Stop": command("", stop)}),
     );
-    let said = world.chat();
+    let said = world.chat("full");
     assert!(
         world.model.asked()[1].results()[0].contains("2 warnings"),
         "{:?}",
@@ -290,17 +245,17 @@ fn a_hook_that_fails_is_told_and_one_of_the_administrators_denies() {
     let file = world.server.home().join("hooks.json");
     let managed = json!({"enable_command_hooks": true, "hooks": {"PreToolUse": command("Shell", "exit 1")}});
     fs::write(&file, managed.to_string()).unwrap();
-    world.chat();
+    world.chat("full");
     assert!(!world.path("mark").exists(), "the administrator's fail closed");
     fs::write(&file, "{").unwrap();
-    world.chat();
+    world.chat("full");
     assert!(
         !world.path("mark").exists() && world.last_result().contains("administrator"),
         "{}",
         world.last_result()
     );
     fs::remove_file(&file).unwrap();
-    world.chat();
+    world.chat("full");
     assert!(world.path("mark").exists());
 }
 
@@ -316,7 +271,7 @@ fn a_hook_that_hangs_or_floods_ends_in_time_and_leaves_nothing() {
     ] {
         world.hooks(json!({"PreToolUse": slow(&hook)}));
         let begun = Instant::now();
-        world.chat();
+        world.chat("full");
         assert!(begun.elapsed() < Duration::from_secs(30), "{hook}");
         assert!(world.path("mark").exists(), "{hook}");
         fs::remove_file(world.path("mark")).unwrap();
@@ -351,14 +306,14 @@ fn a_request_gets_the_payload_and_reaches_no_address_of_the_servers_own_network(
         |url: &str| json!({"PreToolUse": [{"matcher": "Shell", "hooks": [{"type": "http", "url": url}]}]});
     let closed = World::new(calls("Shell", json!({"command": "touch mark"})));
     closed.hooks(hook(&url));
-    closed.chat();
+    closed.chat("full");
     assert!(
         closed.path("mark").exists() && pages.asked().is_empty(),
         "it leads into the server's own network"
     );
     let open = World::with(calls("Shell", json!({"command": "touch mark"})), &["--fetch-allow", "127.0.0.1"]);
     open.hooks(hook(&url));
-    open.chat();
+    open.chat("full");
     let asked = pages.asked().pop().unwrap();
     assert!(asked.starts_with("POST /check") && asked.contains("touch mark"), "{asked}");
     assert!(
@@ -411,7 +366,7 @@ fn a_script_that_a_model_changes_or_replaces_within_a_turn_does_not_run() {
     let listed = world.alice.json(&["hook", "list", "--json"]);
     let hash = listed["hooks"][0]["hash"].as_str().unwrap().to_owned();
     assert_eq!(world.alice.run(&["hook", "approve", &hash, "--yes"]).code, 0);
-    world.chat();
+    world.chat("full");
     assert!(world.path("ran").exists() && !world.path("evil").exists() && !world.path("vendor/ran").exists());
     let log = world.alice.json(&["hook", "log", "--json"]);
     assert!(log.to_string().contains("has changed since you approved"), "{log}");

@@ -7,8 +7,28 @@ use serde_json::Value;
 use tests::http::Client;
 use tests::{Asked, Machine, Reply, ScriptedModel, Server};
 
-/// Runs scenarios of the suite for a revision; each must pass.
-fn run(revision: &str, scenarios: &[&str]) {
+/// The scenarios of both revisions.
+const COMMON: &[&str] = &[
+    "tools_call",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/basic-cimd",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-step-up",
+    "auth/scope-retry-limit",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
+    "auth/pre-registration",
+];
+
+/// Runs the scenarios of both revisions, and these of this one's own; each must pass.
+fn run(revision: &str, own: &[&str]) {
+    let scenarios = [COMMON, own].concat();
     // The model calls what the message says, one after the other.
     let model = ScriptedModel::start(|asked: &Asked| {
         let calls: Vec<(String, Value)> = serde_json::from_str(&asked.last_of_user()).unwrap_or_default();
@@ -25,7 +45,7 @@ fn run(revision: &str, scenarios: &[&str]) {
     let mcp = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
     let suite: PathBuf = mcp.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let mut failed = Vec::new();
-    for scenario in scenarios {
+    for scenario in &scenarios {
         let output = Command::new("timeout")
             .arg("60")
             .arg(mcp.join("node_modules/node/bin/node"))
@@ -57,29 +77,7 @@ fn run(revision: &str, scenarios: &[&str]) {
 
 #[test]
 fn revision_2025_11_25() {
-    run(
-        "2025-11-25",
-        &[
-            "initialize",
-            "tools_call",
-            "elicitation-sep1034-client-defaults",
-            "sse-retry",
-            "auth/metadata-default",
-            "auth/metadata-var1",
-            "auth/metadata-var2",
-            "auth/metadata-var3",
-            "auth/basic-cimd",
-            "auth/scope-from-www-authenticate",
-            "auth/scope-from-scopes-supported",
-            "auth/scope-omitted-when-undefined",
-            "auth/scope-step-up",
-            "auth/scope-retry-limit",
-            "auth/token-endpoint-auth-basic",
-            "auth/token-endpoint-auth-post",
-            "auth/token-endpoint-auth-none",
-            "auth/pre-registration",
-        ],
-    );
+    run("2025-11-25", &["initialize", "elicitation-sep1034-client-defaults", "sse-retry"]);
 }
 
 #[test]
@@ -87,22 +85,7 @@ fn revision_2026_07_28() {
     run(
         "2026-07-28",
         &[
-            "tools_call",
             "request-metadata",
-            "auth/metadata-default",
-            "auth/metadata-var1",
-            "auth/metadata-var2",
-            "auth/metadata-var3",
-            "auth/basic-cimd",
-            "auth/scope-from-www-authenticate",
-            "auth/scope-from-scopes-supported",
-            "auth/scope-omitted-when-undefined",
-            "auth/scope-step-up",
-            "auth/scope-retry-limit",
-            "auth/token-endpoint-auth-basic",
-            "auth/token-endpoint-auth-post",
-            "auth/token-endpoint-auth-none",
-            "auth/pre-registration",
             "auth/resource-mismatch",
             "auth/offline-access-scope",
             "auth/offline-access-not-supported",

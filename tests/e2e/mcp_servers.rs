@@ -2,20 +2,19 @@
 //! outlives its need.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tests::docker::{IMAGE, ready};
 use tests::http::Client;
-use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, process};
+use tests::{Asked, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::agent::{messages, new_chat, say};
 use crate::docker::Cleanup;
+use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -37,42 +36,7 @@ while read -r line; do
 done
 "#;
 
-struct World {
-    model: ScriptedModel,
-    server: Server,
-    alice: Person,
-    machine: Machine,
-}
-
 impl World {
-    fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
-        Self::with(script, &[])
-    }
-
-    fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
-        let model = ScriptedModel::start(script);
-        let server =
-            Server::start_with(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
-        let alice = server.person("alice");
-        let machine = Machine::start(&server, &alice, "laptop");
-        Self { model, server, alice, machine }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.machine.workspace().join(name)
-    }
-
-    fn put(&self, name: &str, content: &str) {
-        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
-        fs::write(self.path(name), content).unwrap();
-    }
-
-    fn run(&self, arguments: &[&str]) -> tests::Output {
-        let output = self.alice.run(arguments);
-        assert_eq!(output.code, 0, "{arguments:?}: {output:?}");
-        output
-    }
-
     /// Adds the server in Python under the name `echo`, with a word of its own on its command line.
     fn add_echo(&self, word: &str) {
         self.put("tool/echo.py", ECHO);
@@ -82,19 +46,10 @@ impl World {
         assert!(added.stdout.contains("mcp__echo__echo"), "{added:?}");
     }
 
-    /// Says something in a new chat in this mode.
-    fn chat(&self, mode: &str) {
-        self.run(&["chat", "--new", "--json", "--approval", mode, "go"]);
-    }
-
-    fn server_named(&self, name: &str) -> Value {
+    pub(crate) fn server_named(&self, name: &str) -> Value {
         let list = self.alice.json(&["mcp-server", "list", "--json"]);
         let servers = list["servers"].as_array().unwrap();
         servers.iter().find(|server| server["name"] == name).unwrap_or_else(|| panic!("{list}")).clone()
-    }
-
-    fn last_result(&self) -> String {
-        self.model.asked().pop().and_then(|asked| asked.results().pop()).unwrap_or_default()
     }
 
     /// Copies a package from npm into the workspace, with all others.
@@ -117,7 +72,7 @@ fn results_since(asked: &Asked) -> usize {
 }
 
 /// A model that calls this, one after the other, in each of its turns, and is done.
-fn calls(calls: Vec<(&'static str, Value)>) -> impl FnMut(&Asked) -> Reply + Send + 'static {
+pub(crate) fn calls(calls: Vec<(&'static str, Value)>) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| match calls.get(results_since(asked)) {
         Some(call) => Reply::Call(vec![call.clone()]),
         None => Reply::Say("that is all".to_owned()),
@@ -480,133 +435,6 @@ fn what_a_server_asks_is_asked_in_the_chat_in_both_eras() {
         204
     );
     eventually("it goes on", PATIENCE, || (world.last_result() == "the door is blue").then_some(()));
-}
-
-/// A server of npm's everything over HTTP.
-struct OverHttp(Child, u16);
-
-impl OverHttp {
-    fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let program = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-        let mut child = Command::new("node")
-            .arg(program)
-            .arg("streamableHttp")
-            .env("PORT", port.to_string())
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        lines.find(|line| line.contains("listening")).expect("it listens");
-        std::thread::spawn(move || lines.for_each(drop));
-        Self(child, port)
-    }
-}
-
-impl Drop for OverHttp {
-    fn drop(&mut self) {
-        process::terminate(&mut self.0);
-    }
-}
-
-#[test]
-fn a_server_over_http_is_reached_through_the_guard_only() {
-    let http = OverHttp::start();
-    let url = format!("http://127.0.0.1:{}/mcp", http.1);
-    let sum = || calls(vec![("mcp__far__get-sum", json!({"a": 1, "b": 2}))]);
-    let guarded = World::new(sum());
-    let refused = guarded.alice.run(&["mcp-server", "add", "far", "--url", &url]);
-    let told = format!("{}{}", refused.stdout, refused.stderr);
-    assert!(refused.code != 0 && told.contains("own network"), "{told}");
-    for bad in ["javascript:alert(1)", "http://user:word@a.example/", "file:///etc/passwd"] {
-        let refused = guarded.alice.run(&["mcp-server", "add", "other", "--url", bad]);
-        assert!(refused.code != 0, "{bad}: {refused:?}");
-    }
-    let open = World::with(sum(), &["--fetch-allow", "127.0.0.1"]);
-    open.run(&["mcp-server", "add", "far", "--url", &url]);
-    open.chat("full");
-    assert!(open.last_result().contains('3'), "{}", open.last_result());
-}
-
-/// A server over HTTP that wants a login.
-struct Guarded(Child, u16);
-
-impl Guarded {
-    fn start(lifetime_s: u32) -> Self {
-        let mut child = Command::new("node")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/guarded.mjs"))
-            .env("LIFETIME", lifetime_s.to_string())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().strip_prefix("listening ").unwrap().parse().unwrap();
-        Self(child, port)
-    }
-
-    fn count(&self, of: &str) -> usize {
-        tests::http::text(&format!("http://127.0.0.1:{}/{of}", self.1)).parse().unwrap()
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        process::terminate(&mut self.0);
-    }
-}
-
-/// Where a provider sends the browser that opens its page.
-fn sent_back(page: &str) -> String {
-    let agent: ureq::Agent =
-        ureq::Agent::config_builder().max_redirects(0).max_redirects_will_error(false).build().into();
-    agent.get(page).call().unwrap().headers()["location"].to_str().unwrap().to_owned()
-}
-
-#[test]
-fn a_login_is_its_users_and_ten_calls_with_an_expired_token_refresh_it_once() {
-    let guarded = Guarded::start(3);
-    let world = World::with(calls(vec![("mcp__far__whoami", json!({}))]), &["--fetch-allow", "127.0.0.1"]);
-    let url = format!("http://127.0.0.1:{}/mcp", guarded.1);
-    let added = world.alice.run(&["mcp-server", "add", "far", "--url", &url]);
-    assert!(added.code != 0 && added.stderr.contains("mcp-server login far"), "{added:?}");
-    let client = Client::login(&world.server, "alice");
-    let begin = || {
-        let start = json!({"redirect_uri": "http://127.0.0.1:9/callback"}).to_string();
-        let begun = client.send("POST", "/mcp-servers/far/login", start.as_bytes());
-        assert_eq!(begun.status, 200, "{begun:?}");
-        sent_back(begun.json()["url"].as_str().unwrap())
-    };
-    let end = |client: &Client, url: &str| {
-        client.send("POST", "/mcp-logins", json!({"url": url}).to_string().as_bytes())
-    };
-    // Neither another user nor another address ends it, and neither does another issuer.
-    let back = begin();
-    let _bob = world.server.person("bob");
-    assert_ne!(end(&Client::login(&world.server, "bob"), &back).status, 200);
-    assert_ne!(end(&client, &back.replace("/callback", "/elsewhere")).status, 200);
-    assert_ne!(end(&client, &begin().replace("iss=http", "iss=https")).status, 200);
-    let back = begin();
-    assert_eq!(end(&client, &back).status, 200);
-    assert_ne!(end(&client, &back).status, 200, "a code is used once");
-    assert_eq!(world.server_named("far")["logged_in"], true);
-    eventually("the token has expired", PATIENCE, || (guarded.count("valid") == 0).then_some(()));
-    let spawned: Vec<_> = (0..10)
-        .map(|_| {
-            let mut command = world.alice.command(&["chat", "--new", "--json", "--approval", "full", "go"]);
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-        })
-        .collect();
-    for child in spawned {
-        let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success() && told.contains("you are logged in"), "{told}");
-    }
-    assert_eq!(guarded.count("refreshes"), 1, "one refresh serves all calls");
-    world.run(&["mcp-server", "logout", "far"]);
-    assert_eq!(world.server_named("far")["logged_in"], false);
 }
 
 #[test]

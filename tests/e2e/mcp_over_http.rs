@@ -1,0 +1,143 @@
+//! MCP servers over HTTP: what the guard lets through, and logins.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+use tests::http::Client;
+use tests::{eventually, process};
+
+use crate::mcp_servers::calls;
+use crate::world::World;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server of npm's everything over HTTP.
+struct OverHttp(Child, u16);
+
+impl OverHttp {
+    fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let program = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+        let mut child = Command::new("node")
+            .arg(program)
+            .arg("streamableHttp")
+            .env("PORT", port.to_string())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        lines.find(|line| line.contains("listening")).expect("it listens");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self(child, port)
+    }
+}
+
+impl Drop for OverHttp {
+    fn drop(&mut self) {
+        process::terminate(&mut self.0);
+    }
+}
+
+#[test]
+fn a_server_over_http_is_reached_through_the_guard_only() {
+    let http = OverHttp::start();
+    let url = format!("http://127.0.0.1:{}/mcp", http.1);
+    let sum = || calls(vec![("mcp__far__get-sum", json!({"a": 1, "b": 2}))]);
+    let guarded = World::new(sum());
+    let refused = guarded.alice.run(&["mcp-server", "add", "far", "--url", &url]);
+    let told = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(refused.code != 0 && told.contains("own network"), "{told}");
+    for bad in ["javascript:alert(1)", "http://user:word@a.example/", "file:///etc/passwd"] {
+        let refused = guarded.alice.run(&["mcp-server", "add", "other", "--url", bad]);
+        assert!(refused.code != 0, "{bad}: {refused:?}");
+    }
+    let open = World::with(sum(), &["--fetch-allow", "127.0.0.1"]);
+    open.run(&["mcp-server", "add", "far", "--url", &url]);
+    open.chat("full");
+    assert!(open.last_result().contains('3'), "{}", open.last_result());
+}
+
+/// A server over HTTP that wants a login.
+struct Guarded(Child, u16);
+
+impl Guarded {
+    fn start(lifetime_s: u32) -> Self {
+        let mut child = Command::new("node")
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/guarded.mjs"))
+            .env("LIFETIME", lifetime_s.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim().strip_prefix("listening ").unwrap().parse().unwrap();
+        Self(child, port)
+    }
+
+    fn count(&self, of: &str) -> usize {
+        tests::http::text(&format!("http://127.0.0.1:{}/{of}", self.1)).parse().unwrap()
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        process::terminate(&mut self.0);
+    }
+}
+
+/// Where a provider sends the browser that opens its page.
+fn sent_back(page: &str) -> String {
+    let agent: ureq::Agent =
+        ureq::Agent::config_builder().max_redirects(0).max_redirects_will_error(false).build().into();
+    agent.get(page).call().unwrap().headers()["location"].to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_login_is_its_users_and_ten_calls_with_an_expired_token_refresh_it_once() {
+    let guarded = Guarded::start(3);
+    let world = World::with(calls(vec![("mcp__far__whoami", json!({}))]), &["--fetch-allow", "127.0.0.1"]);
+    let url = format!("http://127.0.0.1:{}/mcp", guarded.1);
+    let added = world.alice.run(&["mcp-server", "add", "far", "--url", &url]);
+    assert!(added.code != 0 && added.stderr.contains("mcp-server login far"), "{added:?}");
+    let client = Client::login(&world.server, "alice");
+    let begin = || {
+        let start = json!({"redirect_uri": "http://127.0.0.1:9/callback"}).to_string();
+        let begun = client.send("POST", "/mcp-servers/far/login", start.as_bytes());
+        assert_eq!(begun.status, 200, "{begun:?}");
+        sent_back(begun.json()["url"].as_str().unwrap())
+    };
+    let end = |client: &Client, url: &str| {
+        client.send("POST", "/mcp-logins", json!({"url": url}).to_string().as_bytes())
+    };
+    // Neither another user nor another address ends it, and neither does another issuer.
+    let back = begin();
+    let _bob = world.server.person("bob");
+    assert_ne!(end(&Client::login(&world.server, "bob"), &back).status, 200);
+    assert_ne!(end(&client, &back.replace("/callback", "/elsewhere")).status, 200);
+    assert_ne!(end(&client, &begin().replace("iss=http", "iss=https")).status, 200);
+    let back = begin();
+    assert_eq!(end(&client, &back).status, 200);
+    assert_ne!(end(&client, &back).status, 200, "a code is used once");
+    assert_eq!(world.server_named("far")["logged_in"], true);
+    eventually("the token has expired", PATIENCE, || (guarded.count("valid") == 0).then_some(()));
+    let spawned: Vec<_> = (0..10)
+        .map(|_| {
+            let mut command = world.alice.command(&["chat", "--new", "--json", "--approval", "full", "go"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in spawned {
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && told.contains("you are logged in"), "{told}");
+    }
+    assert_eq!(guarded.count("refreshes"), 1, "one refresh serves all calls");
+    world.run(&["mcp-server", "logout", "far"]);
+    assert_eq!(world.server_named("far")["logged_in"], false);
+}

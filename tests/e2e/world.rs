@@ -1,0 +1,67 @@
+//! What tests of an agent's extensions begin with: a model that follows a script, a server, a person and that person's machine.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server};
+
+use crate::agent::lines;
+
+pub(crate) struct World {
+    pub(crate) model: ScriptedModel,
+    pub(crate) server: Server,
+    pub(crate) alice: Person,
+    pub(crate) machine: Machine,
+}
+
+impl World {
+    pub(crate) fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
+        Self::with(script, &[])
+    }
+
+    /// The same with options of the server.
+    pub(crate) fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
+        let model = ScriptedModel::start(script);
+        let server =
+            Server::start_with(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
+        let alice = server.person("alice");
+        let machine = Machine::start(&server, &alice, "laptop");
+        Self { model, server, alice, machine }
+    }
+
+    /// A path of the workspace.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.machine.workspace().join(name)
+    }
+
+    /// Writes a program into the workspace.
+    pub(crate) fn put(&self, name: &str, content: &str) {
+        put(&self.path(name), content);
+    }
+
+    /// Runs the CLI, which succeeds.
+    pub(crate) fn run(&self, arguments: &[&str]) -> tests::Output {
+        let output = self.alice.run(arguments);
+        assert_eq!(output.code, 0, "{arguments:?}: {output:?}");
+        output
+    }
+
+    /// Says something in a new chat in this mode; returns the lines of the chat.
+    pub(crate) fn chat(&self, mode: &str) -> Vec<Value> {
+        lines(&self.run(&["chat", "--new", "--json", "--approval", mode, "go"]))
+    }
+
+    /// The last result of a tool that the model got.
+    pub(crate) fn last_result(&self) -> String {
+        self.model.asked().pop().and_then(|asked| asked.results().pop()).unwrap_or_default()
+    }
+}
+
+/// Writes a program.
+pub(crate) fn put(path: &Path, content: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}

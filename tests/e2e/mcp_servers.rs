@@ -113,6 +113,10 @@ fn a_tool_is_found_and_called_by_one_process_for_a_chat_and_costs_nothing_before
     // It is on record like any command, and its end is in the audit trail.
     let running = world.alice.json(&["ps", "--json"]).to_string();
     assert!(running.contains("one-process-a-chat"), "{running}");
+    let listed_at = || world.server_named("echo")["listed_at"].as_i64().unwrap();
+    let before = listed_at();
+    world.run(&["mcp-server", "check", "echo"]);
+    assert!(listed_at() > before, "a listing is one, also if nothing changed");
     world.run(&["mcp-server", "remove", "echo"]);
     eventually("it ends", PATIENCE, || process::with_marker("one-process-a-chat").is_empty().then_some(()));
     let audit = eventually("its end is audited", PATIENCE, || {

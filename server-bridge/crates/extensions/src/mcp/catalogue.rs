@@ -168,12 +168,10 @@ impl Inner {
                 .await
                 .map_err(unread)?;
             let known = before.as_ref().and_then(|before| read(before, server));
-            let mut listing = known.clone().unwrap_or_default().after(found.clone())?;
+            let mut listing = known.unwrap_or_default().after(found.clone())?;
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();
-            if known.as_ref() == Some(&listing) {
-                return Ok(listing);
-            }
+            // Also if nothing changed: what was not listed for the longest time is forgotten first.
             let catalogue = McpCatalogue {
                 place: place.clone(),
                 server: server.name.clone(),

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`config`] | every option of the server, and the sources of its value |
 //! | [`serve`] | start, signals, clean shutdown |
+//! | [`extended`] | everything that people add to agents, put together |
 //! | [`web`] | the HTTP API, the WebSockets, the embedded page; what every request shares |
 //! | [`tls`] | certificates |
 //! | [`admin`], [`backup`] | `sandbridge user …` and `sandbridge backup`, on the store itself |
@@ -23,6 +24,7 @@ pub mod admin;
 pub mod backup;
 pub mod commands;
 pub mod config;
+pub mod extended;
 mod failure;
 mod here;
 pub mod limits;

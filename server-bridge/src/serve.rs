@@ -17,8 +17,6 @@ use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
-use extensions::hooks::{HookRunner, Notice};
-use extensions::mcp::McpServers;
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
@@ -30,6 +28,7 @@ use tokio_util::task::TaskTracker;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, ServeArgs};
+use crate::extended::Extended;
 use crate::limits::{
     COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
     REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
@@ -207,16 +206,7 @@ impl Server {
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
         let events = chats.bus().subscribe(to_hub(Arc::clone(&hub)));
         let chats = chats.with_home(config.home.clone());
-        let hooks = hook_runner(&chats, &store, &sandboxes, config.home.clone(), &config.reachable);
-        chats.hooks().put(hooks.clone());
-        let mcp_servers = McpServers::new(
-            chats.execs().clone(),
-            store.clone(),
-            sandboxes.clone(),
-            config.home.clone(),
-            &config.reachable,
-        );
-        chats.tools().add_source(mcp_servers.clone());
+        let extensions = Extended::new(&chats, &store, &sandboxes, &config.home, &config.reachable);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -236,8 +226,7 @@ impl Server {
             router: sandboxes,
             ledger: chats.execs().clone(),
             chats,
-            hooks,
-            mcp_servers,
+            extensions,
             hub,
             events,
             hand_out,
@@ -317,12 +306,7 @@ impl Server {
         accept::serve(listener, site, tasks, state.shutdown.clone()).await;
         state.execs.close();
         let commands_end = || async {
-            tokio::join!(
-                state.chats.shutdown(),
-                state.execs.wait(),
-                state.hooks.shutdown(),
-                state.mcp_servers.shutdown()
-            )
+            tokio::join!(state.chats.shutdown(), state.execs.wait(), state.extensions.shutdown())
         };
         let ended = async {
             // All commands have been cancelled. How each ended comes over its runner's link, so links end after commands;
@@ -341,22 +325,6 @@ impl Server {
         store.close().await;
         drop(lock);
     }
-}
-
-/// The hooks of all turns, which show their notices in chats.
-fn hook_runner(
-    chats: &ChatService,
-    store: &Store,
-    router: &SandboxRouter,
-    home: PathBuf,
-    reachable: &[String],
-) -> HookRunner {
-    let notices = chats.clone();
-    let notice: Notice = Arc::new(move |user, chat, text| {
-        let notices = notices.clone();
-        Box::pin(async move { notices.notice(user, &chat, &text).await })
-    });
-    HookRunner::new(chats.execs().clone(), store.clone(), router.clone(), home, reachable, notice)
 }
 
 /// Opens a server's store, with its models' keys, and takes the exclusive right to it if other machines may reach it.

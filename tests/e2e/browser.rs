@@ -64,6 +64,7 @@ specs! {
     settings,
     hooks,
     mcp_servers,
+    trust,
     hostile_port,
     setup,
     sign_in,

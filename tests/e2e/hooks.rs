@@ -90,7 +90,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
     assert!(!world.path("calls").exists(), "it was not approved");
     let said: Vec<Value> =
         messages(&client, &chat).into_iter().map(|message| message["text"].clone()).collect();
-    assert!(said.iter().any(|text| text.as_str().unwrap().contains("waits for your approval")), "{said:?}");
+    assert!(said.iter().any(|text| text.as_str().unwrap().contains("Waiting for your approval")), "{said:?}");
     let listed = world.alice.json(&["hook", "list", "--json"]);
     let hook = listed["hooks"]
         .as_array()

@@ -64,5 +64,6 @@ mod tidy;
 mod tui;
 mod update;
 mod web_terminal;
+mod workspace_trust;
 mod world;
 mod xbot;

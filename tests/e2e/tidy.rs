@@ -31,7 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("llm", &["guard", "sse"]),
     ("accounts", &["store"]),
     ("execs", &["sandbox", "store"]),
-    ("agent", &["llm", "records", "sandbox"]),
+    ("agent", &["hooks", "llm", "records", "sandbox"]),
     ("extensions", &["agent", "api", "execs", "guard", "hooks", "llm", "rules", "sandbox", "store"]),
     ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
     ("chats", &["agent", "api", "execs", "llm", "rules", "sandbox", "store", "tools"]),

@@ -41,13 +41,13 @@ pub async fn list(
     caller: Caller,
     extract::Query(query): extract::Query<HookQuery>,
 ) -> Result<Json<HookList>, ApiError> {
-    Ok(Json(state.hooks.list(&caller.user, query.on.as_deref()).await?))
+    Ok(Json(state.extensions.hooks.list(&caller.user, query.on.as_deref()).await?))
 }
 
 /// The caller's own document of hooks.
 #[utoipa::path(get, path = "/api/v1/hooks/document", tag = "settings", responses((status = 200, body = HookDocument)))]
 pub async fn document(State(state): State<AppState>, caller: Caller) -> Result<Json<HookDocument>, ApiError> {
-    Ok(Json(HookDocument { text: state.hooks.document(caller.user.id).await? }))
+    Ok(Json(HookDocument { text: state.extensions.hooks.document(caller.user.id).await? }))
 }
 
 /// Replace the caller's own document of hooks, or remove it: it holds from the next turn on. Needs a session: no key changes
@@ -59,7 +59,7 @@ pub async fn set_document(
     caller: Caller,
     extract::Json(document): extract::Json<HookDocument>,
 ) -> Result<Json<HookList>, ApiError> {
-    Ok(Json(state.hooks.set_document(&caller.user, document.text.as_deref()).await?))
+    Ok(Json(state.extensions.hooks.set_document(&caller.user, document.text.as_deref()).await?))
 }
 
 /// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: no key lets a repository run something.
@@ -71,7 +71,7 @@ pub async fn approve(
     extract::Query(query): extract::Query<HookQuery>,
     extract::Json(approval): extract::Json<HookApproval>,
 ) -> Result<StatusCode, ApiError> {
-    state.hooks.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
+    state.extensions.hooks.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -83,12 +83,12 @@ pub async fn revoke(
     caller: Caller,
     Path(hash): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    state.hooks.revoke(&caller.user, &hash).await?;
+    state.extensions.hooks.revoke(&caller.user, &hash).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The newest runs of the caller's hooks, the last first; at most 200.
 #[utoipa::path(get, path = "/api/v1/hooks/log", tag = "settings", responses((status = 200, body = [HookRunView])))]
 pub async fn log(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<HookRunView>>, ApiError> {
-    Ok(Json(state.hooks.log(caller.user.id)))
+    Ok(Json(state.extensions.hooks.log(caller.user.id)))
 }

@@ -48,7 +48,7 @@ pub async fn list(
     caller: Caller,
     extract::Query(query): extract::Query<McpQuery>,
 ) -> Result<Json<McpServerList>, ApiError> {
-    Ok(Json(state.mcp_servers.list(&caller.user, query.on.as_deref()).await?))
+    Ok(Json(state.extensions.mcp_servers.list(&caller.user, query.on.as_deref()).await?))
 }
 
 /// Add a server of the caller's own, or replace it. Needs a session: no key adds what runs.
@@ -60,7 +60,7 @@ pub async fn put(
     Path(name): Path<String>,
     extract::Json(entry): extract::Json<McpServerEntry>,
 ) -> Result<StatusCode, ApiError> {
-    state.mcp_servers.put(&caller.user, &name, &entry).await?;
+    state.extensions.mcp_servers.put(&caller.user, &name, &entry).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -72,7 +72,7 @@ pub async fn remove(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    state.mcp_servers.remove(&caller.user, &name).await?;
+    state.extensions.mcp_servers.remove(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -87,7 +87,7 @@ pub async fn check(
     Path(name): Path<String>,
     extract::Query(query): extract::Query<McpQuery>,
 ) -> Result<Json<McpServerView>, ApiError> {
-    Ok(Json(state.mcp_servers.check(&caller.user, &name, query.on.as_deref()).await?))
+    Ok(Json(state.extensions.mcp_servers.check(&caller.user, &name, query.on.as_deref()).await?))
 }
 
 /// Accept the changed tools of a server, by the hash of what was looked at: they are offered again from the next turn on. Needs a
@@ -102,7 +102,7 @@ pub async fn accept(
     extract::Query(query): extract::Query<McpQuery>,
     extract::Json(approval): extract::Json<McpApproval>,
 ) -> Result<StatusCode, ApiError> {
-    state.mcp_servers.accept(&caller.user, &name, &approval.hash, query.on.as_deref()).await?;
+    state.extensions.mcp_servers.accept(&caller.user, &name, &approval.hash, query.on.as_deref()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -116,7 +116,7 @@ pub async fn approve(
     extract::Query(query): extract::Query<McpQuery>,
     extract::Json(approval): extract::Json<McpApproval>,
 ) -> Result<StatusCode, ApiError> {
-    state.mcp_servers.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
+    state.extensions.mcp_servers.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -128,7 +128,7 @@ pub async fn revoke(
     caller: Caller,
     Path(hash): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    state.mcp_servers.revoke(&caller.user, &hash).await?;
+    state.extensions.mcp_servers.revoke(&caller.user, &hash).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -144,7 +144,7 @@ pub async fn login(
     extract::Json(start): extract::Json<McpLoginStart>,
 ) -> Result<Json<McpLogin>, ApiError> {
     let own = state.public_url.as_deref();
-    Ok(Json(state.mcp_servers.login(&caller.user, &name, &start, own, query.on.as_deref()).await?))
+    Ok(Json(state.extensions.mcp_servers.login(&caller.user, &name, &start, own, query.on.as_deref()).await?))
 }
 
 /// End a login with the address to which the provider sent the browser back. Needs a session of the user who began it.
@@ -155,7 +155,7 @@ pub async fn end_login(
     caller: Caller,
     extract::Json(end): extract::Json<McpLoginEnd>,
 ) -> Result<Json<McpLoggedIn>, ApiError> {
-    Ok(Json(McpLoggedIn { server: state.mcp_servers.end_login(&caller.user, &end.url).await? }))
+    Ok(Json(McpLoggedIn { server: state.extensions.mcp_servers.end_login(&caller.user, &end.url).await? }))
 }
 
 /// Forget the login to a server. Needs a session.
@@ -166,6 +166,6 @@ pub async fn logout(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    state.mcp_servers.logout(&caller.user, &name).await?;
+    state.extensions.mcp_servers.logout(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

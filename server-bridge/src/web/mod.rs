@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`mcp_servers`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`mcp_servers`], [`trust`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -86,6 +86,7 @@ pub mod state;
 pub mod stream;
 pub mod tasks;
 pub mod tickets;
+pub mod trust;
 pub mod usage;
 pub mod users;
 pub mod welcome;
@@ -129,6 +130,7 @@ pub fn routes() -> Routes {
         .merge(rules::routes())
         .merge(hooks::routes())
         .merge(mcp_servers::routes())
+        .merge(trust::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use accounts::{Accounts, Act, User, UserId};
 use chats::{ChatService, Subscription};
 use execs::Ledger;
-use extensions::hooks::HookRunner;
-use extensions::mcp::McpServers;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::extended::Extended;
 use crate::web::error::ApiError;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
@@ -39,10 +38,8 @@ pub struct Shared {
     pub ledger: Ledger,
     /// The chat service.
     pub chats: ChatService,
-    /// The hooks of turns.
-    pub hooks: HookRunner,
-    /// The MCP servers whose tools agents use.
-    pub mcp_servers: McpServers,
+    /// Everything that people add to agents.
+    pub extensions: Extended,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.

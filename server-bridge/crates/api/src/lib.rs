@@ -16,6 +16,7 @@
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
+//! | [`trust`] | what a workspace defines and its user must approve |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
 //! | [`settings`] | the active place, and a user's settings for every agent |
@@ -51,6 +52,7 @@ pub mod server_settings;
 pub mod session;
 pub mod settings;
 pub mod task;
+pub mod trust;
 pub mod turn;
 pub mod usage;
 pub mod words;

@@ -101,6 +101,12 @@ macro_rules! words {
     };
 }
 
+mod extension;
+
+pub use extension::{
+    ExtensionLayer, HookState, McpServerState, McpToolState, McpTransport, TrustKind, TrustState,
+};
+
 words! {
     /// The state of an exec.
     ExecStatus {
@@ -360,66 +366,6 @@ words! {
         Sqlite = "sqlite",
         /// A PostgreSQL server.
         Postgres = "postgres",
-    }
-}
-
-words! {
-    /// The party that set a hook or an MCP server.
-    ExtensionLayer {
-        /// The server's administrator.
-        Managed = "managed",
-        /// The user.
-        User = "user",
-        /// A file of the workspace that its repository shares.
-        Workspace = "workspace",
-        /// A file of the workspace that is not shared.
-        WorkspaceLocal = "workspace-local",
-    }
-}
-
-words! {
-    /// Whether a hook runs.
-    HookState {
-        /// It runs.
-        Runs = "runs",
-        /// It waits for its user's approval.
-        Waiting = "waiting",
-        /// Its layer does not enable commands.
-        Inert = "inert",
-    }
-}
-
-words! {
-    /// How an MCP server is reached.
-    McpTransport {
-        /// A program on the user's machine, over its standard input and output.
-        Stdio = "stdio",
-        /// A server on the network.
-        Http = "http",
-    }
-}
-
-words! {
-    /// Whether an MCP server is used.
-    McpServerState {
-        /// It is.
-        Ready = "ready",
-        /// It waits for its user's approval.
-        Waiting = "waiting",
-        /// Another layer defines a server with this name.
-        Shadowed = "shadowed",
-    }
-}
-
-words! {
-    /// Whether a tool of an MCP server is offered to models.
-    McpToolState {
-        /// It is.
-        Ready = "ready",
-        /// It changed since it was accepted, and waits for a look.
-        Changed = "changed",
-        /// Its definition cannot be used.
-        Invalid = "invalid",
     }
 }
 

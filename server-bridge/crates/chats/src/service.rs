@@ -24,6 +24,7 @@ use crate::told::Told;
 use crate::transcript::LeftOut;
 use crate::turns;
 use agent::approval::Mode;
+use agent::engine::PromptParts;
 use agent::hooks::Hooks;
 use agent::tool::Registry;
 use tools::Services;
@@ -72,6 +73,11 @@ impl ChatService {
     /// The tools of all turns: an extension registers its own here. A turn keeps those it began with.
     pub fn tools(&self) -> &Registry {
         &self.0.tools
+    }
+
+    /// The parts of the prompt: an extension puts its own here.
+    pub fn prompt(&self) -> &PromptParts {
+        &self.0.prompt
     }
 
     /// The events of chats: a front end subscribes here.

@@ -13,7 +13,7 @@
 //! | `card` | a request for approval, as lines of a terminal |
 //! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `mcp_server`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `mcp_server`, `trust`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | `extension` | the layers, documents and approvals of hooks and MCP servers |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |
@@ -68,6 +68,7 @@ mod server;
 pub mod session;
 mod shell;
 mod socket;
+mod trust;
 mod tui;
 mod use_place;
 

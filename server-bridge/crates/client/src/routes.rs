@@ -19,6 +19,7 @@ use api::runner::{NewRunner, RunnerView, TokenView, UpdateStarted};
 use api::server_settings::{ServerSettings, ServerSettingsChange};
 use api::session::{LoggedIn, Login, Me, SignInView};
 use api::settings::{SettingsChange, SettingsChanged, SettingsView};
+use api::trust::{TrustList, TrustRequest};
 use api::turn::{ApprovalAnswer, ApprovalMode, QuestionAnswer, TakenBackView, Undo};
 use api::usage::UsageView;
 use api::words::Approval;
@@ -269,6 +270,22 @@ impl Client {
     /// `POST /api/v1/rules/try`.
     pub(crate) async fn try_rules(&mut self, trial: &RuleTrial) -> Answer<RuleTrialView> {
         self.post("/api/v1/rules/try", trial).await
+    }
+
+    /// `GET /api/v1/trust`.
+    pub(crate) async fn trust(&mut self, on: Option<&str>) -> Answer<TrustList> {
+        self.get(&at_place("/api/v1/trust", on)).await
+    }
+
+    /// `POST /api/v1/trust/approvals`.
+    pub(crate) async fn trust_item(&mut self, hash: String, on: Option<&str>) -> Answer<()> {
+        let path = at_place("/api/v1/trust/approvals", on);
+        self.send_document(Method::POST, &path, &TrustRequest { hash }, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `DELETE /api/v1/trust/approvals/{hash}`.
+    pub(crate) async fn distrust(&mut self, hash: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/trust/approvals/{}", percent_encoded(hash))).await
     }
 
     /// `GET /api/v1/hooks`.

@@ -3,10 +3,24 @@
 use std::collections::HashSet;
 
 use sandbox::Sandbox;
+use sha2::{Digest, Sha256};
 use store::limits::TRUST_SHOWN_MAX_BYTES;
-use store::{AuditEntry, Store, User, UserId};
+use store::{AuditEntry, Store, Trust, User, UserId};
 
 use crate::Result;
+use crate::limits::TRUST_FILES_BYTES;
+
+/// What is approved.
+pub(crate) struct Approval<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) hash: &'a str,
+    /// Its name among those of its kind, to find the approval that it follows.
+    pub(crate) name: &'a str,
+    /// It in words, as the user saw it.
+    pub(crate) shown: &'a str,
+    /// The files that it covers, each with the SHA-256 of its content.
+    pub(crate) files: &'a [(String, String)],
+}
 
 /// Where a workspace is: its machine and its directory. A part of the hashes that are approved, since what one repository may run,
 /// another one may not.
@@ -14,18 +28,46 @@ pub(crate) fn workspace_of(sandbox: &Sandbox) -> String {
     format!("{}:{}", sandbox.place(), sandbox.facts().workspace)
 }
 
-/// The hashes of this kind that a user approved.
-pub(crate) async fn approved(store: &Store, user: UserId, kind: &str) -> store::Result<HashSet<String>> {
-    Ok(store.trusts(user, kind).await?.into_iter().map(|trust| trust.hash).collect())
+/// The hash of a file's content in its workspace. `form` is what is approved about it, and its version.
+pub(crate) fn hash_of(form: &str, workspace: &str, path: &str, content: &str) -> String {
+    let mut digest = Sha256::new();
+    for part in [form, workspace, path, content] {
+        // With its length before it, no part can pass for the beginning of the next one.
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    store::hex(&digest.finalize())
 }
 
-/// Approves a hash, with what it is in words. Audited.
+/// The hashes of this kind that a user approved.
+pub(crate) async fn approved(store: &Store, user: UserId, kind: &str) -> store::Result<HashSet<String>> {
+    Ok(store.trusts(user, Some(kind)).await?.into_iter().map(|trust| trust.hash).collect())
+}
+
+/// Approves something of a workspace. Audited.
 ///
 /// # Errors
 /// [`Error::Store`](crate::Error::Store).
-pub(crate) async fn approve(store: &Store, user: &User, kind: &str, hash: &str, shown: &str) -> Result<()> {
+pub(crate) async fn approve(
+    store: &Store,
+    user: &User,
+    sandbox: Option<&Sandbox>,
+    approval: &Approval<'_>,
+) -> Result<()> {
+    let Approval { kind, hash, name, shown, files } = *approval;
     let shown = &shown[..shown.floor_char_boundary(TRUST_SHOWN_MAX_BYTES)];
-    store.trust(user.id, kind, hash, shown).await?;
+    let files_json = serde_json::to_string(files).unwrap_or_default();
+    let kept = files_json.len() <= TRUST_FILES_BYTES;
+    let trust = Trust {
+        kind: kind.to_owned(),
+        hash: hash.to_owned(),
+        shown: shown.to_owned(),
+        name: name.to_owned(),
+        workspace: sandbox.map(workspace_of).unwrap_or_default(),
+        files_json: if kept { files_json } else { "[]".to_owned() },
+        created_at_ms: 0,
+    };
+    store.trust(user.id, &trust).await?;
     note(store, user, &format!("{kind}.approve"), shown, hash).await;
     Ok(())
 }
@@ -53,5 +95,23 @@ pub(crate) async fn note(store: &Store, user: &User, action: &str, target: &str,
     };
     if let Err(error) = store.append_audit(&entry).await {
         tracing::error!(%error, action, "cannot write the audit trail");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_of_one_content_at_one_path_of_one_workspace() {
+        let hashes = [
+            hash_of("tool 1", "laptop:/w", "tools/a", "00"),
+            hash_of("tool 1", "laptop:/w", "tools/a", "01"),
+            hash_of("tool 1", "laptop:/w", "tools/b", "00"),
+            hash_of("tool 1", "laptop:/v", "tools/a", "00"),
+            hash_of("tool 1", "laptop:/wt", "ools/a", "00"),
+            hash_of("skill 1", "laptop:/w", "tools/a", "00"),
+        ];
+        assert_eq!(hashes.iter().collect::<HashSet<_>>().len(), hashes.len());
     }
 }

@@ -7,29 +7,47 @@
 //!                                       └─ http: one request by crate `guard`
 //!   engine: a turn's tools ─▶ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
 //!                                       ├─ a program: an exec on the user's machine, on record
-//!                                       └─ an address: requests by crate `guard`
+//!                                       ├─ an address: requests by crate `guard`
+//!                       └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, on record
+//!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text stands in every prompt
 //! ```
 //! Nothing of a workspace runs before its user approved the hash of what runs.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`hooks`] | hooks at the places of turns |
-//! | `on_record`, `documents` | execs of extensions on record; the documents that define extensions |
+//! | `on_record`, `to_the_end` | execs of extensions on record; a command followed to its end |
+//! | `documents` | the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
+//! | [`custom_tools`] | executables of a workspace that are tools |
+//! | [`skills`] | skills whose text stands in every prompt |
+//! | [`trust`] | everything that needs approval, in one list |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod approvals;
 mod condition;
+pub mod custom_tools;
 mod documents;
 mod error;
 pub mod hooks;
 pub mod limits;
 pub mod mcp;
 mod on_record;
+pub mod skills;
+mod to_the_end;
+pub mod trust;
 
 pub use error::{Error, Result};
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use store::{ChatId, UserId};
+
+/// Shows a notice in a user's chat.
+pub type Notice = Arc<dyn Fn(UserId, ChatId, String) -> BoxFuture<'static, ()> + Send + Sync>;

@@ -8,8 +8,8 @@ pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
 pub const EXTENSION_SCRIPTS: usize = 256;
 /// How long a hook's command may take beyond its timeout, for its machine to end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
-/// How long a hook's command that was given up on is waited for, before its end is left to recovery.
-pub const HOOK_CANCEL_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a command that was given up on is waited for, before its end is left to recovery.
+pub const COMMAND_CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 /// The runs of hooks that are kept for each user's log.
 pub const HOOK_RUNS_KEPT: usize = 200;
 /// The users whose logs are kept.
@@ -129,3 +129,32 @@ pub const MCP_TOKEN_MARGIN: Duration = Duration::from_secs(30);
 pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
 /// The most logins that may have begun at once on a server.
 pub const MCP_LOGINS_PENDING: usize = 1_000;
+
+/// The most custom tools of one workspace: models are told of all of them.
+pub const CUSTOM_TOOLS: usize = 32;
+/// The longest name of a custom tool, in characters: models call it with a prefix.
+pub const CUSTOM_TOOL_NAME_CHARS: usize = 48;
+/// How long a custom tool may take to describe itself.
+pub const CUSTOM_TOOL_DESCRIBE_PATIENCE: Duration = Duration::from_secs(10);
+/// The longest description of a custom tool, in bytes: models are told all of it.
+pub const CUSTOM_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
+/// A custom tool that failed to describe itself is asked again after this.
+pub const CUSTOM_TOOL_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// The descriptions of custom tools that are remembered.
+pub const CUSTOM_TOOLS_DESCRIBED: usize = 10_000;
+/// How long a call of a custom tool may take, unless its description says otherwise.
+pub const CUSTOM_TOOL_PATIENCE: Duration = Duration::from_secs(120);
+/// The longest such time that a description may set.
+pub const CUSTOM_TOOL_MAX_PATIENCE: Duration = Duration::from_secs(600);
+/// The most of a custom tool's output that a model gets, in bytes; as much is read of its standard error.
+pub const CUSTOM_TOOL_RESULT_BYTES: usize = 256 * 1024;
+/// How much of the end of its standard error is shown, in bytes.
+pub const CUSTOM_TOOL_STDERR_SHOWN_BYTES: usize = 4 * 1024;
+/// The pieces of a custom tool's output that may wait to be shown.
+pub const CUSTOM_TOOL_LIVE_PIECES: usize = 64;
+/// The most bytes of the files of one approval that are kept, to tell what changed since; more are not kept.
+pub const TRUST_FILES_BYTES: usize = 64 * 1024;
+/// The most that skills which always apply add to a prompt together, in bytes.
+pub const ALWAYS_SKILLS_BYTES: usize = 32 * 1024;
+/// The chats in which a notice about missing approvals was shown, and that are remembered.
+pub const TRUST_CHATS_KEPT: usize = 10_000;

@@ -17,21 +17,27 @@ pub struct Trust {
     pub kind: String,
     /// The SHA-256 of what runs, in hexadecimal digits.
     pub hash: String,
-    /// It in words, as the user saw it.
+    /// It in words, as the user saw it; at most 4 KiB.
     pub shown: String,
-    /// When it was approved, in Unix milliseconds.
+    /// Its name among those of its kind; empty for approvals that are older than names.
+    pub name: String,
+    /// The machine and the directory of the workspace that has it.
+    pub workspace: String,
+    /// The files that the approval covers, as a JSON list of `[path, SHA-256]`.
+    pub files_json: String,
+    /// When it was approved, in Unix milliseconds; set when it is stored.
     pub created_at_ms: i64,
 }
 
 impl Store {
-    /// Everything of a kind that a user approved, the oldest first.
+    /// Everything that a user approved, of one kind or of all, the oldest first.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn trusts(&self, user: UserId, kind: &str) -> Result<Vec<Trust>> {
+    pub async fn trusts(&self, user: UserId, kind: Option<&str>) -> Result<Vec<Trust>> {
         Ok(query_as(
-            "SELECT kind, hash, shown, created_at_ms FROM trusts WHERE user_id = $1 AND kind = $2
-             ORDER BY created_at_ms, hash",
+            "SELECT kind, hash, shown, name, workspace, files_json, created_at_ms FROM trusts
+             WHERE user_id = $1 AND kind = COALESCE($2, kind) ORDER BY created_at_ms, kind, hash",
         )
         .bind(user)
         .bind(kind)
@@ -43,22 +49,27 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a hash that is none, a description beyond 4 KiB, and if there are 10,000 already.
-    pub async fn trust(&self, user: UserId, kind: &str, hash: &str, shown: &str) -> Result<()> {
+    pub async fn trust(&self, user: UserId, trust: &Trust) -> Result<()> {
+        let Trust { kind, hash, shown, name, workspace, files_json, created_at_ms: _ } = trust;
         let invalid = |rule: String| Error::Invalid { what: "approval", rule };
         if hash.len() != HASH_DIGITS || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(invalid(format!("needs a hash of {HASH_DIGITS} hexadecimal digits")));
         }
         check_length("description", shown, TRUST_SHOWN_MAX_BYTES)?;
         let kept = query(
-            "INSERT INTO trusts (user_id, kind, hash, shown, created_at_ms)
-             SELECT $1, $2, $3, $4, $5
-             WHERE (SELECT COUNT(*) FROM trusts WHERE user_id = $1 AND NOT (kind = $2 AND hash = $3)) < $6
-             ON CONFLICT (user_id, kind, hash) DO UPDATE SET shown = excluded.shown",
+            "INSERT INTO trusts (user_id, kind, hash, shown, name, workspace, files_json, created_at_ms)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8
+             WHERE (SELECT COUNT(*) FROM trusts WHERE user_id = $1 AND NOT (kind = $2 AND hash = $3)) < $9
+             ON CONFLICT (user_id, kind, hash) DO UPDATE SET shown = excluded.shown, name = excluded.name,
+                 workspace = excluded.workspace, files_json = excluded.files_json",
         )
         .bind(user)
-        .bind(kind)
-        .bind(hash)
-        .bind(shown)
+        .bind(kind.as_str())
+        .bind(hash.as_str())
+        .bind(shown.as_str())
+        .bind(name.as_str())
+        .bind(workspace.as_str())
+        .bind(files_json.as_str())
         .bind(self.now_ms())
         .bind(TRUSTS_PER_USER)
         .execute(self.database.writer(Scope::User(user)))
@@ -97,19 +108,31 @@ mod tests {
         let ada = store.add_user(&ada, "correct horse", false).await.unwrap().id;
         let eve = store.add_user(&eve, "correct horse", false).await.unwrap().id;
         let hash = "ab".repeat(32);
+        let trust = |hash: &str, shown: &str| Trust {
+            kind: "hook".to_owned(),
+            hash: hash.to_owned(),
+            shown: shown.to_owned(),
+            name: "lint".to_owned(),
+            workspace: "laptop:/w".to_owned(),
+            files_json: "[]".to_owned(),
+            created_at_ms: 0,
+        };
         for shown in ["lint.sh", "./lint.sh"] {
-            store.trust(ada, "hook", &hash, shown).await.unwrap();
+            store.trust(ada, &trust(&hash, shown)).await.unwrap();
         }
-        let trusts = store.trusts(ada, "hook").await.unwrap();
+        let trusts = store.trusts(ada, Some("hook")).await.unwrap();
         assert_eq!((trusts.len(), trusts[0].shown.as_str()), (1, "./lint.sh"));
-        assert!(store.trusts(ada, "tool").await.unwrap().is_empty());
-        assert!(store.trusts(eve, "hook").await.unwrap().is_empty());
+        assert_eq!((trusts[0].name.as_str(), trusts[0].workspace.as_str()), ("lint", "laptop:/w"));
+        assert!(trusts[0].created_at_ms > 0);
+        assert_eq!(store.trusts(ada, None).await.unwrap(), trusts);
+        assert!(store.trusts(ada, Some("tool")).await.unwrap().is_empty());
+        assert!(store.trusts(eve, None).await.unwrap().is_empty());
         assert!(!store.distrust(eve, "hook", &hash).await.unwrap());
         assert!(store.distrust(ada, "hook", &hash).await.unwrap());
         assert!(!store.distrust(ada, "hook", &hash).await.unwrap());
         let long = "x".repeat(TRUST_SHOWN_MAX_BYTES + 1);
         for (hash, shown) in [("ab", "x"), (&"zz".repeat(32), "x"), (&hash, long.as_str())] {
-            assert!(matches!(store.trust(ada, "hook", hash, shown).await, Err(Error::Invalid { .. })));
+            assert!(matches!(store.trust(ada, &trust(hash, shown)).await, Err(Error::Invalid { .. })));
         }
     }
 }

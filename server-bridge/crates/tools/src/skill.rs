@@ -49,7 +49,11 @@ impl TypedTool for Arguments {
             )));
         };
         // All of it is meant to be read.
-        let at = format!("(Paths in it begin at {}.)", skill.directory);
-        Ok(Outcome::part(format!("{}\n\n{at}", skill.text)))
+        let at = format!("(Paths in it begin at {}.)", skill.head.directory);
+        let needs = match skill.head.needs() {
+            needs if needs.is_empty() => String::new(),
+            needs => format!("(It needs {needs}: check first that this machine has it.)\n\n"),
+        };
+        Ok(Outcome::part(format!("{needs}{}\n\n{at}", skill.text)))
     }
 }

@@ -53,6 +53,10 @@ export function createRequests(client: ApiClient) {
     removeRule: async (id: number) => void (await client.DELETE("/api/v1/rules/{id}", { params: { path: { id } } })),
     tryRules: (tool: string, subject: string) => taken(client.POST("/api/v1/rules/try", { body: { tool, subject } })),
 
+    trust: () => taken(client.GET("/api/v1/trust")),
+    approveOfWorkspace: async (hash: string) => void (await client.POST("/api/v1/trust/approvals", { body: { hash } })),
+    revokeOfWorkspace: async (hash: string) =>
+      void (await client.DELETE("/api/v1/trust/approvals/{hash}", { params: { path: { hash } } })),
     hooks: () => taken(client.GET("/api/v1/hooks")),
     hookDocument: () => taken(client.GET("/api/v1/hooks/document")),
     /** Replaces the user's own document; null removes it. */

@@ -12,6 +12,10 @@ export type RuleEffect = (typeof RULE_EFFECTS)[number];
 export type PermissionRule = Schemas["RuleView"];
 export type RuleTrialResult = Schemas["RuleTrialView"];
 
+/** What a workspace defines and the user approves, and all approvals that they gave. */
+export type TrustList = Schemas["TrustList"];
+export type TrustItem = Schemas["TrustItem"];
+export type TrustApproval = Schemas["TrustApproval"];
 /** The hooks that hold for the user, and what is wrong with their files. */
 export type HookList = Schemas["HookList"];
 export type Hook = Schemas["HookView"];

@@ -40,6 +40,11 @@ impl<'a> Text<'a> {
         line.chars().take(LIBRARY_DESCRIPTION_CHARS).collect()
     }
 
+    /// A value as it was written; empty where there is none.
+    pub(super) fn whole(&self, key: &str) -> &str {
+        self.fields.get(key).map(String::as_str).unwrap_or_default()
+    }
+
     /// A list, as `a, b`, `[a, b]` or lines of `- a`; `None` if the key is missing.
     pub(super) fn list(&self, key: &str) -> Option<Vec<String>> {
         let value = self.fields.get(key)?.trim().trim_start_matches('[').trim_end_matches(']');

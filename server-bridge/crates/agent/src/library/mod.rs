@@ -4,6 +4,7 @@
 //!   .sandbridge/skills/NAME/SKILL.md    how to do something; read when it is needed
 //!   .sandbridge/agents/NAME.md          who a sub-agent can be
 //! ```
+//! The directories of other products are read as well: `.agents/skills`, `.claude/skills`, `skills`, `.claude/agents`.
 //! The catalogues are read again at each turn, only the heads, side by side. Entries that are too long, too many or not text
 //! are left out. Nothing here is trusted more than the rest of the workspace.
 //!
@@ -83,7 +84,7 @@ async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec
 }
 
 /// True if something may have this name: a file name that needs no quoting in a path or in a line of text.
-fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty()
         && !name.starts_with('.')

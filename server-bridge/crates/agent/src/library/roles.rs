@@ -1,12 +1,16 @@
-//! Roles: who a sub-agent can be, in `.sandbridge/agents/NAME.md`.
+//! Roles: who a sub-agent can be, in `NAME.md` of a directory of roles.
 
+use std::collections::BTreeMap;
+
+use futures_util::future::try_join_all;
 use sandbox::{FileKind, Sandbox, SandboxError};
 
 use super::head::Text;
 use super::{beginning, beginnings, is_name, lines, names};
-use crate::limits::{LIBRARY_HEAD_BYTES, ROLE_BYTES};
+use crate::limits::{LIBRARY_ENTRIES, LIBRARY_HEAD_BYTES, ROLE_BYTES};
 
-const DIRECTORY: &str = ".sandbridge/agents";
+/// The directories of a workspace that hold roles; of two with the same name the first one is used.
+const DIRECTORIES: [&str; 2] = [".sandbridge/agents", ".claude/agents"];
 
 /// A role, whole.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,12 +29,15 @@ pub struct Role {
 ///
 /// Fails if the place cannot be reached.
 pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
-    let files = names(sandbox, DIRECTORY, FileKind::File).await?.into_iter().filter_map(|file| {
-        let name = file.strip_suffix(".md")?.to_owned();
-        let file = self::file(&name);
-        Some((name, file))
-    });
-    let found = beginnings(sandbox, files.collect(), LIBRARY_HEAD_BYTES).await?;
+    let found = try_join_all(DIRECTORIES.map(|directory| names(sandbox, directory, FileKind::File))).await?;
+    let mut files = BTreeMap::new();
+    for (directory, names) in DIRECTORIES.into_iter().zip(found) {
+        for name in names.iter().filter_map(|file| file.strip_suffix(".md")) {
+            files.entry(name.to_owned()).or_insert_with(|| file(directory, name));
+        }
+    }
+    let files = files.into_iter().take(LIBRARY_ENTRIES).collect();
+    let found = beginnings(sandbox, files, LIBRARY_HEAD_BYTES).await?;
     let abouts: Vec<(String, String)> =
         found.into_iter().map(|(name, text)| (name, Text::read(&text).line("description"))).collect();
     let text = lines(abouts.iter().map(|(name, about)| (name.as_str(), about.as_str())));
@@ -44,22 +51,33 @@ pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, Sandbox
     if !is_name(name) {
         return Ok(None);
     }
-    let found = beginning(sandbox, &file(name), ROLE_BYTES).await?;
-    Ok(found.map(|text| parsed(name, &text)))
+    for directory in DIRECTORIES {
+        if let Some(text) = beginning(sandbox, &file(directory, name), ROLE_BYTES).await? {
+            return Ok(Some(parsed(name, &text)));
+        }
+    }
+    Ok(None)
 }
 
 fn parsed(name: &str, text: &str) -> Role {
     let text = Text::read(text);
     Role {
         name: name.to_owned(),
-        tools: text.list("tools"),
+        tools: text.list("tools").map(|tools| tools.iter().map(|tool| own_name(tool)).collect()),
         model: text.line("model"),
         text: text.body.to_owned(),
     }
 }
 
-fn file(name: &str) -> String {
-    format!("{DIRECTORY}/{name}.md")
+/// Our name of a tool that a role asks for; roles that were written for other products know it by another one.
+fn own_name(tool: &str) -> String {
+    // `Bash(git *)` limits the calls; a role has the tool or not, and rules limit its calls.
+    let name = tool.split('(').next().unwrap_or(tool).trim();
+    hooks::dialect::own_name(name).unwrap_or(name).to_owned()
+}
+
+fn file(directory: &str, name: &str) -> String {
+    format!("{directory}/{name}.md")
 }
 
 #[cfg(test)]
@@ -74,5 +92,11 @@ mod tests {
         let words = (role.name.as_str(), role.model.as_str(), role.text.as_str());
         assert_eq!(words, ("looker", "swift", "You only look."));
         assert_eq!(parsed("plain", "Just be.").tools, None);
+        let others = parsed(
+            "x",
+            "---\ntools: Bash(git *), Edit, Write, WebFetch, Read, mcp__a__b\nmodel: sonnet\n---\n",
+        );
+        let known = ["Shell", "FileReplace", "FileCreate", "Fetch", "Read", "mcp__a__b"];
+        assert_eq!(others.tools.unwrap(), known.map(str::to_owned));
     }
 }

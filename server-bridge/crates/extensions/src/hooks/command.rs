@@ -6,21 +6,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use execs::{Ending, sandbox_user};
+use execs::sandbox_user;
 use hooks::Raw;
 use hooks::command::{Line, line, variables};
 use hooks::layers::Hook;
 use hooks::limits::OUTPUT_BYTES;
 use hooks::payload::Payload;
-use sandbox::{AckMode, Exec, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
-use tokio::time::timeout;
+use sandbox::{AckMode, ExecRequest, Profile, Sandbox};
 use tokio_util::sync::CancellationToken;
 
 use super::Inner;
 use super::run::Owner;
 use super::turns::{PLAN, TurnHooks};
-use crate::limits::HOOK_CANCEL_PATIENCE;
 use crate::on_record::OnRecord;
+use crate::to_the_end::{Output, Ran, run};
 
 impl Inner {
     #[expect(
@@ -76,9 +75,16 @@ impl Inner {
         };
         let given_up = CancellationToken::new();
         let task = {
-            let (inner, input, given_up) = (Arc::clone(self), payload.text.clone(), given_up.clone());
+            let (stop, input, given_up) = (self.stop.clone(), payload.text.clone(), given_up.clone());
             self.tasks.spawn(async move {
-                inner.follow(recorded, sandbox, request, input, given_up, patience).await
+                let given_up = async {
+                    tokio::select! {
+                        () = given_up.cancelled() => {}
+                        () = stop.cancelled() => {}
+                    }
+                };
+                let ran = run(recorded, &sandbox, request, &input, OUTPUT_BYTES, given_up, |_| {});
+                raw(ran.await, patience)
             })
         };
         let _gives_up = given_up.drop_guard();
@@ -95,64 +101,6 @@ impl Inner {
         let command = hook.handler.describe();
         let shown = format!("hook {}: {command}", hook.event_name());
         OnRecord::begin(&self.ledger, &owner.user, Some(&owner.root), request, place, command, shown).await
-    }
-
-    /// Sends the command, follows it to its end or until nobody waits for it, and records the end.
-    async fn follow(
-        &self,
-        recorded: OnRecord,
-        sandbox: Sandbox,
-        request: ExecRequest,
-        input: String,
-        given_up: CancellationToken,
-        patience: Duration,
-    ) -> Raw {
-        let mut exec = match sandbox.exec(request).await {
-            Ok(exec) => exec,
-            Err(error) => {
-                recorded.end(&Ending::failed(&error), None).await;
-                return Raw::Failed(error.to_string());
-            }
-        };
-        let control = exec.control();
-        let feeds = async {
-            // A command may end, or close its input, before it has read everything.
-            let _ = control.write_stdin(input.as_bytes()).await;
-            control.close_stdin();
-            std::future::pending::<()>().await;
-        };
-        let mut output = Output::default();
-        let ended = tokio::select! {
-            ended = output.until_end(&mut exec) => Some(ended),
-            () = feeds => None,
-            () = given_up.cancelled() => None,
-            () = self.stop.cancelled() => None,
-        };
-        let ended = match ended {
-            Some(ended) => ended,
-            None => {
-                control.cancel();
-                match timeout(HOOK_CANCEL_PATIENCE, output.until_end(&mut exec)).await {
-                    Ok(ended) => ended,
-                    // Its runner goes on ending it.
-                    Err(_) => {
-                        let ending = Ending::refused("cancelled", "the turn went on without it");
-                        recorded.end(&ending, None).await;
-                        return Raw::TimedOut(patience);
-                    }
-                }
-            }
-        };
-        match ended {
-            Ok(outcome) => {
-                recorded.end(&Ending::of(&outcome), Some(&exec)).await;
-                output.raw(&outcome, patience)
-            }
-            Err((ending, why)) => {
-                recorded.end(&ending, None).await;
-                Raw::Failed(why)
-            }
-        }
     }
 }
 
@@ -171,55 +119,18 @@ async fn changed_script<'a>(sandbox: &Sandbox, hook: &'a Hook) -> Option<&'a str
     None
 }
 
-/// The output of a command, as much of it as is read.
-#[derive(Default)]
-struct Output {
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
-    is_cut: bool,
-}
-
-impl Output {
-    /// Reads the output until the command has ended; the error is its ending on record, and in words.
-    async fn until_end(&mut self, exec: &mut Exec) -> Result<ExecOutcome, (Ending, String)> {
-        while let Some(event) = exec.next().await {
-            match event {
-                ExecEvent::Stdout(bytes) => {
-                    exec.consumed(bytes.len());
-                    self.is_cut |= keep(&mut self.stdout, &bytes);
-                }
-                ExecEvent::Stderr(bytes) => {
-                    exec.consumed(bytes.len());
-                    // A long complaint is cut, and is no reason to distrust what was said.
-                    keep(&mut self.stderr, &bytes);
-                }
-                ExecEvent::Gap { stderr, .. } => self.is_cut |= !stderr,
-                ExecEvent::Finished(outcome) => return Ok(outcome),
-                ExecEvent::Failed(error) => return Err((Ending::failed(&error), error.to_string())),
-                ExecEvent::Started { .. }
-                | ExecEvent::Exited(_)
-                | ExecEvent::Interrupted
-                | ExecEvent::Resumed => {}
-            }
-        }
-        let why = "the command's end was not reported";
-        Err((Ending::refused("protocol", why), why.to_owned()))
+/// What became of a command, for the hook.
+fn raw(ran: Ran, patience: Duration) -> Raw {
+    let (outcome, output) = match ran {
+        Ran::Ended(outcome, output) => (outcome, output),
+        Ran::GivenUp => return Raw::TimedOut(patience),
+        Ran::Failed(why) => return Raw::Failed(why),
+    };
+    let Output { stdout, stderr, is_cut, .. } = output;
+    match (outcome.code, outcome.signal) {
+        _ if outcome.timed_out || outcome.cancelled => Raw::TimedOut(patience),
+        (Some(status), _) => Raw::Exit { status, stdout, stderr, is_cut },
+        (None, Some(signal)) => Raw::Signal(signal),
+        (None, None) => Raw::Failed("its end is unknown".to_owned()),
     }
-
-    fn raw(self, outcome: &ExecOutcome, patience: Duration) -> Raw {
-        let Self { stdout, stderr, is_cut } = self;
-        match (outcome.code, outcome.signal) {
-            _ if outcome.timed_out || outcome.cancelled => Raw::TimedOut(patience),
-            (Some(status), _) => Raw::Exit { status, stdout, stderr, is_cut },
-            (None, Some(signal)) => Raw::Signal(signal),
-            (None, None) => Raw::Failed("its end is unknown".to_owned()),
-        }
-    }
-}
-
-/// Keeps as many bytes as are read at most; returns true if some were dropped.
-fn keep(kept: &mut Vec<u8>, bytes: &[u8]) -> bool {
-    let room = OUTPUT_BYTES - kept.len();
-    kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    bytes.len() > room
 }

@@ -2,15 +2,17 @@
 
 use api::hooks::{HookList, HookRunView, HookView};
 use api::words::{ExtensionLayer, HookState};
+use futures_util::future::BoxFuture;
 use hooks::config::{Document, Format, Severity};
 use hooks::dialect::Dialect;
 use hooks::layers::Hook;
 use hooks::{Layer, Loaded};
+use sandbox::Sandbox;
 use store::{User, UserId};
 
 use super::HookRunner;
 use super::documents::KIND;
-use crate::{Error, Result, approvals};
+use crate::{Error, Result, approvals, trust};
 
 impl HookRunner {
     /// The hooks that hold for a user on a place: the active one, or another one by its name. Without a machine those of its
@@ -19,7 +21,8 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Store`].
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<HookList> {
-        let (loaded, away) = self.loaded(user, on).await?;
+        let (sandbox, away) = self.machine(user, on).await;
+        let loaded = self.loaded(user, sandbox.as_ref()).await?;
         let views = |hooks: &[Hook], state: HookState| -> Vec<HookView> {
             hooks.iter().map(|hook| view(hook, state.clone())).collect()
         };
@@ -82,13 +85,13 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Refused`] if no hook with this hash waits on the place; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
-        let (loaded, _) = self.loaded(user, on).await?;
+        let (sandbox, _) = self.machine(user, on).await;
+        let loaded = self.loaded(user, sandbox.as_ref()).await?;
         let Some(hook) = loaded.waiting.iter().find(|hook| hook.hash.as_str() == hash) else {
             let text = "no hook with this hash waits for approval there; see `sandbridge hook list`";
             return Err(Error::refused("not_found", text));
         };
-        let shown = format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe());
-        approvals::approve(&self.0.store, user, KIND, hash, &shown).await
+        approvals::approve(&self.0.store, user, sandbox.as_ref(), &item(hook, false).approval(KIND)).await
     }
 
     /// Takes an approval back: the hook does not run from the next turn on. Audited.
@@ -110,15 +113,55 @@ impl HookRunner {
         self.0.log.of(user)
     }
 
-    /// The hooks on a place, and the reason why its machine cannot be reached, if it cannot.
-    async fn loaded(&self, user: &User, on: Option<&str>) -> Result<(Loaded, Option<String>)> {
-        let inner = &self.0;
-        let (sandbox, away) = match inner.ledger.sandbox(user, on).await {
+    /// A machine, or the reason why it cannot be reached.
+    async fn machine(&self, user: &User, on: Option<&str>) -> (Option<Sandbox>, Option<String>) {
+        match self.0.ledger.sandbox(user, on).await {
             Ok(sandbox) => (Some(sandbox), None),
             Err(error) => (None, Some(error.message())),
-        };
-        let documents = inner.documents(user.id, sandbox.as_ref()).await?;
-        Ok((inner.load(user.id, &documents, sandbox.as_ref()).await?, away))
+        }
+    }
+
+    /// The hooks that hold for a user on a machine, if one can be reached.
+    async fn loaded(&self, user: &User, sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
+        let documents = self.0.documents(user.id, sandbox).await?;
+        self.0.load(user.id, &documents, sandbox).await
+    }
+}
+
+impl trust::Source for HookRunner {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn items<'a>(
+        &'a self,
+        user: &'a User,
+        sandbox: &'a Sandbox,
+    ) -> BoxFuture<'a, store::Result<trust::Items>> {
+        Box::pin(async move {
+            let loaded = self.loaded(user, Some(sandbox)).await?;
+            let approved = loaded.hooks.all().iter().filter(|hook| hook.layer.needs_approval());
+            let approved = approved.map(|hook| item(hook, true));
+            let waiting = loaded.waiting.iter().map(|hook| item(hook, false));
+            Ok(trust::Items { items: waiting.chain(approved).collect(), problems: Vec::new() })
+        })
+    }
+}
+
+/// A hook as something that needs approval.
+fn item(hook: &Hook, is_approved: bool) -> trust::Item {
+    trust::Item {
+        name: format!("{} {}", hook.origin, hook.place),
+        origin: hook.origin.clone(),
+        action: format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe()),
+        hash: hook.hash.as_str().to_owned(),
+        files: hook
+            .scripts
+            .iter()
+            .filter_map(|(script, hash)| Some((script.path.clone(), hash.clone()?)))
+            .collect(),
+        is_approved,
+        is_approvable: true,
     }
 }
 

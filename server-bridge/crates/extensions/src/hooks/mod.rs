@@ -35,15 +35,13 @@ use execs::Ledger;
 use futures_util::future::BoxFuture;
 use guard::{Poster, Reach};
 use sandbox::SandboxRouter;
-use store::{ChatId, Store, UserId};
+use store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::Notice;
 use log::Log;
 use turns::Turns;
-
-/// Shows a notice in a user's chat.
-pub type Notice = Arc<dyn Fn(UserId, ChatId, String) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Runs hooks. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -111,11 +109,6 @@ impl Inner {
                 None => return Words::default(),
             },
         };
-        if let Place::TurnBegins { .. } = place
-            && let Some(text) = hooks.waiting()
-        {
-            (self.notice)(turn.user.id, turn.root.clone(), text).await;
-        }
         let mut all = Words { notes: hooks.later(), ..Words::default() };
         for happening in hooks.happenings(turn, place) {
             if !hooks.loaded.hooks.is_free(happening.event()) {

@@ -45,21 +45,6 @@ impl TurnHooks {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The notice that hooks wait for approval, in a chat that the server sees for the first time since it started.
-    pub(super) fn waiting(&self) -> Option<String> {
-        match self.loaded.waiting.len() {
-            0 => None,
-            _ if !self.is_new_session => None,
-            1 => Some(
-                "A hook of this workspace waits for your approval; see `sandbridge hook list`, or Hooks in the settings"
-                    .to_owned(),
-            ),
-            count => Some(format!(
-                "{count} hooks of this workspace wait for your approval; see `sandbridge hook list`, or Hooks in the settings"
-            )),
-        }
-    }
-
     /// Remembers a call that ended.
     pub(super) fn ended(&self, ended: Ended) {
         self.changing().ended.push(ended);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView};
 use api::words::{McpServerState, McpToolState};
+use futures_util::future::BoxFuture;
 use sandbox::Sandbox;
 use serde_json::json;
 use store::{McpCatalogue, McpServer, User};
@@ -15,7 +16,7 @@ use super::login::{self, Start, Who};
 use super::servers::{HAS_SECRETS, KIND, Server, Servers};
 use super::{McpServers, Owner, find, names, read};
 use crate::limits::MCP_LISTING_TRIES;
-use crate::{Error, Result, approvals};
+use crate::{Error, Result, approvals, trust};
 
 impl McpServers {
     /// The servers of a user on a place, with what they listed there. None is started.
@@ -254,8 +255,7 @@ impl McpServers {
                  mcp-server list`",
             ));
         };
-        let shown = format!("{} ({}): {}", server.name, server.origin, server.spec.action());
-        approvals::approve(&self.0.store, user, KIND, hash, &shown).await
+        approvals::approve(&self.0.store, user, found.sandbox.as_ref(), &item(server).approval(KIND)).await
     }
 
     /// Takes an approval back: the server ends. Audited.
@@ -269,7 +269,7 @@ impl McpServers {
                 "you approved no MCP server with this hash; see `sandbridge mcp-server list`",
             ));
         }
-        self.0.pool.forget(|key| key.user == user.id && key.hash == hash);
+        trust::Source::revoked(self, user, hash);
         Ok(())
     }
 
@@ -284,6 +284,43 @@ impl McpServers {
         let catalogues = inner.store.mcp_catalogues(user.id, place).await?;
         let logins = inner.store.oauth_grants(user.id).await?;
         Ok(Found { servers, sandbox, away, catalogues, logins })
+    }
+}
+
+impl trust::Source for McpServers {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn items<'a>(
+        &'a self,
+        user: &'a User,
+        sandbox: &'a Sandbox,
+    ) -> BoxFuture<'a, store::Result<trust::Items>> {
+        Box::pin(async move {
+            let servers = self.0.servers(user.id, Some(sandbox)).await?;
+            let of_workspace =
+                |server: &&Server| server.needs_approval() && server.state != McpServerState::Shadowed;
+            let items = servers.all.iter().filter(of_workspace).map(item).collect();
+            Ok(trust::Items { items, problems: Vec::new() })
+        })
+    }
+
+    fn revoked(&self, user: &User, hash: &str) {
+        self.0.pool.forget(|key| key.user == user.id && key.hash == hash);
+    }
+}
+
+/// A server of a workspace as something that needs approval.
+fn item(server: &Server) -> trust::Item {
+    trust::Item {
+        name: server.name.clone(),
+        origin: server.origin.clone(),
+        action: format!("{} ({}): {}", server.name, server.origin, server.spec.action()),
+        hash: server.hash.clone(),
+        files: server.files.clone(),
+        is_approved: server.is_ready(),
+        is_approvable: server.is_approvable,
     }
 }
 
@@ -341,7 +378,7 @@ impl Found {
                 true => server.spec.told_secrets(),
                 false => server.spec.secrets(),
             },
-            files: server.files.clone(),
+            files: server.files.iter().map(|(path, _)| path.clone()).collect(),
             hash: server.hash.clone(),
             state: server.state.clone(),
             tools: tools(server, &listing),

@@ -49,8 +49,8 @@ pub(super) struct Server {
     pub(super) layer: ExtensionLayer,
     pub(super) origin: String,
     pub(super) state: McpServerState,
-    /// The files of the workspace that its approval covers.
-    pub(super) files: Vec<String>,
+    /// The files of the workspace that its approval covers, each with the SHA-256 of its content.
+    pub(super) files: Vec<(String, String)>,
     /// True if it could be approved: all that its command names is known.
     pub(super) is_approvable: bool,
     /// The beginning of its tools' names.
@@ -232,7 +232,7 @@ impl Inner {
             }
             let of = OfWorkspace { workspace: &workspace, files: &files };
             server.hash = server.spec.hash(&server.name, Some(&of));
-            server.files = files.into_iter().map(|(path, _)| path).collect();
+            server.files = files;
             // What is not hashed could change after it was approved.
             let is_hashed = is_countable && unhashed.is_none();
             if server.is_ready() && !(is_hashed && approved.contains(&server.hash)) {

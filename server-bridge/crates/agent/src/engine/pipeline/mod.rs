@@ -5,12 +5,13 @@
 //!   parts that change        ─▶ a note in front of the user's next message, wherever it differs from the one before
 //! ```
 //! So nothing is ever sent again in a different form, as long as the user's files and settings stay as they are. All parts are
-//! made at each turn, side by side. A new part: a [`PromptPart`] in crate `chats` (`prompt/`), and a line in its list.
+//! made at each turn, side by side. A new part: a [`PromptPart`] in crate `chats` (`prompt/`), and a line in
+//! its list; an extension puts its own.
 
 mod note;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::future::{BoxFuture, try_join_all};
 use llm::SystemPart;
@@ -76,23 +77,37 @@ pub trait PromptPart: Send + Sync {
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made>;
 }
 
-/// All parts. Cheap to clone.
+/// All parts. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
-pub struct PromptParts(Arc<[Arc<dyn PromptPart>]>);
+pub struct PromptParts(Arc<RwLock<Parts>>);
+
+type Parts = Arc<[Arc<dyn PromptPart>]>;
 
 impl From<Vec<Arc<dyn PromptPart>>> for PromptParts {
     fn from(parts: Vec<Arc<dyn PromptPart>>) -> Self {
-        Self(parts.into())
+        Self(Arc::new(RwLock::new(parts.into())))
     }
 }
 
 impl PromptParts {
+    /// Adds a part, for the turns that begin from now on.
+    pub fn put(&self, part: impl PromptPart + 'static) {
+        let mut parts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *parts = parts.iter().cloned().chain([Arc::new(part) as Arc<dyn PromptPart>]).collect();
+    }
+
+    fn snapshot(&self) -> Parts {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Makes all parts and assembles them.
     ///
     /// Fails if the place cannot be reached, or the store fails.
     pub(super) async fn assemble(&self, context: &PromptContext<'_>) -> Result<Prompt, PartError> {
-        let made = try_join_all(self.0.iter().map(|part| part.make(context))).await?;
-        let told = self.0.iter().zip(made);
+        let parts = self.snapshot();
+        let made = try_join_all(parts.iter().map(|part| part.make(context))).await?;
+        let told = parts.iter().zip(made);
         let by_key: BTreeMap<&str, (bool, String)> =
             told.filter_map(|(part, text)| Some((part.key(), (part.is_static(), text?)))).collect();
         let (mut system, mut news) = (Vec::new(), Vec::new());
@@ -107,7 +122,7 @@ impl PromptParts {
     }
 
     /// The parts' keys, each with true if it normally stays the same.
-    pub fn keys(&self) -> Vec<(&str, bool)> {
-        self.0.iter().map(|part| (part.key(), part.is_static())).collect()
+    pub fn keys(&self) -> Vec<(String, bool)> {
+        self.snapshot().iter().map(|part| (part.key().to_owned(), part.is_static())).collect()
     }
 }

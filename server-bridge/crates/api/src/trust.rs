@@ -1,0 +1,97 @@
+//! Trust: what a workspace defines, and its user must approve before it has an effect.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{TrustKind, TrustState};
+
+/// What the workspace of a place defines, and all approvals of a user.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrustList {
+    /// The machine and the directory of the workspace; null if the place cannot be reached.
+    #[serde(default)]
+    #[schema(required)]
+    pub workspace: Option<String>,
+    /// What the workspace defines.
+    #[serde(default)]
+    #[schema(required)]
+    pub items: Vec<TrustItem>,
+    /// The approvals that the user gave, in all workspaces, the newest first.
+    #[serde(default)]
+    #[schema(required)]
+    pub approvals: Vec<TrustApproval>,
+    /// What is wrong with what the workspace defines, or with its machine.
+    #[serde(default)]
+    #[schema(required)]
+    pub problems: Vec<String>,
+}
+
+/// Something that a workspace defines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrustItem {
+    /// Its kind.
+    pub kind: TrustKind,
+    /// Its name among those of its kind.
+    pub name: String,
+    /// The file that defines it.
+    pub origin: String,
+    /// What happens once it is approved, in words.
+    pub action: String,
+    /// The SHA-256 of what runs; approvals are given to it.
+    pub hash: String,
+    /// The files of the workspace that the approval covers: a change of one needs another approval.
+    #[serde(default)]
+    #[schema(required)]
+    pub files: Vec<String>,
+    /// Whether it was approved.
+    pub state: TrustState,
+    /// When it was approved, in Unix milliseconds; null if it was not.
+    #[serde(default)]
+    #[schema(required)]
+    pub approved_at: Option<i64>,
+    /// What changed since the user last approved it; null if they never did, or nothing changed.
+    #[serde(default)]
+    #[schema(required)]
+    pub change: Option<TrustChange>,
+}
+
+/// What changed since an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrustChange {
+    /// When it was approved, in Unix milliseconds.
+    pub approved_at: i64,
+    /// The hash that was approved.
+    pub hash: String,
+    /// What it did then, in words; null if that is the same.
+    #[serde(default)]
+    #[schema(required)]
+    pub action: Option<String>,
+    /// The files that changed, were added or are gone.
+    #[serde(default)]
+    #[schema(required)]
+    pub files: Vec<String>,
+}
+
+/// An approval that a user gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrustApproval {
+    /// The kind of what was approved.
+    pub kind: TrustKind,
+    /// Its name among those of its kind.
+    pub name: String,
+    /// The machine and the directory of its workspace; empty for an approval that is older than this field.
+    pub workspace: String,
+    /// What was approved, in words.
+    pub action: String,
+    /// Its hash.
+    pub hash: String,
+    /// When it was approved, in Unix milliseconds.
+    pub approved_at: i64,
+}
+
+/// What is approved.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrustRequest {
+    /// The hash of what was looked at.
+    pub hash: String,
+}

@@ -1,0 +1,89 @@
+//! The words of extensions.
+
+words! {
+    /// The party that set a hook or an MCP server.
+    ExtensionLayer {
+        /// The server's administrator.
+        Managed = "managed",
+        /// The user.
+        User = "user",
+        /// A file of the workspace that its repository shares.
+        Workspace = "workspace",
+        /// A file of the workspace that is not shared.
+        WorkspaceLocal = "workspace-local",
+    }
+}
+
+words! {
+    /// Whether a hook runs.
+    HookState {
+        /// It runs.
+        Runs = "runs",
+        /// It waits for its user's approval.
+        Waiting = "waiting",
+        /// Its layer does not enable commands.
+        Inert = "inert",
+    }
+}
+
+words! {
+    /// The kind of something that needs its user's approval.
+    TrustKind {
+        /// A hook at a point of a turn.
+        Hook = "hook",
+        /// An MCP server.
+        McpServer = "mcp_server",
+        /// An executable file that is a tool.
+        CustomTool = "custom_tool",
+        /// A skill whose text stands in every prompt.
+        Skill = "skill",
+        /// A tool that is an HTTP request.
+        HttpTool = "http_tool",
+    }
+}
+
+words! {
+    /// Whether something of a workspace was approved.
+    TrustState {
+        /// It was, and has an effect.
+        Approved = "approved",
+        /// It waits for its user's approval.
+        Waiting = "waiting",
+        /// It cannot be approved, since not all that runs can be checked.
+        Refused = "refused",
+    }
+}
+
+words! {
+    /// How an MCP server is reached.
+    McpTransport {
+        /// A program on the user's machine, over its standard input and output.
+        Stdio = "stdio",
+        /// A server on the network.
+        Http = "http",
+    }
+}
+
+words! {
+    /// Whether an MCP server is used.
+    McpServerState {
+        /// It is.
+        Ready = "ready",
+        /// It waits for its user's approval.
+        Waiting = "waiting",
+        /// Another layer defines a server with this name.
+        Shadowed = "shadowed",
+    }
+}
+
+words! {
+    /// Whether a tool of an MCP server is offered to models.
+    McpToolState {
+        /// It is.
+        Ready = "ready",
+        /// It changed since it was accepted, and waits for a look.
+        Changed = "changed",
+        /// Its definition cannot be used.
+        Invalid = "invalid",
+    }
+}

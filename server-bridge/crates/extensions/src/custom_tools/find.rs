@@ -1,0 +1,152 @@
+//! The tools of a workspace, and what approvals cover.
+
+use std::collections::HashSet;
+
+use agent::library::is_name;
+use futures_util::future::join_all;
+use sandbox::{FileKind, Sandbox};
+use store::{Store, UserId};
+
+use crate::approvals::{approved, hash_of, workspace_of};
+use crate::limits::{CUSTOM_TOOL_NAME_CHARS, CUSTOM_TOOLS};
+use crate::trust::Item;
+
+/// The kind of their approvals.
+pub(super) const KIND: &str = "custom_tool";
+
+/// The directory of a workspace that holds them.
+const DIRECTORY: &str = "custom-tools";
+
+/// The bits of a file's mode that make it executable.
+const EXECUTABLE: u32 = 0o111;
+
+/// What the hash of an approval begins with: another form of it is another approval.
+const HASHED: &str = "custom_tool 1";
+
+/// A tool of a workspace.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// The name of its file, without what follows the first dot.
+    pub(super) name: String,
+    /// The path of its file in the workspace.
+    pub(super) path: String,
+    /// The SHA-256 of its content.
+    pub(super) content: String,
+    /// The hash that its user approves.
+    pub(super) hash: String,
+    pub(super) is_approved: bool,
+}
+
+impl Found {
+    pub(super) fn item(self) -> Item {
+        Item {
+            name: self.name,
+            origin: self.path.clone(),
+            action: format!("runs {} on this machine, when a model calls it", self.path),
+            hash: self.hash,
+            files: vec![(self.path, self.content)],
+            is_approved: self.is_approved,
+            is_approvable: true,
+        }
+    }
+}
+
+/// The tools, and what is wrong with files that look like one.
+#[derive(Debug, Default)]
+pub(super) struct FoundTools {
+    pub(super) tools: Vec<Found>,
+    pub(super) problems: Vec<String>,
+}
+
+/// The custom tools of a workspace, in the order of their names. A directory that cannot be read holds none.
+pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> store::Result<FoundTools> {
+    let mut found = FoundTools::default();
+    let files = names(sandbox).await;
+    if files.is_empty() {
+        return Ok(found);
+    }
+    let (approved, workspace) = (approved(store, user, KIND).await?, workspace_of(sandbox));
+    let mut known = HashSet::new();
+    let mut candidates = Vec::new();
+    for file in files {
+        let name = file.split('.').next().unwrap_or_default().to_owned();
+        if !is_tool_name(&name) {
+            let why = format!("a tool's name has letters, digits, - and _, at most {CUSTOM_TOOL_NAME_CHARS}");
+            found.problems.push(format!("{DIRECTORY}/{file}: it is no tool: {why}"));
+        } else if !known.insert(name.clone()) {
+            found.problems.push(format!("{DIRECTORY}/{file}: another file is the tool {name} already"));
+        } else if candidates.len() == CUSTOM_TOOLS {
+            let more = format!("{DIRECTORY}: only the first {CUSTOM_TOOLS} tools are used");
+            found.problems.push(more);
+            break;
+        } else {
+            candidates.push((name, format!("{DIRECTORY}/{file}")));
+        }
+    }
+    let looks = candidates.into_iter().map(|(name, path)| async move {
+        let resolved = sandbox.resolve(path.as_bytes()).await;
+        (name, path, resolved)
+    });
+    for (name, path, resolved) in join_all(looks).await {
+        let resolved = match resolved {
+            Ok(Some(resolved)) => resolved,
+            Ok(None) => {
+                found.problems.push(format!("{path}: its content cannot be checked on this machine"));
+                continue;
+            }
+            // A link that leads nowhere, or out of the workspace.
+            Err(error) => {
+                found.problems.push(format!("{path}: {error}"));
+                continue;
+            }
+        };
+        let file = resolved.found.filter(|file| file.kind == FileKind::File);
+        let (Some(file), Some(content)) = (file, resolved.sha256) else { continue };
+        if file.mode & EXECUTABLE == 0 {
+            found.problems.push(format!("{path}: it is no tool: make it executable with `chmod +x {path}`"));
+            continue;
+        }
+        let content = store::hex(&content);
+        let hash = hash_of(HASHED, &workspace, &path, &content);
+        let is_approved = approved.contains(&hash);
+        found.tools.push(Found { name, path, content, hash, is_approved });
+    }
+    Ok(found)
+}
+
+/// The plain names in the directory, in their order.
+async fn names(sandbox: &Sandbox) -> Vec<String> {
+    let Ok(mut reader) = sandbox.read_dir(DIRECTORY.as_bytes()).await else { return Vec::new() };
+    let mut names = Vec::new();
+    while let Some(Ok(entries)) = reader.next_batch().await {
+        let may_be_one = |kind: FileKind| matches!(kind, FileKind::File | FileKind::Symlink);
+        let files = entries.into_iter().filter(|entry| may_be_one(entry.kind));
+        names.extend(files.filter_map(|file| String::from_utf8(file.name).ok()).filter(|name| is_name(name)));
+        // Dropping the reader stops the runner: a directory may be made to be endless.
+        if names.len() > CUSTOM_TOOLS * CUSTOM_TOOLS {
+            break;
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= CUSTOM_TOOL_NAME_CHARS && name.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_models_can_call() {
+        for name in ["weather", "a-b_C9"] {
+            assert!(is_tool_name(name), "{name}");
+        }
+        for name in ["", "wetter heute", "überblick", &"x".repeat(CUSTOM_TOOL_NAME_CHARS + 1)] {
+            assert!(!is_tool_name(name), "{name}");
+        }
+    }
+}

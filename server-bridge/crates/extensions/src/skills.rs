@@ -1,0 +1,137 @@
+//! Skills whose text stands in every prompt: those of a workspace that say so (`always: true`), once their user approved the text.
+
+use std::collections::HashSet;
+
+use agent::engine::{Made, PromptContext, PromptPart};
+use agent::library::{is_name, skills};
+use futures_util::future::{BoxFuture, try_join_all};
+use sandbox::{Sandbox, SandboxError};
+use sha2::{Digest, Sha256};
+use store::{Store, User};
+
+use crate::approvals::{approved, hash_of, workspace_of};
+use crate::limits::ALWAYS_SKILLS_BYTES;
+use crate::trust::{Item, Items, Source};
+
+/// The kind of their approvals.
+const KIND: &str = "skill";
+
+/// What the hash of an approval begins with: another form of it is another approval.
+const HASHED: &str = "skill 1";
+
+/// The part of the prompt that holds them.
+#[derive(Clone)]
+pub struct AlwaysSkills {
+    store: Store,
+}
+
+/// Such a skill, whole.
+struct Found {
+    name: String,
+    file: String,
+    text: String,
+    /// The SHA-256 of its text.
+    content: String,
+    hash: String,
+}
+
+impl AlwaysSkills {
+    /// The part, with the approvals of this store.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    async fn approved(&self, user: &User) -> store::Result<HashSet<String>> {
+        approved(&self.store, user.id, KIND).await
+    }
+}
+
+impl PromptPart for AlwaysSkills {
+    fn key(&self) -> &str {
+        "11_always_skills"
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async move {
+            let Ok(sandbox) = context.sandbox else { return Ok(None) };
+            let found = find(sandbox).await?;
+            if found.is_empty() {
+                return Ok(None);
+            }
+            let approved = self.approved(context.user).await.map_err(|error| {
+                tracing::error!(%error, "the approvals of skills could not be read");
+                agent::PortError::Failed(error.to_string())
+            })?;
+            let used = fitting(found.iter().filter(|skill| approved.contains(&skill.hash)));
+            let texts = used.map(|skill| format!("## {}\n\n{}", skill.name, skill.text)).collect::<Vec<_>>();
+            let title = "# Skills that always apply";
+            Ok((!texts.is_empty()).then(|| format!("{title}\n\n{}", texts.join("\n\n"))))
+        })
+    }
+}
+
+impl Source for AlwaysSkills {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn items<'a>(&'a self, user: &'a User, sandbox: &'a Sandbox) -> BoxFuture<'a, store::Result<Items>> {
+        Box::pin(async move {
+            // A machine that goes away meanwhile shows none.
+            let found = find(sandbox).await.unwrap_or_default();
+            let approved = self.approved(user).await?;
+            let used: HashSet<&str> = fitting(found.iter().filter(|skill| approved.contains(&skill.hash)))
+                .map(|skill| skill.name.as_str())
+                .collect();
+            let mut items = Items::default();
+            for skill in &found {
+                let is_approved = approved.contains(&skill.hash);
+                if is_approved && !used.contains(skill.name.as_str()) {
+                    items.problems.push(format!(
+                        "{}: left out of prompts, since the skills that always apply have more than {ALWAYS_SKILLS_BYTES} bytes together",
+                        skill.file
+                    ));
+                }
+                items.items.push(Item {
+                    name: skill.name.clone(),
+                    origin: skill.file.clone(),
+                    action: format!("adds its {} bytes of instructions to every prompt", skill.text.len()),
+                    hash: skill.hash.clone(),
+                    files: vec![(skill.file.clone(), skill.content.clone())],
+                    is_approved,
+                    is_approvable: true,
+                });
+            }
+            Ok(items)
+        })
+    }
+}
+
+/// The skills of a workspace that are meant to stand in every prompt.
+///
+/// Fails if the place cannot be reached.
+async fn find(sandbox: &Sandbox) -> Result<Vec<Found>, SandboxError> {
+    let workspace = workspace_of(sandbox);
+    let heads = skills::heads(sandbox).await?;
+    let names = heads.into_iter().filter(|head| head.is_always && is_name(&head.name)).map(|head| head.name);
+    // What is hashed is what is read here and given to the model, so nothing can change between the two.
+    let read = names.map(|name| async move { skills::read(sandbox, &name).await });
+    let skills = try_join_all(read).await?.into_iter().flatten();
+    Ok(skills
+        .map(|skill| {
+            let (file, content) = (skill.head.file(), store::hex(&Sha256::digest(&skill.text)));
+            let hash = hash_of(HASHED, &workspace, &file, &content);
+            Found { name: skill.head.name, file, text: skill.text, content, hash }
+        })
+        .collect())
+}
+
+/// The first of these that fit into the prompt together.
+fn fitting<'a>(skills: impl Iterator<Item = &'a Found>) -> impl Iterator<Item = &'a Found> {
+    let mut bytes = 0;
+    skills.filter(move |skill| {
+        let fits = bytes + skill.text.len() <= ALWAYS_SKILLS_BYTES;
+        bytes += if fits { skill.text.len() } else { 0 };
+        fits
+    })
+}

@@ -1,0 +1,4 @@
+-- As SQLite's step of this number.
+ALTER TABLE trusts ADD COLUMN name TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE trusts ADD COLUMN workspace TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE trusts ADD COLUMN files_json TEXT COLLATE "C" NOT NULL DEFAULT '[]';

@@ -1,0 +1,71 @@
+//! Everything that people add to agents, put where it belongs. A new kind of extension is made here, and nobody else learns of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chats::ChatService;
+use extensions::Notice;
+use extensions::custom_tools::CustomTools;
+use extensions::hooks::HookRunner;
+use extensions::mcp::McpServers;
+use extensions::skills::AlwaysSkills;
+use extensions::trust::{Source, Trust, TrustNotice};
+use sandbox::SandboxRouter;
+use store::Store;
+
+/// The extensions of all users.
+pub struct Extended {
+    /// The hooks of turns.
+    pub hooks: HookRunner,
+    /// The MCP servers that offer tools.
+    pub mcp_servers: McpServers,
+    /// The custom tools of workspaces.
+    pub custom_tools: CustomTools,
+    /// What workspaces define, and users approve.
+    pub trust: Trust,
+}
+
+impl Extended {
+    /// The extensions of turns of these chats. Requests reach the open internet, and these hosts at any address.
+    pub(crate) fn new(
+        chats: &ChatService,
+        store: &Store,
+        router: &SandboxRouter,
+        home: &Path,
+        reachable: &[String],
+    ) -> Self {
+        let ledger = || chats.execs().clone();
+        let (store, router, home) = (|| store.clone(), || router.clone(), || home.to_owned());
+        let hooks = HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats));
+        chats.hooks().put(hooks.clone());
+        let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable);
+        chats.tools().add_source(mcp_servers.clone());
+        let custom_tools = CustomTools::new(ledger(), store(), router());
+        chats.tools().add_source(custom_tools.clone());
+        let always_skills = AlwaysSkills::new(store());
+        chats.prompt().put(always_skills.clone());
+        let approvable: Vec<Arc<dyn Source>> = vec![
+            Arc::new(hooks.clone()),
+            Arc::new(mcp_servers.clone()),
+            Arc::new(custom_tools.clone()),
+            Arc::new(always_skills),
+        ];
+        let trust = Trust::new(store(), ledger(), approvable);
+        chats.hooks().put(TrustNotice::new(trust.clone(), router(), notices(chats)));
+        Self { hooks, mcp_servers, custom_tools, trust }
+    }
+
+    /// Ends all that run, and waits until their ends are on record.
+    pub(crate) async fn shutdown(&self) {
+        tokio::join!(self.hooks.shutdown(), self.mcp_servers.shutdown(), self.custom_tools.shutdown());
+    }
+}
+
+/// Shows notices of extensions in chats.
+fn notices(chats: &ChatService) -> Notice {
+    let chats = chats.clone();
+    Arc::new(move |user, chat, text| {
+        let chats = chats.clone();
+        Box::pin(async move { chats.notice(user, &chat, &text).await })
+    })
+}

@@ -9,17 +9,16 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `head` | the head of such a text |
 //! | `skills`, `roles` | one kind each |
 
-mod head;
 pub mod roles;
 pub mod skills;
 
+use frontmatter::Text;
 use futures_util::{StreamExt, stream};
 use sandbox::{FileKind, Range, Sandbox, SandboxError};
 
-use crate::limits::{LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
+use crate::limits::{LIBRARY_DESCRIPTION_CHARS, LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
 
 /// The beginning of a file, if it exists and is text.
 ///
@@ -105,6 +104,11 @@ async fn beginnings(
     found.into_iter().filter_map(Result::transpose).collect()
 }
 
+/// The purpose of an entry, on one line.
+fn about(text: &str) -> String {
+    Text::read(text).line("description").chars().take(LIBRARY_DESCRIPTION_CHARS).collect()
+}
+
 /// Lines of a catalogue: `- NAME: DESCRIPTION`.
 fn lines<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let line = |(name, about): (&str, &str)| {
@@ -116,6 +120,12 @@ fn lines<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_descriptions_are_cut() {
+        let long = format!("---\ndescription: {}\n---", "é".repeat(LIBRARY_DESCRIPTION_CHARS + 9));
+        assert_eq!(about(&long).chars().count(), LIBRARY_DESCRIPTION_CHARS);
+    }
 
     #[test]
     fn only_plain_names_are_names() {

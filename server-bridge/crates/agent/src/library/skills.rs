@@ -1,9 +1,9 @@
 //! Skills: how to do something, in `.sandbridge/skills/NAME/SKILL.md`.
 
+use frontmatter::Text;
 use sandbox::{FileKind, Sandbox, SandboxError};
 
-use super::head::Text;
-use super::{beginning, beginnings, is_name, lines, names};
+use super::{about, beginning, beginnings, is_name, lines, names};
 use crate::limits::{LIBRARY_HEAD_BYTES, SKILL_BYTES};
 
 const DIRECTORY: &str = ".sandbridge/skills";
@@ -26,8 +26,7 @@ pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError
         (name, file)
     });
     let found = beginnings(sandbox, files.collect(), LIBRARY_HEAD_BYTES).await?;
-    let abouts: Vec<(String, String)> =
-        found.into_iter().map(|(name, text)| (name, Text::read(&text).line("description"))).collect();
+    let abouts: Vec<(String, String)> = found.into_iter().map(|(name, text)| (name, about(&text))).collect();
     let text = lines(abouts.iter().map(|(name, about)| (name.as_str(), about.as_str())));
     Ok((!text.is_empty()).then_some(text))
 }

@@ -96,6 +96,13 @@ fn value(first: &str, below: &[Line<'_>], depth: usize) -> Value {
     let Some(begin) = below.iter().find(|line| !line.is_nothing()) else {
         return Value::Text(first.to_owned());
     };
+    // Brackets on lines of their own.
+    if first.is_empty()
+        && begin.text.starts_with(['[', '{'])
+        && let Some(value) = flow::value(&joined("", " "))
+    {
+        return value;
+    }
     if first.is_empty() && depth <= DEPTH {
         if begin.item().is_some() {
             return Value::List(items(below, depth));

@@ -17,6 +17,11 @@ fn a_head_is_read_in_the_forms_that_people_write() {
     assert_eq!((text.line("model").as_str(), text.body), ("swift", "Be kind."));
     assert_eq!(Text::read("---\ntools:\n  - Read\n- Grep\n---\n").list("tools").unwrap(), ["Read", "Grep"]);
     assert_eq!(Text::read("---\ntools: Read, Grep\n---").list("tools").unwrap(), ["Read", "Grep"]);
+    let below = Text::read("---\ntools:\n  [\n    \"Read\",\n    Grep,\n  ]\nafter: x\n---\n");
+    assert_eq!(
+        (below.list("tools").unwrap(), below.line("after")),
+        (vec!["Read".to_owned(), "Grep".to_owned()], "x".to_owned())
+    );
     assert_eq!(text.list("none"), None);
 }
 

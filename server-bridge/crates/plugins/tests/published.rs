@@ -76,8 +76,8 @@ fn check_parts(plugin: &Plugin) {
     }
     for command in &plugin.commands {
         let template = plugins::Template::parse(&command.text, &command.arguments);
-        let expansion = template.expand("one 'two words'", &plugins::Variables::default(), "").unwrap();
-        assert!(!expansion.parts.is_empty(), "{name}: {}", command.name);
+        let expansion = template.expand("one 'two words'", &plugins::Variables::default(), "");
+        assert!(expansion.is_ok_and(|prompt| !prompt.parts.is_empty()), "{name}: {}", command.name);
     }
     for server in &plugin.servers {
         let has_any = ["command", "url"].iter().any(|field| server.definition.get(field).is_some());

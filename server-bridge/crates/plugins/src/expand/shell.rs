@@ -7,10 +7,8 @@ use crate::text::line as shortened;
 
 /// Marks of lines in which quotes mean other things than they seem to: other contexts within the line, comments, and programs
 /// that read a text as a program again. Only plain arguments are put into such a line.
-const NESTED: &[&str] = &[
-    "`", "$(", "<<", "${", "<(", ">(", "$'", "#", "eval", " -c", " -e", "awk", "sed", "ssh", "xargs", "trap",
-    "alias",
-];
+const NESTED: &[&str] =
+    &["`", "$(", "<<", "<(", ">(", "$'", "eval", " -c", " -e", "awk", "sed", "ssh", "xargs", "trap", "alias"];
 
 /// Where in a line of shell something stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,7 +20,7 @@ enum Quotes {
 
 /// Puts arguments into a line of shell; true if it has a place for them.
 pub(super) fn fill(line: &str, arguments: &Arguments<'_>) -> Result<(String, bool), ExpansionError> {
-    let is_nested = NESTED.iter().any(|mark| line.contains(mark));
+    let is_nested = is_nested(line);
     let mut filled = String::with_capacity(line.len());
     let mut uses_any = false;
     let mut quotes = Quotes::None;
@@ -59,6 +57,19 @@ pub(super) fn fill(line: &str, arguments: &Arguments<'_>) -> Result<(String, boo
         rest = &rest[taken..];
     }
     Ok((filled, uses_any))
+}
+
+/// True for a line into which only plain arguments are put.
+fn is_nested(line: &str) -> bool {
+    let has_comment = line.match_indices('#').any(|(at, _)| {
+        line[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || ";&|()".contains(before))
+    });
+    // `${NAME}` alone has nothing in it that could be quoted.
+    let has_expression = line.match_indices("${").any(|(at, _)| {
+        let name = line[at + 2..].split_once('}').map(|(name, _)| name);
+        !name.is_some_and(|name| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_'))
+    });
+    has_comment || has_expression || NESTED.iter().any(|mark| line.contains(mark))
 }
 
 /// An escaped `$` is left to the shell, which reads it in the same way.

@@ -86,11 +86,16 @@ fn an_argument_in_a_line_of_shell_stays_one_word() {
     assert_eq!(shell("echo \"$1\"", "'$(rm x)\"'"), r#"echo "\$(rm x)\"""#);
     assert_eq!(shell("echo 'a $1'", r#""it's""#), r"echo 'a it'\''s'");
     assert_eq!(shell("git add $ARGUMENTS", "a 'b c' d"), "git add a 'b c' d");
+    assert_eq!(
+        shell("\"${CLAUDE_PLUGIN_ROOT}/x.sh\" ${HOME} $ARGUMENTS", "a 'b;c'"),
+        "\"/plugin/x.sh\" ${HOME} a 'b;c'"
+    );
     // Where quotes mean something else, only plain arguments are taken.
     for line in [
         "echo $(basename '$1')",
         "echo $'it\\'s $1'",
         "# don't\necho $1",
+        "true;# don't\necho $1",
         "cat <<END\n$1\nEND",
         "sh -c \"echo $1\"",
         "eval \"$1\"",

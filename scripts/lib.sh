@@ -94,9 +94,9 @@ third_party() {
 
 # published_plugins: the plugins of npm that tests read, as tarballs in the user's cache, each with the pinned integrity. Nothing of them is run.
 published_plugins() {
-    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests/plugins name version integrity rest file packed
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests/plugins name version integrity file packed
     mkdir -p "$cache"
-    while read -r name version integrity rest; do
+    while read -r name version integrity _; do
         [[ -n $name && $name != "#" ]] || continue
         file=${name#@}
         file=$cache/${file//\//-}-$version.tgz

@@ -92,6 +92,27 @@ third_party() {
     echo "$2" >"$home/version"
 }
 
+# published_plugins: the plugins of npm that tests read, as tarballs in the user's cache, each with the pinned integrity. Nothing of them is run.
+published_plugins() {
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests/plugins name version integrity file packed
+    mkdir -p "$cache"
+    while read -r name version integrity _; do
+        [[ -n $name && $name != "#" ]] || continue
+        file=${name#@}
+        file=$cache/${file//\//-}-$version.tgz
+        [ ! -s "$file" ] || continue
+        packed=$(mktemp -d)
+        npm pack --silent --ignore-scripts --pack-destination "$packed" "$name@$version" >/dev/null
+        if [ "sha512-$(openssl dgst -sha512 -binary "$packed"/*.tgz | base64 -w0)" != "$integrity" ]; then
+            echo "$name $version is not what server-bridge/crates/plugins/tests/published.txt pins" >&2
+            rm -rf "$packed"
+            return 1
+        fi
+        mv "$packed"/*.tgz "$file"
+        rm -rf "$packed"
+    done <server-bridge/crates/plugins/tests/published.txt
+}
+
 # debian_root [--make]: a Debian 12 without anything but curl and wget, packed, in SANDBRIDGE_DEBIAN_ROOT. Made on demand from Debian's packages, and
 # kept in the user's cache under a name of its contents and of how it is made.
 debian_root() {

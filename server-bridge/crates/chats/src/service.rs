@@ -26,6 +26,7 @@ use crate::turns;
 use agent::approval::Mode;
 use agent::engine::PromptParts;
 use agent::hooks::Hooks;
+use agent::library::Library;
 use agent::tool::Registry;
 use tools::Services;
 use tools::internet::Internet;
@@ -41,9 +42,10 @@ impl ChatService {
         let (running, sending, models) = (Running::default(), Sending::default(), Models::new(models));
         let (queue, asks, at_work) = Default::default();
         let (settings, languages) = (Arc::default(), Default::default());
-        let prompt = prompt::parts(&store, &settings);
+        let library = Library::default();
+        let prompt = prompt::parts(&store, &settings, &library);
         let (bus, tools) = (Bus::default(), Registry::default());
-        let services = Services { store, router, execs, internet, clients: Arc::new(bus.clone()) };
+        let services = Services { store, router, execs, internet, library, clients: Arc::new(bus.clone()) };
         tools::add_all(&tools, &services);
         Self(Arc::new(House {
             services,
@@ -73,6 +75,11 @@ impl ChatService {
     /// The tools of all turns: an extension registers its own here. A turn keeps those it began with.
     pub fn tools(&self) -> &Registry {
         &self.0.tools
+    }
+
+    /// The skills and roles of agents: an extension puts its shelf here.
+    pub fn library(&self) -> &Library {
+        &self.0.services.library
     }
 
     /// The parts of the prompt: an extension puts its own here.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use agent::engine::{Made, PromptContext, PromptPart};
-use agent::library::{is_name, skills};
+use agent::library::skills;
 use futures_util::future::{BoxFuture, try_join_all};
 use sandbox::{Sandbox, SandboxError};
 use sha2::{Digest, Sha256};
@@ -113,15 +113,16 @@ impl Source for AlwaysSkills {
 async fn find(sandbox: &Sandbox) -> Result<Vec<Found>, SandboxError> {
     let workspace = workspace_of(sandbox);
     let heads = skills::heads(sandbox).await?;
-    let names = heads.into_iter().filter(|head| head.is_always && is_name(&head.name)).map(|head| head.name);
+    let names = heads.into_iter().filter(|head| head.always).map(|head| head.name);
     // What is hashed is what is read here and given to the model, so nothing can change between the two.
     let read = names.map(|name| async move { skills::read(sandbox, &name).await });
     let skills = try_join_all(read).await?.into_iter().flatten();
     Ok(skills
         .map(|skill| {
-            let (file, content) = (skill.head.file(), store::hex(&Sha256::digest(&skill.text)));
+            let file = format!("{}/SKILL.md", skill.directory.as_str());
+            let content = store::hex(&Sha256::digest(&skill.text));
             let hash = hash_of(HASHED, &workspace, &file, &content);
-            Found { name: skill.head.name, file, text: skill.text, content, hash }
+            Found { name: skill.name, file, text: skill.text, content, hash }
         })
         .collect())
 }

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use agent::library::Library;
 use agent::tool::{Failure, ToolCaller, ToolContext, path, visible};
 use agent::{PortError, PortResult};
 use execs::{Ledger, Recorded};
@@ -22,6 +23,8 @@ pub struct Services {
     pub execs: Ledger,
     /// The ways to the internet.
     pub internet: Internet,
+    /// The skills and roles that agents can use.
+    pub library: Library,
     /// The user's clients.
     pub clients: Arc<dyn Clients>,
 }

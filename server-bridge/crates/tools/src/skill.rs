@@ -1,4 +1,4 @@
-//! `Skill`: instructions from the workspace on how to do something.
+//! `Skill`: instructions on how to do something, of the workspace or of a plugin.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,7 +6,6 @@ use serde::Deserialize;
 use super::{Failure, Outcome, Work};
 use crate::Services;
 use agent::approval::Access;
-use agent::library::skills;
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// Which one.
@@ -21,7 +20,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "Skill";
-    const DESCRIPTION: &'static str = "Reads a skill of the workspace: how to do something here.";
+    const DESCRIPTION: &'static str = "Reads a skill: how to do something here.";
     const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {
@@ -40,8 +39,9 @@ impl TypedTool for Arguments {
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
         let sandbox = work.sandbox().await?;
-        let Some(skill) = skills::read(&sandbox, &self.name).await? else {
-            let known = skills::catalogue(&sandbox).await?;
+        let library = &services.library;
+        let Some(skill) = library.skill(context.user, &sandbox, &self.name).await? else {
+            let known = library.skills(context.user, Some(&sandbox)).await?;
             let known = known.unwrap_or_else(|| "there are none in .sandbridge/skills".to_owned());
             return Err(Failure::Told(format!(
                 "there is no skill {:?}; take one of these:\n{known}",
@@ -49,8 +49,8 @@ impl TypedTool for Arguments {
             )));
         };
         // All of it is meant to be read.
-        let at = format!("(Paths in it begin at {}.)", skill.head.directory);
-        let needs = match skill.head.needs() {
+        let at = format!("(Paths in it begin at {}.)", skill.directory.as_str());
+        let needs = match skill.requires.words() {
             needs if needs.is_empty() => String::new(),
             needs => format!("(It needs {needs}: check first that this machine has it.)\n\n"),
         };

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::internet::{Fetcher, Internet, Searcher};
 use crate::{Clients, Services, add_all};
 use agent::approval::Access;
+use agent::library::{Library, Role};
 use agent::limits::ARGUMENTS_BYTES;
 use agent::tool::{
     DelegationRequest, Failure, Host, Program, Registry, ToolCaller, ToolContext, Toolbox, Understood, kept,
@@ -33,7 +34,10 @@ fn registry(internet: Internet) -> Registry {
     let router = SandboxRouter::new(RouterConfig::default());
     let execs = Ledger::new(store.clone(), router.clone());
     let registry = Registry::default();
-    add_all(&registry, &Services { store, router, execs, internet, clients: Arc::new(Nobody) });
+    add_all(
+        &registry,
+        &Services { store, router, execs, internet, library: Library::default(), clients: Arc::new(Nobody) },
+    );
     registry
 }
 
@@ -310,11 +314,16 @@ fn a_sub_agent_gets_no_more_than_its_parent_and_some_things_only_where_they_are_
 #[test]
 fn a_role_narrows_and_its_parent_narrows_further() {
     let all = all(Internet::default());
-    let role = names(&["Read", "Grep", "Bash"]);
+    let role = |head: &str| Role::of_text("x", Default::default(), &format!("---\n{head}\n---\nBe."));
+    let others = role("tools: Read, Bash(git *), NotHere\ndisallowedTools: Bash(rm *)");
+    assert_eq!(all.for_sub_agent(Some(&others), None).unwrap().names(), "Read", "in peers' words");
+    assert!(all.for_sub_agent(Some(&role("disallowedTools: Write")), None).unwrap().holds("Shell"));
+    let role = role("tools: [Read, Grep, NotHere]");
     assert_eq!(all.for_sub_agent(Some(&role), None).unwrap().names(), "Read, Grep");
     assert_eq!(all.for_sub_agent(Some(&role), Some(&names(&["Grep"]))).unwrap().names(), "Grep");
     assert!(all.for_sub_agent(Some(&role), Some(&names(&["Shell"]))).is_err());
-    assert!(all.for_sub_agent(Some(&names(&["Bash"])), None).err().unwrap().contains("without tools"));
+    let none = Role::of_text("x", Default::default(), "---\ntools: NotHere\n---");
+    assert!(all.for_sub_agent(Some(&none), None).err().unwrap().contains("without tools"));
     assert!(all.for_sub_agent(None, Some(&[])).is_err());
     assert_eq!(all.of_json("nonsense").names(), "");
 }

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::agents::{Name, Named, TurnAncestry};
 use crate::approval::{Access, Mode, Ruling};
 use crate::ask::{Ask, Asking};
+use crate::library::Library;
 use crate::models::{ModelChain, NoModel, Place, Tier};
 use crate::tool::{Failure, Looked, Outcome, SubAgentState, Subject, TurnCost};
 
@@ -47,6 +48,8 @@ pub struct Ports {
     pub workplace: Arc<dyn Workplace>,
     /// See [`SubAgents`].
     pub sub_agents: Arc<dyn SubAgents>,
+    /// The roles that sub-agents can have.
+    pub library: Library,
 }
 
 /// The record of a turn: each answer with its calls, and each result, is recorded before the next step begins.

@@ -1,26 +1,155 @@
-//! The skills and roles of a workspace: each a text with a head that describes its purpose.
+//! The skills and roles that an agent can use: those of its workspace, and those of shelves, such as a user's plugins.
 //!
 //! ```text
-//!   .sandbridge/skills/NAME/SKILL.md    how to do something; read when it is needed
-//!   .sandbridge/agents/NAME.md          who a sub-agent can be
+//!   .sandbridge/skills/NAME/SKILL.md    how to do something; read when it is needed   ┐
+//!   .sandbridge/agents/NAME.md          who a sub-agent can be                        ├─▶ Library: by name, the workspace's first
+//!   Shelf                               those of others, named PLUGIN:NAME            ┘
 //! ```
 //! The directories of other products are read as well: `.agents/skills`, `.claude/skills`, `skills`, `.claude/agents`.
 //! The catalogues are read again at each turn, only the heads, side by side. Entries that are too long, too many or not text
-//! are left out. Nothing here is trusted more than the rest of the workspace.
+//! are left out. What a workspace has is trusted no more than its other files.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `head` | the head of such a text |
-//! | `skills`, `roles` | one kind each |
+//! | `skills`, `roles` | those of a workspace, one kind each |
 
-mod head;
-pub mod roles;
+mod roles;
 pub mod skills;
 
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::{StreamExt, stream};
+pub use plugins::{Role, Skill};
+use records::User;
 use sandbox::{FileKind, Range, Sandbox, SandboxError};
 
-use crate::limits::{LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
+use crate::limits::{LIBRARY_DESCRIPTION_CHARS, LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
+
+/// What stands on a shelf.
+#[derive(Clone, Debug, Default)]
+pub struct Shelved {
+    /// Skills, whole. Their directories are paths in a workspace, once [`Shelf::bring`] brought them there.
+    pub skills: Vec<Skill>,
+    /// Roles, whole.
+    pub roles: Vec<Role>,
+}
+
+/// Skills and roles that do not come from a workspace.
+pub trait Shelf: Send + Sync {
+    /// A user's.
+    fn of<'a>(&'a self, user: &'a User) -> BoxFuture<'a, Arc<Shelved>>;
+
+    /// Brings the files of a skill to a machine.
+    ///
+    /// Fails with the reason in words.
+    fn bring<'a>(
+        &'a self,
+        user: &'a User,
+        skill: &'a Skill,
+        sandbox: &'a Sandbox,
+    ) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// All skills and roles. Cheap to clone; every clone is the same.
+#[derive(Clone, Default)]
+pub struct Library(Arc<RwLock<Shelves>>);
+
+type Shelves = Arc<[Arc<dyn Shelf>]>;
+
+impl Library {
+    /// Adds a shelf.
+    pub fn put(&self, shelf: impl Shelf + 'static) {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        let mut shelves = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *shelves = shelves.iter().cloned().chain([Arc::new(shelf) as Arc<dyn Shelf>]).collect();
+    }
+
+    fn shelves(&self) -> Shelves {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn shelved(&self, user: &User) -> Vec<(Arc<dyn Shelf>, Arc<Shelved>)> {
+        let shelves = self.shelves();
+        let shelved = join_all(shelves.iter().map(|shelf| shelf.of(user))).await;
+        shelves.iter().cloned().zip(shelved).collect()
+    }
+
+    /// The names of all skills that models may read by themselves, each with its purpose; `None` if there are none.
+    ///
+    /// Fails if the place cannot be reached.
+    pub async fn skills(
+        &self,
+        user: &User,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Option<String>, SandboxError> {
+        let of_workspace = match sandbox {
+            Some(sandbox) => skills::heads(sandbox).await?,
+            None => Vec::new(),
+        };
+        let shelved = self.shelved(user).await;
+        let all = of_workspace.iter().chain(shelved.iter().flat_map(|(_, shelved)| &shelved.skills));
+        let all = all.filter(|skill| skill.is_for_models);
+        Ok(lines(all.map(|skill| (skill.name.as_str(), skill.description.as_str()))))
+    }
+
+    /// A skill, whole, with its files on the machine; `None` if there is none of that name.
+    ///
+    /// Fails if the place cannot be reached.
+    pub async fn skill(
+        &self,
+        user: &User,
+        sandbox: &Sandbox,
+        name: &str,
+    ) -> Result<Option<Skill>, SandboxError> {
+        if let Some(skill) = skills::read(sandbox, name).await? {
+            return Ok(Some(skill));
+        }
+        for (shelf, shelved) in self.shelved(user).await {
+            let Some(skill) = shelved.skills.iter().find(|skill| skill.name == name) else { continue };
+            let mut skill = skill.clone();
+            if let Err(why) = shelf.bring(user, &skill, sandbox).await {
+                skill.text = format!("(Its files are not on this machine: {why})\n\n{}", skill.text);
+            }
+            return Ok(Some(skill));
+        }
+        Ok(None)
+    }
+
+    /// The names of all roles, each with its purpose; `None` if there are none.
+    ///
+    /// Fails if the place cannot be reached.
+    pub async fn roles(
+        &self,
+        user: &User,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Option<String>, SandboxError> {
+        let of_workspace = match sandbox {
+            Some(sandbox) => roles::heads(sandbox).await?,
+            None => Vec::new(),
+        };
+        let shelved = self.shelved(user).await;
+        let all = of_workspace.iter().chain(shelved.iter().flat_map(|(_, shelved)| &shelved.roles));
+        Ok(lines(all.map(|role| (role.name.as_str(), role.description.as_str()))))
+    }
+
+    /// A role, whole; `None` if there is none of that name.
+    ///
+    /// Fails if the place cannot be reached.
+    pub async fn role(
+        &self,
+        user: &User,
+        sandbox: &Sandbox,
+        name: &str,
+    ) -> Result<Option<Role>, SandboxError> {
+        if let Some(role) = roles::read(sandbox, name).await? {
+            return Ok(Some(role));
+        }
+        let shelved = self.shelved(user).await;
+        let mut roles = shelved.iter().flat_map(|(_, shelved)| &shelved.roles);
+        Ok(roles.find(|role| role.name == name).cloned())
+    }
+}
 
 /// The beginning of a file, if it exists and is text.
 ///
@@ -106,17 +235,26 @@ async fn beginnings(
     found.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Lines of a catalogue: `- NAME: DESCRIPTION`.
-fn lines<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+/// Lines of a catalogue: `- NAME: DESCRIPTION`; `None` without entries.
+fn lines<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let line = |(name, about): (&str, &str)| {
+        let about: String = about.chars().take(LIBRARY_DESCRIPTION_CHARS).collect();
         if about.is_empty() { format!("- {name}") } else { format!("- {name}: {about}") }
     };
-    entries.map(line).collect::<Vec<_>>().join("\n")
+    let lines = entries.map(line).collect::<Vec<_>>().join("\n");
+    (!lines.is_empty()).then_some(lines)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_descriptions_are_cut() {
+        let long = "é".repeat(LIBRARY_DESCRIPTION_CHARS + 9);
+        let lines = lines([("one", long.as_str()), ("two", "")].into_iter()).unwrap();
+        assert_eq!(lines, format!("- one: {}\n- two", "é".repeat(LIBRARY_DESCRIPTION_CHARS)));
+    }
 
     #[test]
     fn only_plain_names_are_names() {

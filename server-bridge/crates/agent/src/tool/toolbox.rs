@@ -7,6 +7,7 @@ use std::sync::Arc;
 use llm::{Assistant, ToolCall};
 
 use super::{ForSubAgents, Offered, Tool, Understood};
+use crate::library::Role;
 use crate::limits::ARGUMENTS_BYTES;
 
 /// The tools of a turn, in the order in which its model sees them. Cheap to clone.
@@ -66,12 +67,12 @@ impl Toolbox {
     /// The tools that a sub-agent gets: those of its role that its parent names, or else the default ones.
     ///
     /// Fails with a text for the model if a named tool is not available, or none is left.
-    pub fn for_sub_agent(&self, role: Option<&[String]>, named: Option<&[String]>) -> Result<Self, String> {
+    pub fn for_sub_agent(&self, role: Option<&Role>, named: Option<&[String]>) -> Result<Self, String> {
         let given = |least: &[ForSubAgents]| self.those(|tool| least.contains(&tool.rules().for_sub_agents));
-        let mut own = match role {
+        let mut own = match role.and_then(|role| role.tools.as_ref()) {
             // A role is written for many parents; tools that this one lacks are left out.
-            Some(role) => given(&[ForSubAgents::Unasked, ForSubAgents::Named])
-                .those(|tool| role.iter().any(|name| name == tool.name())),
+            Some(tools) => given(&[ForSubAgents::Unasked, ForSubAgents::Named])
+                .those(|tool| tools.iter().any(|of_role| of_role.name == tool.name())),
             None if named.is_some() => given(&[ForSubAgents::Unasked, ForSubAgents::Named]),
             None => given(&[ForSubAgents::Unasked]),
         };
@@ -83,6 +84,10 @@ impl Toolbox {
                 ));
             }
             own = own.those(|tool| named.iter().any(|name| name == tool.name()));
+        }
+        if let Some(role) = role {
+            // One of which some calls are denied is left out whole: its other calls are no reason to risk those.
+            own = own.those(|tool| !role.denied_tools.iter().any(|denied| denied.name == tool.name()));
         }
         if own.is_empty() {
             return Err("that leaves the sub-agent without tools".to_owned());

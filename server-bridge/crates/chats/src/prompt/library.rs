@@ -1,12 +1,12 @@
-//! `10_skills` and `15_agents`: the skills and roles of the workspace, by name.
+//! `10_skills` and `15_agents`: the skills and roles that the agent can use, by name.
 
 use futures_util::future::BoxFuture;
 
 use agent::engine::{Made, PromptContext, PromptPart};
-use agent::library::{roles, skills};
+use agent::library::Library;
 
 /// `10_skills`.
-pub(super) struct Skills;
+pub(super) struct Skills(pub(super) Library);
 
 impl PromptPart for Skills {
     fn key(&self) -> &str {
@@ -14,12 +14,12 @@ impl PromptPart for Skills {
     }
 
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(skills(context))
+        Box::pin(skills(&self.0, context))
     }
 }
 
 /// `15_agents`.
-pub(super) struct Roles;
+pub(super) struct Roles(pub(super) Library);
 
 impl PromptPart for Roles {
     fn key(&self) -> &str {
@@ -27,27 +27,27 @@ impl PromptPart for Roles {
     }
 
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(agents(context))
+        Box::pin(agents(&self.0, context))
     }
 }
 
-async fn skills(context: &PromptContext<'_>) -> Made {
+async fn skills(library: &Library, context: &PromptContext<'_>) -> Made {
     let Ok(sandbox) = context.sandbox else { return Ok(None) };
     if !context.ancestry.tools().holds("Skill") {
         return Ok(None);
     }
-    let found = skills::catalogue(sandbox).await?;
+    let found = library.skills(context.user, Some(sandbox)).await?;
     Ok(found.map(|lines| {
-        format!("# Skills of this workspace\n\nRead one with the tool Skill before you do what it is about.\n\n{lines}")
+        format!("# Skills\n\nRead one with the tool Skill before you do what it is about.\n\n{lines}")
     }))
 }
 
-async fn agents(context: &PromptContext<'_>) -> Made {
+async fn agents(library: &Library, context: &PromptContext<'_>) -> Made {
     let Ok(sandbox) = context.sandbox else { return Ok(None) };
     if !context.ancestry.tools().holds("SubAgent") {
         return Ok(None);
     }
-    let found = roles::catalogue(sandbox).await?;
+    let found = library.roles(context.user, Some(sandbox)).await?;
     Ok(found.map(|lines| {
         format!("# Roles of sub-agents\n\nThe tool SubAgent takes one of these as its role.\n\n{lines}")
     }))

@@ -34,18 +34,19 @@ use store::Store;
 use crate::server_settings::LiveSettings;
 
 use agent::engine::{PromptPart, PromptParts};
+use agent::library::Library;
 
 /// All parts. `settings` gives the files of the server's home directory that some of them read.
-pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>) -> PromptParts {
+pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>, library: &Library) -> PromptParts {
     let of_server = instructions::Global::new(store.clone(), Arc::clone(settings));
     let parts: Vec<Arc<dyn PromptPart>> = vec![
         Arc::new(base::Base(Arc::clone(settings))),
         Arc::new(of_server),
         Arc::new(channel::Channel),
         Arc::new(instructions::Project),
-        Arc::new(library::Skills),
+        Arc::new(library::Skills(library.clone())),
         Arc::new(permission::Permission),
-        Arc::new(library::Roles),
+        Arc::new(library::Roles(library.clone())),
         Arc::new(memory::Memories(store.clone())),
         Arc::new(person::Sender),
         Arc::new(person::Language(store.clone())),
@@ -60,7 +61,7 @@ mod tests {
 
     #[tokio::test]
     async fn parts_stand_in_the_order_of_their_keys_and_each_key_is_there_once() {
-        let parts = parts(&Store::open_in_memory().await.unwrap(), &Arc::default());
+        let parts = parts(&Store::open_in_memory().await.unwrap(), &Arc::default(), &Library::default());
         let keys = parts.keys();
         assert!(keys.is_sorted_by(|(one, _), (next, _)| one < next), "{keys:?}");
         let changing: Vec<&str> =

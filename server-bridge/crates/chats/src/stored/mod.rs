@@ -82,6 +82,7 @@ impl Stored {
     /// The turn's ports.
     pub(crate) fn ports(self) -> Ports {
         let stored = Arc::new(self);
+        let library = stored.service.library.clone();
         Ports {
             journal: Arc::clone(&stored) as _,
             display: Arc::clone(&stored) as _,
@@ -89,6 +90,7 @@ impl Stored {
             models: Arc::clone(&stored) as _,
             workplace: Arc::clone(&stored) as _,
             sub_agents: stored,
+            library,
         }
     }
 }

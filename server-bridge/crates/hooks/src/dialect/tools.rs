@@ -118,12 +118,6 @@ pub(super) fn find(tool: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|known| known.own == tool)
 }
 
-/// Our name of the tool that has this name in either dialect; `None` if it has the same in both, or is not known.
-pub fn own_name(name: &str) -> Option<&'static str> {
-    let known = |tool: &&Tool| tool.own == name || tool.peers.contains(&name);
-    TOOLS.iter().find(known).map(|tool| tool.own)
-}
-
 /// All names by which hooks may ask for a tool, ours first.
 pub fn names(tool: &str) -> Vec<Name> {
     let mut names = vec![Name { text: tool.to_owned(), dialect: Dialect::Own }];

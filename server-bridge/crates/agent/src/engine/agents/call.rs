@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use records::{ChatId, MessageId};
-use sandbox::Sandbox;
 
 use super::Named;
 use super::delegation::Delegation;
@@ -11,7 +10,7 @@ use super::result::told;
 use crate::PortError;
 use crate::engine::ports::{NewSubAgent, SubAgentTask, SubAgents};
 use crate::engine::turn::Turn;
-use crate::library::roles::{self, Role};
+use crate::library::Role;
 use crate::limits::SUB_AGENT_NAME_CHARS;
 use crate::models::Tier;
 use crate::tool::{DelegationRequest, Failure, Outcome, SubAgentState, Toolbox};
@@ -137,22 +136,22 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
         }
     }
     let role = role(caller, wanted.role).await?;
-    let of_role = role.as_ref().and_then(|role| role.tools.as_deref());
-    let tools = own.for_sub_agent(of_role, wanted.tools).map_err(Failure::Told)?;
+    let tools = own.for_sub_agent(role.as_ref(), wanted.tools).map_err(Failure::Told)?;
     let name = role.as_ref().map(|role| role.name.as_str());
     let new = NewSubAgent { card, role: name, instance: wanted.instance, tools_json: &tools.to_json() };
     let agent = sub_agents.create(new).await?;
     Ok(Found { chat: agent.chat, role, instance: agent.instance, tools, remark })
 }
 
-/// The workspace's role of that name.
+/// The role of that name.
 async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Failure> {
     let Some(name) = name else { return Ok(None) };
-    let sandbox: Sandbox = caller.ports.workplace.sandbox().await?;
-    if let Some(role) = roles::read(&sandbox, name).await? {
+    let (sandbox, library) = (caller.ports.workplace.sandbox().await?, &caller.ports.library);
+    if let Some(role) = library.role(caller.user, &sandbox, name).await? {
         return Ok(Some(role));
     }
-    let known = roles::catalogue(&sandbox)
+    let known = library
+        .roles(caller.user, Some(&sandbox))
         .await?
         .unwrap_or_else(|| "there are none in .sandbridge/agents".to_owned());
     Err(Failure::Told(format!("there is no role {name:?}; leave it out, or take one of these:\n{known}")))

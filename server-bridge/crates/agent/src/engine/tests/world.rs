@@ -29,6 +29,7 @@ use crate::engine::{
     Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
 };
 use crate::hooks::{Hook, Hooks};
+use crate::library::Library;
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
 use crate::tool::{Failure, Registry, Subject, Tool};
 
@@ -240,6 +241,7 @@ impl Chat {
             models: Arc::clone(self) as _,
             workplace: Arc::clone(self) as _,
             sub_agents: Arc::clone(self) as _,
+            library: Library::default(),
         }
     }
 

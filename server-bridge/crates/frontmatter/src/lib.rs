@@ -1,0 +1,75 @@
+//! The head of a Markdown text: fields between two lines of `---`, as much of YAML as such heads use.
+//!
+//! ```text
+//!   ---                      ┐
+//!   name: review             │ the head: texts, lists, maps; `|` and `>` blocks; quotes; `[a, b]` and `{a: b}`
+//!   tools: [Read, Grep]      │
+//!   ---                      ┘
+//!   Look at the change.      the body
+//! ```
+//! Skills, roles and commands have such heads, often ones that strict readers of YAML refuse (`description: Use when: …`). Nothing
+//! is refused here: what has no structure is text. There are no anchors, tags, types or other documents.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`value`] | the values of fields |
+//! | `block`, `flow` | the two ways in which values are written |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod block;
+mod flow;
+pub mod value;
+
+pub use value::{Map, Value};
+
+/// How deep values may stand in each other; what is deeper is text.
+const DEPTH: usize = 16;
+
+/// A text's head, and its body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text<'a> {
+    /// The fields of the head; none if the text has no head.
+    pub head: Map,
+    /// The rest of the text, trimmed.
+    pub body: &'a str,
+    /// False if a head begins but does not end: the text may be cut.
+    pub is_closed: bool,
+}
+
+impl<'a> Text<'a> {
+    /// Reads a text; without a head, all of it is the body.
+    pub fn read(text: &'a str) -> Self {
+        let plain = Self { head: Map::default(), body: text.trim(), is_closed: true };
+        let text = text.trim_start_matches('\u{feff}');
+        let Some(rest) = text
+            .strip_prefix("---")
+            .and_then(|rest| rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n'))
+        else {
+            return plain;
+        };
+        let mut at = 0;
+        for line in rest.split_inclusive('\n') {
+            // An indented line is a part of a block.
+            if line.trim_end() == "---" {
+                let body = rest[at + line.len()..].trim();
+                return Self { head: block::fields(&rest[..at]), body, is_closed: true };
+            }
+            at += line.len();
+        }
+        Self { head: block::fields(rest), body: "", is_closed: false }
+    }
+
+    /// A value, on one line; empty where there is none.
+    pub fn line(&self, key: &str) -> String {
+        self.head.get(key).map(Value::line).unwrap_or_default()
+    }
+
+    /// A list, as `a, b`, `[a, b]` or lines of `- a`; `None` if the key is missing.
+    pub fn list(&self, key: &str) -> Option<Vec<String>> {
+        self.head.get(key).map(Value::list)
+    }
+}
+
+#[cfg(test)]
+mod tests;

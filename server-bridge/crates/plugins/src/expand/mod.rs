@@ -1,0 +1,143 @@
+//! A command or skill with its arguments, as a prompt.
+//!
+//! ```text
+//!   text ─▶ Template: text, !`lines of shell`, @files ─▶ (arguments, places) ─▶ Expansion ─▶ (the caller resolves its parts)
+//! ```
+//! A text is taken apart before arguments are put in, so that an argument never becomes a line of shell or a file by itself.
+//! In a line of shell, each argument is quoted by where it stands, and stays one word. Nothing is run and nothing is read here:
+//! the caller treats a line of shell as a call of the shell, with its rules and questions.
+
+mod arguments;
+mod parse;
+mod shell;
+
+use crate::limits::{ARGUMENTS_BYTES, PROMPT_BYTES, PROMPT_PARTS};
+use crate::variables::Variables;
+
+use arguments::Arguments;
+use parse::Segment;
+
+/// A text, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    segments: Vec<Segment>,
+    /// The names of arguments, in their order.
+    names: Vec<String>,
+    /// The number of the first argument: 0 where the text uses `$0`, else 1.
+    first: usize,
+}
+
+/// A part of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Text.
+    Text(String),
+    /// A line of shell, whose output stands here.
+    Shell(String),
+    /// A file of the workspace, whose content stands here; the reference itself, with `@` before it, where there is no such file.
+    File(String),
+}
+
+/// A prompt, whose parts are to be resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// The parts, in order.
+    pub parts: Vec<Part>,
+}
+
+/// The reason why a command is not expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpansionError {
+    /// The arguments are too long.
+    #[error("the arguments have more than {ARGUMENTS_BYTES} bytes; put them into a file and name it")]
+    Arguments,
+    /// The prompt is too long.
+    #[error("the prompt has more than {PROMPT_BYTES} bytes with these arguments")]
+    Prompt,
+    /// There are too many lines of shell or files.
+    #[error("the command has more than {PROMPT_PARTS} lines of shell and files")]
+    Parts,
+    /// An argument cannot be put into a line of shell safely.
+    #[error(
+        "`{argument}` cannot be put safely into the command line `{line}`; use an argument of letters, digits and `-_./:@` only"
+    )]
+    Unsafe {
+        /// The argument.
+        argument: String,
+        /// The line of shell.
+        line: String,
+    },
+}
+
+impl Template {
+    /// Takes a text apart. `names` are those of its arguments, `$NAME` in the text.
+    pub fn parse(text: &str, names: &[String]) -> Self {
+        let segments = parse::segments(text);
+        let first = usize::from(!arguments::uses_zero(text));
+        Self { segments, names: names.to_vec(), first }
+    }
+
+    /// The lines of shell, before arguments are put in.
+    pub fn lines_of_shell(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Shell(line) => Some(line.as_str()),
+            Segment::Text(_) | Segment::File(_) => None,
+        })
+    }
+
+    /// Puts arguments in, as they were typed after the command's name. `directory` is that of a skill.
+    ///
+    /// # Errors
+    ///
+    /// What exceeds a limit, and an argument that a line of shell cannot take.
+    pub fn expand(
+        &self,
+        typed: &str,
+        variables: &Variables,
+        directory: &str,
+    ) -> Result<Expansion, ExpansionError> {
+        if typed.len() > ARGUMENTS_BYTES {
+            return Err(ExpansionError::Arguments);
+        }
+        let arguments = Arguments::read(typed, &self.names, self.first, variables, directory);
+        let mut parts = Vec::new();
+        let (mut bytes, mut others, mut uses_any) = (0, 0, false);
+        for segment in &self.segments {
+            let part = match segment {
+                Segment::Text(text) => {
+                    let (text, uses) = arguments.fill(text);
+                    uses_any |= uses;
+                    Part::Text(text)
+                }
+                Segment::File(path) => {
+                    let (path, uses) = arguments.fill(path);
+                    uses_any |= uses;
+                    Part::File(path)
+                }
+                Segment::Shell(line) => {
+                    let (line, uses) = shell::fill(line, &arguments)?;
+                    uses_any |= uses;
+                    Part::Shell(line)
+                }
+            };
+            let (Part::Text(text) | Part::Shell(text) | Part::File(text)) = &part;
+            bytes += text.len();
+            others += usize::from(!matches!(part, Part::Text(_)));
+            if bytes > PROMPT_BYTES {
+                return Err(ExpansionError::Prompt);
+            }
+            if others > PROMPT_PARTS {
+                return Err(ExpansionError::Parts);
+            }
+            parts.push(part);
+        }
+        // A text without a place for arguments is followed by them.
+        if !uses_any && !typed.trim().is_empty() {
+            parts.push(Part::Text(format!("\n\nARGUMENTS: {}", typed.trim())));
+        }
+        Ok(Expansion { parts })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! The formats of plugins: Claude Code's and Agent Plugins 1.0.0, read as they are published.
+//!
+//! There is no I/O, no clock and no lock here, and nothing of a plugin is run.
+//!
+//! ```text
+//!   files, .tar.gz, .zip ─▶ Tree ─▶ Plugin: manifest, skills, commands, roles, hooks, MCP servers; what is unused; problems
+//!                            │ refused: `../`, links, bombs, two of one name              │
+//!   marketplace.json ─▶ Marketplace ─▶ Entry: the source to fetch ────────────────────────┤
+//!                                                                                         ▼
+//!                                           Command, arguments ─▶ Expansion: text, lines of shell, files
+//! ```
+//! A plugin is named by the hash of its files. A part that cannot be read is a [`Problem`] and does not take the others with
+//! it; a part that is not used here is named as [`Unused`].
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`tree`] | the files: checked paths, archives, the hash |
+//! | [`manifest`] | who and what a plugin says it is |
+//! | [`plugin`] | a plugin, read from its files |
+//! | [`component`] | skills, commands, roles, hooks, servers |
+//! | [`tools`] | names of tools in heads |
+//! | [`expand`] | a command with its arguments, as a prompt |
+//! | [`variables`] | `${CLAUDE_PLUGIN_ROOT}` and the like |
+//! | [`marketplace`] | lists of plugins, and where each is |
+//! | [`findings`] | what is broken, what is not used |
+//! | [`limits`] | every limit |
+//! | `json`, `text` | documents and texts that strangers wrote |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod component;
+pub mod expand;
+pub mod findings;
+mod json;
+pub mod limits;
+pub mod manifest;
+pub mod marketplace;
+pub mod plugin;
+mod text;
+pub mod tools;
+pub mod tree;
+pub mod variables;
+
+pub use component::{Command, HookDocument, Requires, Role, Server, Skill};
+pub use expand::{Expansion, ExpansionError, Part, Template};
+pub use findings::{Problem, Unused};
+pub use manifest::{Author, Format, Manifest};
+pub use marketplace::{Entry, Marketplace, MarketplaceError, Revision, Source};
+pub use plugin::{Plugin, PluginError};
+pub use tools::Tool;
+pub use tree::{ArchiveError, File, PathError, PluginPath, Tree, TreeBuilder, TreeError};
+pub use variables::Variables;

@@ -8,6 +8,7 @@ use extensions::Notice;
 use extensions::custom_tools::CustomTools;
 use extensions::hooks::HookRunner;
 use extensions::mcp::McpServers;
+use extensions::plugins::Plugins;
 use extensions::skills::AlwaysSkills;
 use extensions::trust::{Source, Trust, TrustNotice};
 use sandbox::SandboxRouter;
@@ -21,6 +22,8 @@ pub struct Extended {
     pub mcp_servers: McpServers,
     /// The custom tools of workspaces.
     pub custom_tools: CustomTools,
+    /// The plugins that users installed.
+    pub plugins: Plugins,
     /// What workspaces define, and users approve.
     pub trust: Trust,
 }
@@ -36,7 +39,10 @@ impl Extended {
     ) -> Self {
         let ledger = || chats.execs().clone();
         let (store, router, home) = (|| store.clone(), || router.clone(), || home.to_owned());
-        let hooks = HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats));
+        let plugins = Plugins::new(store(), reachable);
+        chats.library().put(plugins.clone());
+        let hooks =
+            HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), plugins.clone());
         chats.hooks().put(hooks.clone());
         let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable);
         chats.tools().add_source(mcp_servers.clone());
@@ -52,7 +58,7 @@ impl Extended {
         ];
         let trust = Trust::new(store(), ledger(), approvable);
         chats.hooks().put(TrustNotice::new(trust.clone(), router(), notices(chats)));
-        Self { hooks, mcp_servers, custom_tools, trust }
+        Self { hooks, mcp_servers, custom_tools, plugins, trust }
     }
 
     /// Ends all that run, and waits until their ends are on record.

@@ -45,6 +45,10 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of that cancelled commands have to end, and to be recorded, before the links to their runners are closed.
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The largest JSON body that holds files, in bytes: a plugin of 32 MiB in base64.
+pub const LARGE_JSON_BODY_BYTES: usize = 48 * 1024 * 1024;
+/// How long such a body may take to arrive.
+pub const LARGE_JSON_BODY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest JSON body, in bytes: a message of 1 MiB with space for its escapes.
 pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Time a client has to send a JSON body.

@@ -47,6 +47,7 @@ mod mcp_servers;
 mod models;
 mod network;
 mod numbers;
+mod plugins;
 mod postgres;
 mod python;
 mod reach;

@@ -34,7 +34,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("accounts", &["store"]),
     ("execs", &["sandbox", "store"]),
     ("agent", &["llm", "plugins", "records", "sandbox"]),
-    ("extensions", &["agent", "api", "execs", "guard", "hooks", "llm", "rules", "sandbox", "store"]),
+    (
+        "extensions",
+        &["agent", "api", "execs", "guard", "hooks", "llm", "plugins", "rules", "sandbox", "store"],
+    ),
     ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
     ("chats", &["agent", "api", "execs", "llm", "rules", "sandbox", "store", "tools"]),
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),

@@ -30,13 +30,13 @@ fn caller(tool: &'static str) -> impl FnMut(&Asked) -> Reply + Send + 'static {
 }
 
 /// The names of the tools that a request declares.
-fn tools(asked: &Asked) -> Vec<String> {
+pub(crate) fn tools(asked: &Asked) -> Vec<String> {
     let tools = asked.body["tools"].as_array().cloned().unwrap_or_default();
     tools.iter().filter_map(|tool| Some(tool["function"]["name"].as_str()?.to_owned())).collect()
 }
 
 /// All of a request's text before the user's.
-fn system(asked: &Asked) -> String {
+pub(crate) fn system(asked: &Asked) -> String {
     asked.body["messages"][0]["content"].to_string()
 }
 

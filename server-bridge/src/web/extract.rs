@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::limits::JSON_BODY_TIMEOUT;
+use crate::limits::{JSON_BODY_TIMEOUT, LARGE_JSON_BODY_BYTES, LARGE_JSON_BODY_TIMEOUT};
 use crate::web::body::BodyRefused;
 use crate::web::error::ApiError;
 
@@ -29,6 +29,29 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
             }),
             Err(error) => Err(ApiError::invalid(error.body_text())),
         }
+    }
+}
+
+/// A JSON body that holds files.
+#[derive(Debug)]
+pub struct LargeJson<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeJson<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let body = axum::body::to_bytes(request.into_body(), LARGE_JSON_BODY_BYTES);
+        let body = timeout(LARGE_JSON_BODY_TIMEOUT, body).await;
+        let body = body.map_err(|_| ApiError::invalid("the request's body did not arrive in time"))?;
+        let body = body.map_err(|error| match BodyRefused::cause_of(&error) {
+            Some(refused @ BodyRefused::TooSlow) => ApiError::invalid(refused.to_string()),
+            Some(refused @ BodyRefused::TooLarge) => ApiError::new("too_large", refused.to_string()),
+            None => ApiError::new(
+                "too_large",
+                format!("the request's body may have {LARGE_JSON_BODY_BYTES} bytes at most"),
+            ),
+        })?;
+        serde_json::from_slice(&body).map(Self).map_err(|error| ApiError::invalid(error.to_string()))
     }
 }
 

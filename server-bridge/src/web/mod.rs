@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`mcp_servers`], [`trust`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`mcp_servers`], [`trust`], [`plugins`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -62,6 +62,7 @@ pub mod mcp_servers;
 pub mod metrics;
 pub mod models;
 pub mod openapi;
+pub mod plugins;
 pub mod pool;
 pub mod presence;
 pub mod providers;
@@ -131,6 +132,7 @@ pub fn routes() -> Routes {
         .merge(hooks::routes())
         .merge(mcp_servers::routes())
         .merge(trust::routes())
+        .merge(plugins::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

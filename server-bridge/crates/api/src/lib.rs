@@ -16,6 +16,7 @@
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
+//! | [`plugin`] | plugins |
 //! | [`trust`] | what a workspace defines and its user must approve |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
@@ -45,6 +46,7 @@ mod lenient;
 mod line;
 pub mod mcp;
 pub mod model;
+pub mod plugin;
 pub mod rules;
 pub mod runner;
 pub mod server;

@@ -13,6 +13,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::rule::RuleCommand>(),
     Registration::of::<crate::hook::HookCommand>(),
     Registration::of::<crate::mcp_server::McpServerCommand>(),
+    Registration::of::<crate::plugin::PluginCommand>(),
     Registration::of::<crate::trust::TrustCommand>(),
     Registration::of::<crate::server::ServerCommand>(),
     Registration::of::<crate::use_place::UseOptions>(),

@@ -9,6 +9,12 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the check of an MCP server may take: more than the 60 s that the server allows, so that the server reports the
 /// timeout.
 pub(super) const MCP_SERVER_CHECK_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long looking at a plugin, or installing it, may take: the server may have to fetch it.
+pub(super) const PLUGIN_TIMEOUT: Duration = Duration::from_secs(300);
+/// The most that the files of a plugin have together, in bytes: they are sent as one document.
+pub(super) const PLUGIN_BYTES: u64 = 32 * 1024 * 1024;
+/// The most files of a plugin.
+pub(super) const PLUGIN_FILES: usize = 10_000;
 /// How long a login to an MCP server may take to begin, or to end: the server asks a provider, which may be slow.
 pub(super) const MCP_LOGIN_ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a browser may take to come back from a login to an MCP server; the server forgets the login after that.

@@ -1,5 +1,7 @@
 //! One method per route of the server's HTTP interface, each with the documents of crate `api`.
 
+mod extension;
+
 use api::chat::{Cancelled, ChatView, CommandView, Fork, MessagePage, NewMessage, NewTitle, PostedView};
 use api::container::ContainerView;
 use api::exec::{CancelledExec, ExecView, ReportView, RunAsQuestion};
@@ -19,7 +21,6 @@ use api::runner::{NewRunner, RunnerView, TokenView, UpdateStarted};
 use api::server_settings::{ServerSettings, ServerSettingsChange};
 use api::session::{LoggedIn, Login, Me, SignInView};
 use api::settings::{SettingsChange, SettingsChanged, SettingsView};
-use api::trust::{TrustList, TrustRequest};
 use api::turn::{ApprovalAnswer, ApprovalMode, QuestionAnswer, TakenBackView, Undo};
 use api::usage::UsageView;
 use api::words::Approval;
@@ -29,7 +30,9 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::http::{Client, path_query, percent_encoded, read};
-use crate::limits::{ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT};
+use crate::limits::{
+    ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, PLUGIN_TIMEOUT, UPDATE_TIMEOUT,
+};
 
 type Answer<T> = Result<T, Failure>;
 
@@ -270,22 +273,6 @@ impl Client {
     /// `POST /api/v1/rules/try`.
     pub(crate) async fn try_rules(&mut self, trial: &RuleTrial) -> Answer<RuleTrialView> {
         self.post("/api/v1/rules/try", trial).await
-    }
-
-    /// `GET /api/v1/trust`.
-    pub(crate) async fn trust(&mut self, on: Option<&str>) -> Answer<TrustList> {
-        self.get(&at_place("/api/v1/trust", on)).await
-    }
-
-    /// `POST /api/v1/trust/approvals`.
-    pub(crate) async fn trust_item(&mut self, hash: String, on: Option<&str>) -> Answer<()> {
-        let path = at_place("/api/v1/trust/approvals", on);
-        self.send_document(Method::POST, &path, &TrustRequest { hash }, ANSWER_TIMEOUT).await.map(drop)
-    }
-
-    /// `DELETE /api/v1/trust/approvals/{hash}`.
-    pub(crate) async fn distrust(&mut self, hash: &str) -> Answer<()> {
-        self.delete(&format!("/api/v1/trust/approvals/{}", percent_encoded(hash))).await
     }
 
     /// `GET /api/v1/hooks`.

@@ -23,6 +23,7 @@
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`custom_tools`] | executables of a workspace that are tools |
+//! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed as one thing |
 //! | [`skills`] | skills whose text stands in every prompt |
 //! | [`trust`] | everything that needs approval, in one list |
 //! | [`limits`] | every limit and timeout |
@@ -38,6 +39,7 @@ pub mod hooks;
 pub mod limits;
 pub mod mcp;
 mod on_record;
+pub mod plugins;
 pub mod skills;
 mod to_the_end;
 pub mod trust;

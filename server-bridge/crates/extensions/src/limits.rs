@@ -158,3 +158,14 @@ pub const TRUST_FILES_BYTES: usize = 64 * 1024;
 pub const ALWAYS_SKILLS_BYTES: usize = 32 * 1024;
 /// The chats in which a notice about missing approvals was shown, and that are remembered.
 pub const TRUST_CHATS_KEPT: usize = 10_000;
+
+/// How long fetching a plugin may take, each request.
+pub const PLUGIN_FETCH_PATIENCE: Duration = Duration::from_secs(60);
+/// The largest archive of a plugin, in bytes.
+pub const PLUGIN_ARCHIVE_BYTES: usize = plugins::limits::ARCHIVE_BYTES;
+/// The plugins that are kept read, of all users, without the content of their files.
+pub const PLUGINS_READ: usize = 1_000;
+/// The files of a plugin that are compared or written on a machine at the same time.
+pub const PLUGIN_FILES_AT_ONCE: usize = 32;
+/// The most changed files that are named.
+pub const PLUGIN_CHANGES_SHOWN: usize = 50;

@@ -17,6 +17,7 @@ use crate::reach::Reach;
 pub struct Getter {
     outgoing: Outgoing,
     patience: Duration,
+    most_bytes: usize,
 }
 
 /// A document.
@@ -26,7 +27,7 @@ pub struct Answer {
     pub url: Url,
     /// Its media type by its server; empty if the server does not send one.
     pub media_type: String,
-    /// The document, or its first 2 MiB.
+    /// The document, or its beginning: 2 MiB, unless the getter takes more.
     pub content: Bytes,
     /// True if there was more of it.
     pub is_cut: bool,
@@ -35,13 +36,19 @@ pub struct Answer {
 impl Getter {
     /// A getter with this reach.
     pub fn new(reach: Reach) -> Self {
-        Self { outgoing: Outgoing::new(reach), patience: PATIENCE }
+        Self { outgoing: Outgoing::new(reach), patience: PATIENCE, most_bytes: DOCUMENT_BYTES }
     }
 
     /// The same with another time limit for a document.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
+    }
+
+    /// The same with another size at which a document is cut, in bytes.
+    #[must_use]
+    pub fn with_most_bytes(self, most_bytes: usize) -> Self {
+        Self { most_bytes, ..self }
     }
 
     /// Fetches a document; redirects are followed within its scheme, host and port.
@@ -59,7 +66,7 @@ impl Getter {
         if let Some(encoding) = header(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
             return Err(Error::Packed(encoding.to_owned()));
         }
-        let (content, is_cut) = content(response).await?;
+        let (content, is_cut) = content(response, self.most_bytes).await?;
         Ok(Answer { url, media_type, content, is_cut })
     }
 
@@ -98,12 +105,12 @@ fn is_same_origin(one: &Url, next: &Url) -> bool {
 }
 
 /// The beginning of the content, and true if there is more.
-async fn content(mut response: Response) -> Result<(Bytes, bool), Error> {
+async fn content(mut response: Response, most_bytes: usize) -> Result<(Bytes, bool), Error> {
     let mut content = BytesMut::new();
     while let Some(piece) = response.chunk().await.map_err(|error| failed(&error))? {
         content.extend_from_slice(&piece);
-        if content.len() > DOCUMENT_BYTES {
-            content.truncate(DOCUMENT_BYTES);
+        if content.len() > most_bytes {
+            content.truncate(most_bytes);
             return Ok((content.into(), true));
         }
     }

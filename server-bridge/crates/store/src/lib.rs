@@ -27,6 +27,7 @@
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
+//! | `plugins` | the plugins that users installed |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
@@ -84,6 +85,7 @@ mod offloads;
 mod passwords;
 mod patience;
 mod permission_rules;
+mod plugins;
 mod runners;
 mod seal;
 mod sealing;
@@ -132,6 +134,7 @@ pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
 pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};
+pub use plugins::{PluginFile, PluginRow};
 pub use records::{
     AuditId, BegunCall, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId,
     NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus,

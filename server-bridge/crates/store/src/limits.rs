@@ -108,6 +108,12 @@ pub const PERMISSION_REASON_MAX_BYTES: usize = 1024;
 pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
 /// The longest document of hooks, in bytes.
 pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
+/// The most plugins of one user.
+pub const PLUGINS_PER_USER: i64 = 100;
+/// The most that the files of all plugins of one user have together, in bytes.
+pub const PLUGIN_BYTES_PER_USER: i64 = 256 * 1024 * 1024;
+/// The longest words on where a plugin came from, in bytes.
+pub const PLUGIN_SOURCE_MAX_BYTES: usize = 2048;
 /// The most MCP servers of one user's own.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
 /// The longest name of one, in bytes.

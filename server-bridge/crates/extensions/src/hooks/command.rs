@@ -40,6 +40,9 @@ impl Inner {
             Ok(sandbox) => sandbox,
             Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
         };
+        if let Err(why) = self.bring_plugin(owner, hook, &sandbox).await {
+            return Raw::Failed(why);
+        }
         if let Some(changed) = changed_script(&sandbox, hook).await {
             return Raw::Failed(format!(
                 "{changed} has changed since you approved the hook; approve it again"
@@ -89,6 +92,18 @@ impl Inner {
         };
         let _gives_up = given_up.drop_guard();
         task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
+    }
+
+    /// Brings the files of a hook's plugin to the machine, as they were installed.
+    async fn bring_plugin(&self, owner: &Owner, hook: &Hook, sandbox: &Sandbox) -> Result<(), String> {
+        let Some(root) = &hook.plugin_root else { return Ok(()) };
+        let (user, workspace) = (owner.user.id, &sandbox.facts().workspace);
+        for plugin in self.plugins.of(user).await.map_err(|error| error.shown())? {
+            if plugin.variables(workspace).root == *root {
+                return self.plugins.bring(user, &plugin, sandbox).await;
+            }
+        }
+        Err("its plugin was removed, or another copy of it was installed".to_owned())
     }
 
     async fn record(

@@ -40,6 +40,8 @@ pub(super) struct Found {
     origin: String,
     /// Where the workspace is, of a document that is one's.
     workspace: Option<String>,
+    /// The directory of the plugin that has it, on the machine.
+    plugin_root: Option<String>,
     text: String,
 }
 
@@ -49,11 +51,11 @@ impl Found {
             layer: self.layer,
             format: self.format,
             origin: &self.origin,
-            plugin_root: None,
+            plugin_root: self.plugin_root.as_deref(),
             workspace: self.workspace.as_deref(),
             text: &self.text,
-            // A peer's settings have no switch for commands: the user's approval of each is the switch.
-            enables_commands: self.format == Format::Settings,
+            // A peer's settings and plugins have no switch for commands: the user's approval, or the installation, is the switch.
+            enables_commands: matches!(self.format, Format::Settings | Format::Plugin),
         }
     }
 }
@@ -71,6 +73,7 @@ impl Inner {
             format: Format::Own,
             origin: origin.to_owned(),
             workspace: None,
+            plugin_root: None,
             text,
         };
         let managed = managed.map(|text| of_server(Layer::Managed, MANAGED, text));
@@ -79,11 +82,22 @@ impl Inner {
             found.push(of_server(Layer::User, OWN, text));
         }
         let Some(sandbox) = sandbox else { return Ok(found) };
+        for plugin in self.plugins.of(user).await? {
+            let root = plugin.variables(&sandbox.facts().workspace).root;
+            found.extend(plugin.plugin.hooks.iter().map(|document| Found {
+                layer: Layer::User,
+                format: Format::Plugin,
+                origin: format!("plugin {}: {}", plugin.name, document.place),
+                workspace: None,
+                plugin_root: Some(root.clone()),
+                text: document.text.clone(),
+            }));
+        }
         let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
             // A file that cannot be read defines nothing.
             let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
             let workspace = Some(workspace_of(sandbox));
-            Some(Found { layer, format, origin: file.to_owned(), workspace, text })
+            Some(Found { layer, format, origin: file.to_owned(), workspace, plugin_root: None, text })
         });
         found.extend(join_all(read).await.into_iter().flatten());
         Ok(found)

@@ -40,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Notice;
+use crate::plugins::Plugins;
 use log::Log;
 use turns::Turns;
 
@@ -55,6 +56,7 @@ struct Inner {
     home: PathBuf,
     poster: Poster,
     notice: Notice,
+    plugins: Plugins,
     turns: Turns,
     log: Log,
     /// Handlers in the background, and commands that are being ended.
@@ -72,11 +74,24 @@ impl HookRunner {
         home: PathBuf,
         reachable: &[String],
         notice: Notice,
+        plugins: Plugins,
     ) -> Self {
         let (turns, log, tasks) = (Turns::default(), Log::default(), TaskTracker::new());
         let poster = Poster::new(Reach::public(reachable));
         let stop = CancellationToken::new();
-        Self(Arc::new(Inner { store, ledger, router, home, poster, notice, turns, log, tasks, stop }))
+        Self(Arc::new(Inner {
+            store,
+            ledger,
+            router,
+            home,
+            poster,
+            notice,
+            plugins,
+            turns,
+            log,
+            tasks,
+            stop,
+        }))
     }
 
     /// Ends all handlers, and waits until their ends are on record. Called when the server stops, before its links end.

@@ -1,0 +1,129 @@
+//! Plugins: skills, roles, commands, hooks and MCP servers that are installed as one thing.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A plugin to look at, or to install: its files, an archive, or a source to fetch it from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewPlugin {
+    /// A source: `https://…` (a `.tar.gz` or `.zip` archive), `npm:NAME[@VERSION]`, `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`, or
+    /// `PLUGIN@github:OWNER/REPOSITORY`, a plugin of a marketplace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The archive itself, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
+    /// The files themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<PluginUpload>>,
+    /// The name of its directory or archive: for plugins that have no name of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// To install it: the hash of the files that were looked at. With another one nothing is installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// A file of a plugin.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginUpload {
+    /// Its path in the plugin.
+    pub path: String,
+    /// Its content, in base64.
+    pub content: String,
+    /// True if it may be run.
+    #[serde(default)]
+    #[schema(required)]
+    pub executable: bool,
+}
+
+/// The plugins of a user.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginList {
+    /// The plugins, by name.
+    #[serde(default)]
+    #[schema(required)]
+    pub plugins: Vec<PluginView>,
+}
+
+/// A plugin.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginView {
+    /// Its name.
+    pub name: String,
+    /// Its version, as it says; empty if it does not.
+    pub version: String,
+    /// What it says it is for.
+    pub description: String,
+    /// The hash of its files.
+    pub hash: String,
+    /// Where it came from, in words.
+    pub source: String,
+    /// True if it is used.
+    pub enabled: bool,
+    /// When this copy was installed, in Unix milliseconds; null for one that was only looked at.
+    #[serde(default)]
+    #[schema(required)]
+    pub installed_at: Option<i64>,
+    /// Its skills.
+    #[serde(default)]
+    #[schema(required)]
+    pub skills: Vec<PluginPart>,
+    /// Its roles for sub-agents.
+    #[serde(default)]
+    #[schema(required)]
+    pub roles: Vec<PluginPart>,
+    /// Its slash commands.
+    #[serde(default)]
+    #[schema(required)]
+    pub commands: Vec<PluginPart>,
+    /// Its hooks: the event, and what is run.
+    #[serde(default)]
+    #[schema(required)]
+    pub hooks: Vec<PluginPart>,
+    /// Its MCP servers: the name, and what is run or reached.
+    #[serde(default)]
+    #[schema(required)]
+    pub servers: Vec<PluginPart>,
+    /// What is in it and is not used here, with the reason.
+    #[serde(default)]
+    #[schema(required)]
+    pub unused: Vec<PluginPart>,
+    /// What is wrong with it.
+    #[serde(default)]
+    #[schema(required)]
+    pub problems: Vec<String>,
+    /// Of one that was only looked at: the installed copy that it would replace.
+    #[serde(default)]
+    #[schema(required)]
+    pub replaces: Option<PluginReplaced>,
+}
+
+/// A part of a plugin.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginPart {
+    /// Its name, as it is used here.
+    pub name: String,
+    /// What it is for, or what it does.
+    pub about: String,
+}
+
+/// A copy that another one would replace.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginReplaced {
+    /// Its version.
+    pub version: String,
+    /// Its hash.
+    pub hash: String,
+    /// The files that changed, were added or are gone; at most 50.
+    #[serde(default)]
+    #[schema(required)]
+    pub files: Vec<String>,
+}
+
+/// Whether a plugin is used.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginChange {
+    /// True if it is.
+    pub enabled: bool,
+}

@@ -1,0 +1,132 @@
+//! Plugins in words. What a plugin says stays within its place: it may be anybody's.
+
+use api::plugin::{PluginList, PluginPart, PluginView};
+
+use crate::extension::short_hash;
+use crate::output;
+use crate::output::{one_line, short_line};
+
+/// All plugins.
+pub(super) fn list(list: &PluginList) -> String {
+    if list.plugins.is_empty() {
+        return "you have no plugins; `sandbridge plugin install SOURCE` installs one".to_owned();
+    }
+    let heading = ["NAME", "VERSION", "STATE", "CONTENTS", "FROM"].map(str::to_owned).to_vec();
+    let rows = list.plugins.iter().map(|plugin| {
+        vec![
+            name(plugin),
+            short_line(&plugin.version),
+            if plugin.enabled { "used" } else { "not used" }.to_owned(),
+            contents(plugin),
+            short_line(&plugin.source),
+        ]
+    });
+    let mut parts = vec![output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())];
+    let problems =
+        list.plugins.iter().flat_map(|plugin| plugin.problems.iter().map(move |why| (plugin, why)));
+    parts.extend(problems.map(|(plugin, why)| format!("warning: {}: {}", name(plugin), one_line(why))));
+    parts.join("\n")
+}
+
+/// A plugin, with all that is in it.
+pub(super) fn show(plugin: &PluginView) -> String {
+    let mut lines = vec![
+        format!("{} {}", name(plugin), one_line(&plugin.version)).trim_end().to_owned(),
+        one_line(&plugin.description),
+        format!("from: {}", one_line(&plugin.source)),
+        format!("hash: {}", one_line(&plugin.hash)),
+    ];
+    lines.retain(|line| !line.is_empty());
+    for (title, parts) in [
+        ("hooks, which run on your machines", &plugin.hooks),
+        ("MCP servers", &plugin.servers),
+        ("slash commands", &plugin.commands),
+        ("skills", &plugin.skills),
+        ("roles of sub-agents", &plugin.roles),
+        ("not used here", &plugin.unused),
+    ] {
+        if !parts.is_empty() {
+            lines.push(format!("{title}:"));
+            lines.extend(parts.iter().flat_map(part));
+        }
+    }
+    lines.extend(plugin.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    if let Some(replaced) = plugin.replaces.as_ref().filter(|replaced| replaced.hash != plugin.hash) {
+        lines.push(format!(
+            "replaces the installed copy {} {}; files that differ:",
+            one_line(&replaced.version),
+            short_hash(&replaced.hash)
+        ));
+        lines.extend(replaced.files.iter().map(|file| format!("  {}", one_line(file))));
+    }
+    lines.join("\n")
+}
+
+/// A plugin's name.
+pub(super) fn name(plugin: &PluginView) -> String {
+    short_line(&plugin.name)
+}
+
+/// What a part is, its lines kept apart.
+fn part(part: &PluginPart) -> Vec<String> {
+    let mut about = part.about.lines();
+    let first = match about.next() {
+        Some(first) => format!("  {}: {}", one_line(&part.name), one_line(first)),
+        None => format!("  {}", one_line(&part.name)),
+    };
+    std::iter::once(first).chain(about.map(|line| format!("    | {}", one_line(line)))).collect()
+}
+
+fn contents(plugin: &PluginView) -> String {
+    let counts = [
+        (plugin.skills.len(), "skills"),
+        (plugin.commands.len(), "commands"),
+        (plugin.roles.len(), "roles"),
+        (plugin.hooks.len(), "hooks"),
+        (plugin.servers.len(), "servers"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use api::plugin::PluginReplaced;
+
+    use super::*;
+
+    #[test]
+    fn everything_that_runs_is_shown_and_nothing_leaves_its_place() {
+        let part = |name: &str, about: &str| PluginPart { name: name.to_owned(), about: about.to_owned() };
+        let plugin = PluginView {
+            name: "lint".to_owned(),
+            version: "2.0".to_owned(),
+            hash: "ab".repeat(32),
+            source: "npm:lint".to_owned(),
+            hooks: vec![part("PreToolUse Bash", "./check.sh\nrm -rf x")],
+            servers: vec![part("db\ninstalled", "{}")],
+            skills: vec![part("lint:style", "")],
+            unused: vec![part("lspServers", "there are no language servers here")],
+            problems: vec!["skills/x: has no text".to_owned()],
+            replaces: Some(PluginReplaced {
+                version: "1.0".to_owned(),
+                hash: "cd".repeat(32),
+                files: vec!["check.sh".to_owned()],
+            }),
+            ..PluginView::default()
+        };
+        let text = show(&plugin);
+        for line in [
+            "  PreToolUse Bash: ./check.sh\n    | rm -rf x",
+            "  lint:style",
+            "  lspServers: there",
+            "warning: skills/x",
+            "files that differ:\n  check.sh",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        assert!(!text.contains("\ninstalled"), "{text}");
+        let list = list(&PluginList { plugins: vec![plugin] });
+        assert!(list.contains("1 skills, 1 hooks, 1 servers") && list.contains("not used"), "{list}");
+    }
+}

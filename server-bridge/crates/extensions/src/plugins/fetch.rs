@@ -1,0 +1,269 @@
+//! Where plugins come from: an archive at an address, a package of npm, a repository of GitHub, a marketplace.
+//!
+//! | source | is |
+//! |---|---|
+//! | `https://HOST/PATH` | a `.tar.gz` or `.zip` archive |
+//! | `npm:NAME[@VERSION]` | a package of npm's registry |
+//! | `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]` | a repository, or a directory of one |
+//! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace that a repository is |
+
+use plugins::{Entry, Marketplace, PluginPath, Revision, Source, Tree};
+use reqwest::Url;
+use serde::Deserialize;
+
+use super::Inner;
+
+/// The registry of npm packages.
+const NPM: &str = "https://registry.npmjs.org/";
+/// The archives of GitHub's repositories.
+const GITHUB_ARCHIVES: &str = "https://codeload.github.com/";
+/// The files of GitHub's repositories.
+const GITHUB_FILES: &str = "https://raw.githubusercontent.com/";
+/// The newest revision of a repository's main branch.
+const NEWEST: &str = "HEAD";
+
+/// A plugin's files, and what is known of them.
+pub(super) struct Fetched {
+    pub(super) tree: Tree,
+    /// The name to use if the plugin has none.
+    pub(super) name: String,
+    /// What the marketplace says about it, and is not used here: fields of its entry.
+    pub(super) said: Vec<String>,
+}
+
+/// A package, as npm's registry describes a version of it.
+#[derive(Deserialize)]
+struct Package {
+    dist: Distribution,
+}
+
+#[derive(Deserialize)]
+struct Distribution {
+    tarball: String,
+}
+
+/// An archive, and the directory in it.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Archive { url: String, directory: String, name: String },
+    Npm { package: String, version: String },
+    Marketplace { repository: String, plugin: String },
+}
+
+impl Place {
+    /// Reads a source as it is typed.
+    ///
+    /// Fails with the reason in words.
+    fn parse(source: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "{source:?} is no source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, or PLUGIN@github:OWNER/REPOSITORY"
+            )
+        };
+        if let Some(package) = source.strip_prefix("npm:") {
+            // A scope begins with the same character.
+            let (name, version) = match package.char_indices().skip(1).find(|(_, letter)| *letter == '@') {
+                Some((at, _)) => (&package[..at], &package[at + 1..]),
+                None => (package, "latest"),
+            };
+            if !is_package(name) || !is_revision(version) {
+                return Err(wrong());
+            }
+            return Ok(Self::Npm { package: name.to_owned(), version: version.to_owned() });
+        }
+        if let Some(repository) = source.strip_prefix("github:") {
+            let (rest, directory) = repository.split_once('#').unwrap_or((repository, ""));
+            let (repository, revision) = rest.split_once('@').unwrap_or((rest, NEWEST));
+            return github(repository, revision, directory).ok_or_else(wrong);
+        }
+        if source.starts_with("https://") || source.starts_with("http://") {
+            let name = source.rsplit('/').next().unwrap_or_default();
+            let name = name.split('.').next().unwrap_or_default().to_owned();
+            return Ok(Self::Archive { url: source.to_owned(), directory: String::new(), name });
+        }
+        match source.split_once("@github:") {
+            Some((plugin, repository)) if !plugin.is_empty() && is_repository(repository) => {
+                Ok(Self::Marketplace { repository: repository.to_owned(), plugin: plugin.to_owned() })
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// A directory of a repository of GitHub.
+fn github(repository: &str, revision: &str, directory: &str) -> Option<Place> {
+    if !is_repository(repository) || !is_revision(revision) {
+        return None;
+    }
+    let directory = PluginPath::parse(directory).ok()?;
+    let name = match directory.is_root() {
+        true => repository.rsplit('/').next().unwrap_or_default().to_owned(),
+        false => directory.as_str().rsplit('/').next().unwrap_or_default().to_owned(),
+    };
+    let url = format!("{GITHUB_ARCHIVES}{repository}/tar.gz/{revision}");
+    Some(Place::Archive { url, directory: directory.as_str().to_owned(), name })
+}
+
+/// `NAME` or `@SCOPE/NAME`.
+fn is_package(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
+    let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
+    match text.strip_prefix('@') {
+        Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| is_name(scope) && is_name(name)),
+        None => is_name(text),
+    }
+}
+
+/// `OWNER/REPOSITORY`.
+fn is_repository(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
+    text.split_once('/').is_some_and(|(owner, name)| is_name(owner) && is_name(name))
+}
+
+/// A branch, a tag, a commit or a version.
+fn is_revision(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/');
+    !text.is_empty()
+        && text.chars().all(is_plain)
+        && !text.split('/').any(|part| part.starts_with('.') || part.is_empty())
+}
+
+/// The place of a marketplace's plugin.
+fn of_entry(repository: &str, entry: &Entry) -> Result<Place, String> {
+    let not_here =
+        |kind: &str| format!("the marketplace has {} {kind}, which is not fetched here", entry.manifest.name);
+    let place = match &entry.source {
+        Source::Directory(directory) => github(repository, NEWEST, directory.as_str()),
+        Source::GitHub { repository, revision } => {
+            github(repository, at(revision), revision.directory.as_str())
+        }
+        Source::Git { url, revision } => {
+            let repository =
+                url.strip_prefix("https://github.com/").map(|rest| rest.trim_end_matches(".git"));
+            let Some(repository) = repository else {
+                return Err(not_here("in a git repository outside of GitHub"));
+            };
+            github(repository, at(revision), revision.directory.as_str())
+        }
+        Source::Npm { package, version, registry } if registry.is_empty() => {
+            let version = if version.is_empty() { "latest" } else { version };
+            return Place::parse(&format!("npm:{package}@{version}"));
+        }
+        Source::Npm { .. } => return Err(not_here("in a registry of its own")),
+        Source::Pip { .. } => return Err(not_here("as a Python package")),
+    };
+    place.ok_or_else(|| format!("the marketplace does not say plainly where {} is", entry.manifest.name))
+}
+
+/// The commit of a revision, else its branch or tag.
+fn at(revision: &Revision) -> &str {
+    [revision.commit.as_str(), revision.branch.as_str()]
+        .into_iter()
+        .find(|at| !at.is_empty())
+        .unwrap_or(NEWEST)
+}
+
+impl Inner {
+    /// Fetches a plugin.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn fetch(&self, source: &str) -> Result<Fetched, String> {
+        let (place, said) = match Place::parse(source)? {
+            Place::Marketplace { repository, plugin } => {
+                let url = format!("{GITHUB_FILES}{repository}/{NEWEST}/{}", Marketplace::PATH);
+                let marketplace =
+                    Marketplace::read(&self.get(&url).await?).map_err(|error| error.to_string())?;
+                let Some(entry) = marketplace.plugin(&plugin) else {
+                    let names: Vec<&str> =
+                        marketplace.plugins.iter().map(|entry| entry.manifest.name.as_str()).collect();
+                    return Err(format!(
+                        "the marketplace has no plugin {plugin:?}; it has {}",
+                        names.join(", ")
+                    ));
+                };
+                (of_entry(&repository, entry)?, entry.fields.keys().cloned().collect())
+            }
+            place => (place, Vec::new()),
+        };
+        let (url, directory, name) = match place {
+            Place::Archive { url, directory, name } => (url, directory, name),
+            Place::Npm { package, version } => {
+                let about = self.get(&format!("{NPM}{}/{version}", package.replace('/', "%2f"))).await?;
+                let about: Package = serde_json::from_slice(&about)
+                    .map_err(|_| format!("npm's registry does not describe {package} {version}"))?;
+                let name = package.rsplit('/').next().unwrap_or_default().to_owned();
+                (about.dist.tarball, String::new(), name)
+            }
+            Place::Marketplace { .. } => return Err("a marketplace leads to another one".to_owned()),
+        };
+        let directory = PluginPath::parse(&directory).map_err(|error| error.to_string())?;
+        let tree = Tree::of_archive(&self.get(&url).await?, &directory).map_err(|error| error.to_string())?;
+        Ok(Fetched { tree, name, said })
+    }
+
+    async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
+        let parsed = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;
+        let answer = self.getter.get(parsed).await.map_err(|error| format!("{url}: {error}"))?;
+        if answer.is_cut {
+            return Err(format!(
+                "{url}: it is larger than {} MiB",
+                crate::limits::PLUGIN_ARCHIVE_BYTES >> 20
+            ));
+        }
+        Ok(answer.content.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(url: &str, directory: &str, name: &str) -> Place {
+        Place::Archive { url: url.to_owned(), directory: directory.to_owned(), name: name.to_owned() }
+    }
+
+    #[test]
+    fn sources_are_told_apart() {
+        for (source, place) in [
+            ("https://x.example/a/lint.tar.gz", archive("https://x.example/a/lint.tar.gz", "", "lint")),
+            ("github:o/r", archive("https://codeload.github.com/o/r/tar.gz/HEAD", "", "r")),
+            (
+                "github:o/r@v1.2#plugins/lint",
+                archive("https://codeload.github.com/o/r/tar.gz/v1.2", "plugins/lint", "lint"),
+            ),
+            ("npm:lint", Place::Npm { package: "lint".to_owned(), version: "latest".to_owned() }),
+            (
+                "npm:@a/lint@1.0.0-x",
+                Place::Npm { package: "@a/lint".to_owned(), version: "1.0.0-x".to_owned() },
+            ),
+            (
+                "lint@github:o/r",
+                Place::Marketplace { repository: "o/r".to_owned(), plugin: "lint".to_owned() },
+            ),
+        ] {
+            assert_eq!(Place::parse(source).unwrap(), place, "{source}");
+        }
+        for source in [
+            "",
+            "lint",
+            "npm:",
+            "npm:a b",
+            "npm:a@../x",
+            "npm:../x",
+            "npm:@a",
+            "github:o",
+            "github:o/r/x",
+            "github:../r",
+            "github:o/r@a b",
+            "github:o/r#../x",
+            "github:o/r#/etc",
+            "file:///etc/passwd",
+            "@github:o/r",
+            "lint@github:o/r?x",
+            "ftp://x/y.zip",
+        ] {
+            assert!(Place::parse(source).unwrap_err().contains("no source of a plugin"), "{source}");
+        }
+    }
+}

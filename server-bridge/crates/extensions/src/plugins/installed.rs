@@ -1,0 +1,97 @@
+//! A plugin that is installed, read: its parts with the names and places that they have here.
+
+use std::sync::Arc;
+
+use agent::library::Shelved;
+use plugins::{Plugin, PluginPath, Tree, Variables};
+use sha2::{Digest, Sha256};
+use store::PluginFile;
+
+/// The directory of a workspace that holds the files of plugins.
+pub(super) const DIRECTORY: &str = ".sandbridge/plugins";
+
+/// The digits of a hash that tell copies apart.
+const HASH_DIGITS: usize = 12;
+
+/// A plugin, without the content of its files.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    /// Its name.
+    pub(crate) name: String,
+    /// The hash of its files.
+    pub(crate) hash: String,
+    /// Its parts.
+    pub(crate) plugin: Plugin,
+    /// The directory of its files in a workspace.
+    pub(crate) root: String,
+    /// Its files: their paths in the plugin, and the SHA-256 of their content.
+    pub(super) files: Vec<(String, String)>,
+    /// Its skills and roles, by the names that they have here.
+    pub(super) shelved: Arc<Shelved>,
+}
+
+impl Installed {
+    /// Reads a plugin.
+    ///
+    /// Fails with the reason in words.
+    pub(super) fn read(tree: &Tree, name: &str) -> Result<Self, String> {
+        let plugin = Plugin::read(tree, name).map_err(|error| error.to_string())?;
+        let name = plugin.manifest.name.clone();
+        let hash = plugin.hash.clone();
+        let root = format!("{DIRECTORY}/{name}-{}", &hash[..HASH_DIGITS.min(hash.len())]);
+        let files = tree
+            .files()
+            .map(|(path, file)| (path.as_str().to_owned(), store::hex(&Sha256::digest(&file.content))))
+            .collect();
+        let shelved = Arc::new(shelved(&plugin, &name, &root)?);
+        Ok(Self { name, hash, plugin, root, files, shelved })
+    }
+
+    /// Its variables on a machine with this workspace.
+    pub(crate) fn variables(&self, workspace: &str) -> Variables {
+        let root = format!("{}/{}", workspace.trim_end_matches('/'), self.root);
+        Variables { data: format!("{root}-data"), root }
+    }
+}
+
+/// Its skills and roles: `PLUGIN:NAME`, with their files where they will be in a workspace.
+fn shelved(plugin: &Plugin, name: &str, root: &str) -> Result<Shelved, String> {
+    let variables = Variables { root: root.to_owned(), data: format!("{root}-data") };
+    let placed = |path: &PluginPath| {
+        PluginPath::parse(&format!("{root}/{}", path.as_str())).map_err(|error| error.to_string())
+    };
+    let mut shelved = Shelved::default();
+    for skill in &plugin.skills {
+        let mut skill = skill.clone();
+        skill.directory = placed(&skill.directory)?;
+        skill.text = variables.fill(&skill.text);
+        skill.name = format!("{name}:{}", skill.name);
+        // Only what a user approved stands in every prompt, and that is asked for workspaces alone.
+        skill.always = false;
+        shelved.skills.push(skill);
+    }
+    for role in &plugin.roles {
+        let mut role = role.clone();
+        role.path = placed(&role.path)?;
+        role.text = variables.fill(&role.text);
+        role.name = format!("{name}:{}", role.name);
+        shelved.roles.push(role);
+    }
+    Ok(shelved)
+}
+
+/// The tree of stored files.
+pub(super) fn tree_of(files: Vec<PluginFile>) -> Result<Tree, String> {
+    let files = files.into_iter().map(|file| (file.path, file.content, file.is_executable));
+    Tree::of(files).map_err(|error| error.to_string())
+}
+
+/// The files of a tree, to be stored.
+pub(super) fn files_of(tree: &Tree) -> Vec<PluginFile> {
+    let file = |(path, file): (&PluginPath, &plugins::File)| PluginFile {
+        path: path.as_str().to_owned(),
+        is_executable: file.is_executable,
+        content: file.content.clone(),
+    };
+    tree.files().map(file).collect()
+}

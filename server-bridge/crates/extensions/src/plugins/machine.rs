@@ -1,0 +1,68 @@
+//! The files of a plugin on a machine. They are compared before each use, and written again where they differ.
+
+use futures_util::future::try_join_all;
+use sandbox::{Sandbox, SandboxError, WriteOptions};
+use store::UserId;
+
+use super::Plugins;
+use super::installed::{DIRECTORY, Installed};
+use crate::documents::{AtPath, look_at};
+use crate::limits::PLUGIN_FILES_AT_ONCE;
+
+/// The permission bits of files, and of programs.
+const MODES: (u32, u32) = (0o644, 0o755);
+
+impl Plugins {
+    /// Brings the files of a plugin to a machine, as far as they are not there as they should be.
+    ///
+    /// Fails with the reason in words.
+    pub(crate) async fn bring(
+        &self,
+        user: UserId,
+        plugin: &Installed,
+        sandbox: &Sandbox,
+    ) -> Result<(), String> {
+        let mut missing = Vec::new();
+        for files in plugin.files.chunks(PLUGIN_FILES_AT_ONCE) {
+            let place = |path: &str| format!("{}/{path}", plugin.root);
+            let paths: Vec<String> = files.iter().map(|(path, _)| place(path)).collect();
+            let known = look_at(sandbox, paths.iter().map(String::as_str)).await;
+            let differs = |(path, hash): &&(String, String)| {
+                known.get(&place(path)) != Some(&AtPath::File(hash.clone()))
+            };
+            missing.extend(files.iter().filter(differs).map(|(path, _)| path.as_str()));
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let files = self.0.store.plugin_files(user, &plugin.name, &plugin.hash).await;
+        let mut files = files.map_err(|error| error.shown())?;
+        files.retain(|file| missing.contains(&file.path.as_str()));
+        if files.len() < missing.len() {
+            return Err(format!("the plugin {} was removed or replaced meanwhile", plugin.name));
+        }
+        let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
+        // Copies are no part of the user's work.
+        write(sandbox, &format!("{DIRECTORY}/.gitignore"), b"*\n", MODES.0).await.map_err(failed)?;
+        for files in files.chunks(PLUGIN_FILES_AT_ONCE) {
+            let writes = files.iter().map(|file| async move {
+                let mode = if file.is_executable { MODES.1 } else { MODES.0 };
+                write(sandbox, &format!("{}/{}", plugin.root, file.path), &file.content, mode).await
+            });
+            try_join_all(writes).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+async fn write(sandbox: &Sandbox, path: &str, content: &[u8], mode: u32) -> Result<(), SandboxError> {
+    let options = WriteOptions {
+        mode: Some(mode),
+        parents: true,
+        size_bytes: Some(content.len() as u64),
+        ..WriteOptions::default()
+    };
+    let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
+    writer.write(content).await?;
+    writer.finish().await.map(drop)
+}

@@ -1,0 +1,104 @@
+//! Plugins: skills, roles, commands, hooks and MCP servers that a user installed as one thing, in the formats of Claude Code and Agent
+//! Plugins.
+//!
+//! ```text
+//!   a directory, an archive, npm:…, github:…, a marketplace ─▶ Tree ─▶ looked at by hash ─▶ installed: a copy in the store
+//!                                                                                              │
+//!       skills, roles ─▶ Shelf     hooks ─▶ HookRunner     servers ─▶ McpServers ◀─────────────┤
+//!                                                                                              ▼
+//!                          its files: .sandbridge/plugins/NAME-HASH on the chat's machine, compared before each use
+//! ```
+//! Crate `plugins` reads the formats. Nothing of a plugin runs on the server. Whoever installs one has seen what it runs; another copy of
+//! it is another installation.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `installed` | a plugin that is installed, read |
+//! | `machine` | its files on a machine |
+//! | `shelf` | its skills and roles |
+//! | `fetch` | where plugins come from |
+//! | `manage` | looking at plugins, installing and removing them |
+//! | `view` | plugins as clients see them |
+
+mod fetch;
+mod installed;
+mod machine;
+mod manage;
+mod shelf;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use guard::{Getter, Reach};
+use store::{PluginRow, Store, UserId};
+
+use crate::limits::{PLUGIN_ARCHIVE_BYTES, PLUGIN_FETCH_PATIENCE, PLUGINS_READ};
+
+pub(crate) use installed::Installed;
+
+/// The plugins of all users. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct Plugins(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    getter: Getter,
+    /// Those that were read, without the content of their files.
+    read: Mutex<HashMap<(UserId, String), Arc<Installed>>>,
+}
+
+impl Plugins {
+    /// The plugins of this store. They are fetched from the open internet, and from these hosts at any address.
+    pub fn new(store: Store, reachable: &[String]) -> Self {
+        let getter = Getter::new(Reach::public(reachable))
+            .with_patience(PLUGIN_FETCH_PATIENCE)
+            .with_most_bytes(PLUGIN_ARCHIVE_BYTES);
+        Self(Arc::new(Inner { store, getter, read: Mutex::default() }))
+    }
+
+    /// The plugins that a user uses. One that cannot be read any more is left out, and logged.
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub(crate) async fn of(&self, user: UserId) -> store::Result<Vec<Arc<Installed>>> {
+        let mut found = Vec::new();
+        for row in self.0.store.plugins(user).await? {
+            if !row.is_enabled {
+                continue;
+            }
+            match self.0.installed(user, &row).await {
+                Ok(installed) => found.push(installed),
+                Err(why) => tracing::error!(plugin = row.name, why, "a plugin cannot be read any more"),
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Inner {
+    fn read(&self) -> MutexGuard<'_, HashMap<(UserId, String), Arc<Installed>>> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A plugin of a user, read.
+    ///
+    /// Fails with the reason in words.
+    async fn installed(&self, user: UserId, row: &PluginRow) -> Result<Arc<Installed>, String> {
+        let key = (user, format!("{} {}", row.hash, row.name));
+        if let Some(known) = self.read().get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let files =
+            self.store.plugin_files(user, &row.name, &row.hash).await.map_err(|error| error.shown())?;
+        let tree = installed::tree_of(files)?;
+        let installed = Arc::new(Installed::read(&tree, &row.name)?);
+        let mut read = self.read();
+        if read.len() >= PLUGINS_READ {
+            read.clear();
+        }
+        read.insert(key, Arc::clone(&installed));
+        Ok(installed)
+    }
+}

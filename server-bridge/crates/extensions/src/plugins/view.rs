@@ -1,0 +1,100 @@
+//! Plugins as clients see them.
+
+use std::collections::BTreeMap;
+
+use agent::tool::visible;
+use api::plugin::{PluginPart, PluginReplaced, PluginView};
+use hooks::layers::{Checks, Source};
+use hooks::{Layer, config::Format};
+use store::PluginRow;
+
+use super::installed::Installed;
+use crate::condition::Grammar;
+use crate::limits::PLUGIN_CHANGES_SHOWN;
+
+/// A plugin: what is in it, and the copy that is installed, if it is.
+pub(super) fn view(plugin: &Installed, row: Option<&PluginRow>, source: &str) -> PluginView {
+    let Installed { name, hash, plugin, shelved, .. } = plugin;
+    let part = |name: &str, about: &str| PluginPart { name: name.to_owned(), about: visible::lines(about) };
+    let problem = |problem: &plugins::Problem| match problem.place.as_str() {
+        "" => problem.text.clone(),
+        place => format!("{place}: {}", problem.text),
+    };
+    let mut problems: Vec<String> = plugin.problems.iter().map(problem).collect();
+    let (hooks, broken) = hooks_of(plugin);
+    problems.extend(broken);
+    PluginView {
+        name: name.clone(),
+        version: plugin.manifest.version.clone(),
+        description: visible::lines(&plugin.manifest.description),
+        hash: hash.clone(),
+        source: row.map_or(source, |row| &row.source).to_owned(),
+        enabled: row.is_some_and(|row| row.is_enabled),
+        installed_at: row.map(|row| row.installed_at_ms),
+        skills: shelved.skills.iter().map(|skill| part(&skill.name, &skill.description)).collect(),
+        roles: shelved.roles.iter().map(|role| part(&role.name, &role.description)).collect(),
+        commands: plugin
+            .commands
+            .iter()
+            .map(|command| part(&format!("/{name}:{}", command.name), &command.description))
+            .collect(),
+        hooks,
+        servers: plugin
+            .servers
+            .iter()
+            .map(|server| part(&server.name, &server.definition.to_string()))
+            .collect(),
+        unused: plugin.unused.iter().map(|unused| part(&unused.what, &unused.why)).collect(),
+        problems,
+        replaces: None,
+    }
+}
+
+/// Its hooks, and what is wrong with others.
+fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<String>) {
+    let sources: Vec<Source<'_>> = plugin
+        .hooks
+        .iter()
+        .map(|document| Source {
+            layer: Layer::User,
+            format: Format::Plugin,
+            origin: &document.place,
+            plugin_root: Some("."),
+            workspace: None,
+            text: &document.text,
+            enables_commands: true,
+        })
+        .collect();
+    let loaded = hooks::load(
+        &sources,
+        &[],
+        &Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Grammar },
+    );
+    let hooks = loaded.hooks.all().iter().map(|hook| {
+        let matcher = hook.matcher.pattern();
+        let event = hook.event_name();
+        let name = if matcher.is_empty() { event.to_owned() } else { format!("{event} {matcher}") };
+        PluginPart { name, about: visible::lines(&hook.handler.describe()) }
+    });
+    let problems = loaded.troubles.iter().map(|trouble| match trouble.problem.place.as_str() {
+        "" => format!("{}: {}", trouble.origin, trouble.problem.text),
+        place => format!("{}, {place}: {}", trouble.origin, trouble.problem.text),
+    });
+    (hooks.collect(), problems.collect())
+}
+
+/// What a copy would change of another one.
+pub(super) fn replaced(before: &Installed, row: &PluginRow, now: &Installed) -> PluginReplaced {
+    let map = |plugin: &Installed| plugin.files.iter().cloned().collect::<BTreeMap<_, _>>();
+    let (old, new) = (map(before), map(now));
+    let mut files: Vec<&String> = old.keys().chain(new.keys()).collect();
+    files.sort_unstable();
+    files.dedup();
+    files.retain(|path| old.get(*path) != new.get(*path));
+    files.truncate(PLUGIN_CHANGES_SHOWN);
+    PluginReplaced {
+        version: row.version.clone(),
+        hash: row.hash.clone(),
+        files: files.into_iter().cloned().collect(),
+    }
+}

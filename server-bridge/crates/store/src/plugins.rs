@@ -1,0 +1,219 @@
+//! The plugins that users installed: copies, each named by the hash of its files.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{PLUGIN_BYTES_PER_USER, PLUGIN_SOURCE_MAX_BYTES, PLUGINS_PER_USER};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// A plugin, without its files.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct PluginRow {
+    /// Its name, unique among its user's.
+    pub name: String,
+    /// The hash of its files.
+    pub hash: String,
+    /// Its version, as it says; empty if it does not.
+    pub version: String,
+    /// Where it came from, in words.
+    pub source: String,
+    /// True if it is used.
+    pub is_enabled: bool,
+    /// When this copy was installed, in Unix milliseconds; set when it is stored.
+    pub installed_at_ms: i64,
+}
+
+/// A file of a plugin.
+#[derive(Clone, PartialEq, Eq, FromRow)]
+pub struct PluginFile {
+    /// Its path in the plugin.
+    pub path: String,
+    /// True if it may be run.
+    pub is_executable: bool,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+impl Store {
+    /// The plugins of a user, by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn plugins(&self, user: UserId) -> Result<Vec<PluginRow>> {
+        Ok(query_as(
+            "SELECT name, hash, version, source, is_enabled, installed_at_ms FROM plugins
+             WHERE user_id = $1 ORDER BY name",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The files of a user's plugin, by path; empty if it is not there with this hash any more.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn plugin_files(&self, user: UserId, name: &str, hash: &str) -> Result<Vec<PluginFile>> {
+        Ok(query_as(
+            "SELECT f.path, f.is_executable, f.content FROM plugin_files f JOIN plugins p ON p.id = f.plugin_id
+             WHERE p.user_id = $1 AND p.name = $2 AND p.hash = $3 ORDER BY f.path",
+        )
+        .bind(user)
+        .bind(name)
+        .bind(hash)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Stores a plugin, in place of the one with this name.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond 100 plugins, or 256 MiB of all of a user's.
+    pub async fn put_plugin(&self, user: UserId, plugin: &PluginRow, files: &[PluginFile]) -> Result<()> {
+        let PluginRow { name, hash, version, source, is_enabled, installed_at_ms: _ } = plugin;
+        check_length("source", source, PLUGIN_SOURCE_MAX_BYTES)?;
+        let invalid = |rule: String| Error::Invalid { what: "plugin", rule };
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        query("DELETE FROM plugins WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name.as_str())
+            .execute(&mut transaction)
+            .await?;
+        let others: i64 = query_scalar("SELECT COUNT(*) FROM plugins WHERE user_id = $1")
+            .bind(user)
+            .fetch_one(&mut transaction)
+            .await?;
+        if others >= PLUGINS_PER_USER {
+            return Err(invalid(format!("is one too many: you have {others}; remove one first")));
+        }
+        let stored: i64 = query_scalar(
+            "SELECT COALESCE(CAST(SUM(LENGTH(f.content)) AS BIGINT), 0) FROM plugin_files f
+             JOIN plugins p ON p.id = f.plugin_id WHERE p.user_id = $1",
+        )
+        .bind(user)
+        .fetch_one(&mut transaction)
+        .await?;
+        let new: usize = files.iter().map(|file| file.content.len()).sum();
+        if stored.saturating_add_unsigned(new as u64) > PLUGIN_BYTES_PER_USER {
+            let most = PLUGIN_BYTES_PER_USER / (1024 * 1024);
+            return Err(invalid(format!(
+                "is too large: your plugins together may have {most} MiB; remove one first"
+            )));
+        }
+        let id: i64 = query_scalar(
+            "INSERT INTO plugins (user_id, name, hash, version, source, is_enabled, installed_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+        )
+        .bind(user)
+        .bind(name.as_str())
+        .bind(hash.as_str())
+        .bind(version.as_str())
+        .bind(source.as_str())
+        .bind(*is_enabled)
+        .bind(self.now_ms())
+        .fetch_one(&mut transaction)
+        .await?;
+        for file in files {
+            query(
+                "INSERT INTO plugin_files (plugin_id, path, is_executable, content) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(id)
+            .bind(file.path.as_str())
+            .bind(file.is_executable)
+            .bind(file.content.as_slice())
+            .execute(&mut transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Lets a plugin be used, or not; returns true if it is there.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn enable_plugin(&self, user: UserId, name: &str, is_enabled: bool) -> Result<bool> {
+        let changed = query("UPDATE plugins SET is_enabled = $3 WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name)
+            .bind(is_enabled)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(changed.rows_affected() == 1)
+    }
+
+    /// Removes a plugin with its files; returns true if it was there.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_plugin(&self, user: UserId, name: &str) -> Result<bool> {
+        let gone = query("DELETE FROM plugins WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(gone.rows_affected() == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Name;
+    use crate::testing;
+
+    fn plugin(name: &str, hash: &str) -> PluginRow {
+        PluginRow {
+            name: name.to_owned(),
+            hash: hash.to_owned(),
+            version: "1.0".to_owned(),
+            source: "a directory".to_owned(),
+            is_enabled: true,
+            installed_at_ms: 0,
+        }
+    }
+
+    fn file(path: &str, content: &[u8]) -> PluginFile {
+        PluginFile { path: path.to_owned(), is_executable: path.ends_with(".sh"), content: content.to_vec() }
+    }
+
+    #[tokio::test]
+    async fn a_plugin_is_its_users_and_another_copy_replaces_it_whole() {
+        let store = testing::empty().await;
+        let (ada, eve) = (Name::parse("ada").unwrap(), Name::parse("eve").unwrap());
+        let ada = store.add_user(&ada, "correct horse", false).await.unwrap().id;
+        let eve = store.add_user(&eve, "correct horse", false).await.unwrap().id;
+        let files = [file("a.md", b"one\0\xff"), file("b/run.sh", b"true")];
+        store.put_plugin(ada, &plugin("lint", "h1"), &files).await.unwrap();
+        assert!(store.plugin_files(ada, "lint", "h1").await.unwrap() == files);
+        assert!(store.plugins(eve).await.unwrap().is_empty());
+        assert!(store.plugin_files(eve, "lint", "h1").await.unwrap().is_empty());
+        store.put_plugin(ada, &plugin("lint", "h2"), &files[..1]).await.unwrap();
+        assert!(store.plugin_files(ada, "lint", "h1").await.unwrap().is_empty(), "the old copy is gone");
+        assert_eq!(store.plugin_files(ada, "lint", "h2").await.unwrap().len(), 1);
+        assert!(!store.enable_plugin(eve, "lint", false).await.unwrap());
+        assert!(store.enable_plugin(ada, "lint", false).await.unwrap());
+        let known = store.plugins(ada).await.unwrap();
+        assert_eq!((known.len(), known[0].is_enabled, known[0].hash.as_str()), (1, false, "h2"));
+        assert!(!store.remove_plugin(eve, "lint").await.unwrap());
+        assert!(
+            store.remove_plugin(ada, "lint").await.unwrap()
+                && !store.remove_plugin(ada, "lint").await.unwrap()
+        );
+        assert!(store.plugin_files(ada, "lint", "h2").await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_number_of_plugins_is_bounded() {
+        let store = testing::empty().await;
+        let ada = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
+        for at in 0..PLUGINS_PER_USER {
+            store.put_plugin(ada, &plugin(&format!("p{at}"), "h"), &[]).await.unwrap();
+        }
+        let more = store.put_plugin(ada, &plugin("more", "h"), &[]).await;
+        assert!(matches!(more, Err(Error::Invalid { .. })));
+        store.put_plugin(ada, &plugin("p0", "h2"), &[]).await.unwrap();
+        assert_eq!(store.plugins(ada).await.unwrap().len() as i64, PLUGINS_PER_USER);
+    }
+}

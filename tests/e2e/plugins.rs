@@ -1,0 +1,230 @@
+//! Plugins: what is installed after it was looked at is used, on the user's machine alone, and as it was installed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::{Asked, Page, Pages, Reply};
+
+use crate::workspace_trust::{system, tools};
+use crate::world::{World, put};
+
+/// A hook that denies Bash, and says so.
+const GUARD: &str =
+    "#!/bin/sh\ncat > \"$CLAUDE_PROJECT_DIR/seen.json\"\necho 'the plugin says no' >&2\nexit 2\n";
+
+impl World {
+    /// A plugin in the form of Claude Code, in a directory of this test.
+    fn plugin(&self, version: &str) -> PathBuf {
+        let root = self.machine.workspace().parent().unwrap().join(format!("plugin-{version}"));
+        let manifest = json!({
+            "name": "guard", "version": version, "description": "Guards", "lspServers": {"x": {"command": "x"}}
+        });
+        put(&root.join(".claude-plugin/plugin.json"), &manifest.to_string());
+        let hooks = json!({"hooks": {"PreToolUse": [{
+            "matcher": "Bash",
+            "hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/hooks/guard.sh"}]
+        }]}});
+        put(&root.join("hooks/hooks.json"), &hooks.to_string());
+        put(&root.join("hooks/guard.sh"), GUARD);
+        put(
+            &root.join("skills/release/SKILL.md"),
+            "---\nname: release\ndescription: How to release\n---\nTag it, see notes.md. Root: ${CLAUDE_PLUGIN_ROOT}.",
+        );
+        put(&root.join("skills/release/notes.md"), "Be careful.");
+        put(
+            &root.join("agents/looker.md"),
+            "---\ndescription: Only looks\ntools: Read, Grep\n---\nYou only look.",
+        );
+        root
+    }
+
+    fn install(&self, source: &str) {
+        self.run(&["plugin", "install", source, "--yes"]);
+    }
+
+    /// The directory of the installed copy on the machine.
+    fn copies(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path(".sandbridge/plugins")) else { return Vec::new() };
+        let mut found: Vec<PathBuf> =
+            entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+        found.sort();
+        found
+    }
+}
+
+/// A model that runs a command, and then says what it got.
+fn runs(asked: &Asked) -> Reply {
+    match asked.results().last() {
+        Some(result) => Reply::Say(format!("got: {result}")),
+        None => Reply::Call(vec![("Shell", json!({"command": "touch mark"}))]),
+    }
+}
+
+#[test]
+fn a_plugins_hook_fires_by_the_peers_names_after_its_installation_and_not_before() {
+    let world = World::new(runs);
+    let plugin = world.plugin("1.0");
+    world.chat("full");
+    assert!(world.path("mark").exists());
+    fs::remove_file(world.path("mark")).unwrap();
+    // Looking keeps nothing, and shows all that runs.
+    let looked = world.alice.run(&["plugin", "install", plugin.to_str().unwrap()]);
+    assert_eq!(looked.code, 1, "nobody can be asked: {looked:?}");
+    for part in [
+        "PreToolUse Bash: ${CLAUDE_PLUGIN_ROOT}/hooks/guard.sh",
+        "guard:release",
+        "guard:looker",
+        "lspServers",
+    ] {
+        assert!(looked.stderr.contains(part), "{part}: {}", looked.stderr);
+    }
+    assert_eq!(world.alice.json(&["plugin", "list", "--json"])["plugins"], json!([]));
+    world.install(plugin.to_str().unwrap());
+    world.chat("full");
+    assert!(world.last_result().contains("the plugin says no"), "{}", world.last_result());
+    assert!(!world.path("mark").exists());
+    let seen: Value = serde_json::from_str(&fs::read_to_string(world.path("seen.json")).unwrap()).unwrap();
+    assert_eq!((&seen["tool_name"], &seen["tool_input"]["command"]), (&json!("Bash"), &json!("touch mark")));
+    // What somebody changed on the machine is put right before it runs.
+    let copies = world.copies();
+    assert_eq!(copies.len(), 1, "{copies:?}");
+    put(&copies[0].join("hooks/guard.sh"), "#!/bin/sh\nexit 0\n");
+    world.chat("full");
+    assert!(!world.path("mark").exists());
+    assert_eq!(fs::read_to_string(copies[0].join("hooks/guard.sh")).unwrap(), GUARD);
+    world.run(&["plugin", "disable", "guard"]);
+    world.chat("full");
+    assert!(world.path("mark").exists(), "it is not used");
+    fs::remove_file(world.path("mark")).unwrap();
+    world.run(&["plugin", "enable", "guard"]);
+    world.chat("full");
+    assert!(!world.path("mark").exists());
+    world.run(&["plugin", "remove", "guard"]);
+    world.chat("full");
+    assert!(world.path("mark").exists(), "it is gone");
+}
+
+#[test]
+fn a_plugins_skills_and_roles_are_offered_and_its_files_are_brought_to_the_machine() {
+    let script = |asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Skill", json!({"name": "guard:release"}))]),
+        1 => Reply::Call(vec![("SubAgent", json!({"task": "look", "role": "guard:looker"}))]),
+        _ => Reply::Say("that is all".to_owned()),
+    };
+    let world = World::new(script);
+    world.install(world.plugin("1.0").to_str().unwrap());
+    world.run(&["plugin", "disable", "guard"]);
+    world.run(&["plugin", "enable", "guard"]);
+    world.chat("full");
+    let asked = world.model.asked();
+    let prompt = system(&asked[0]);
+    assert!(
+        prompt.contains("guard:release: How to release") && prompt.contains("guard:looker: Only looks"),
+        "{prompt}"
+    );
+    let skill = asked.iter().find_map(|asked| asked.results().first().cloned()).unwrap();
+    assert!(skill.contains("Tag it, see notes.md.") && !skill.contains("${CLAUDE_PLUGIN_ROOT}"), "{skill}");
+    let copies = world.copies();
+    assert_eq!(fs::read_to_string(copies[0].join("skills/release/notes.md")).unwrap(), "Be careful.");
+    let name = copies[0].file_name().unwrap().to_str().unwrap();
+    assert!(skill.contains(&format!(".sandbridge/plugins/{name}/skills/release")), "{skill}");
+    // The sub-agent has its role's text, and its role's tools alone.
+    let sub_agent = asked.iter().find(|asked| system(asked).contains("You only look."));
+    let sub_agent = sub_agent.unwrap_or_else(|| panic!("no sub-agent was asked: {asked:?}"));
+    assert_eq!(tools(sub_agent), ["Read", "Grep"]);
+}
+
+#[test]
+fn another_copy_is_another_installation_and_says_what_changed() {
+    let world = World::new(runs);
+    world.install(world.plugin("1.0").to_str().unwrap());
+    let next = world.plugin("2.0");
+    put(&next.join("hooks/guard.sh"), "#!/bin/sh\nexit 0\n");
+    let looked = world.alice.run(&["plugin", "install", next.to_str().unwrap()]);
+    assert!(looked.stderr.contains("replaces the installed copy 1.0"), "{}", looked.stderr);
+    assert!(
+        looked.stderr.contains("  hooks/guard.sh") && !looked.stderr.contains("  skills/release/notes.md"),
+        "{}",
+        looked.stderr
+    );
+    world.chat("full");
+    assert!(!world.path("mark").exists(), "the first copy still guards");
+    world.install(next.to_str().unwrap());
+    world.chat("full");
+    assert!(world.path("mark").exists());
+    // A hash that was not looked at installs nothing.
+    let client = Client::login(&world.server, "alice");
+    let body = json!({"files": [{"path": "skills/a/SKILL.md", "content": "eA==", "executable": false}], "name": "other", "hash": "00"});
+    let refused = client.send("POST", "/plugins", body.to_string().as_bytes());
+    assert_eq!(refused.kind(), "conflict");
+    assert_eq!(world.alice.json(&["plugin", "list", "--json"])["plugins"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_plugin_is_fetched_from_an_address_and_only_while_its_files_are_those_that_were_looked_at() {
+    let version = Arc::new(Mutex::new(Vec::new()));
+    let pages = {
+        let version = Arc::clone(&version);
+        Pages::start(move |_| Page::Is("application/gzip", version.lock().unwrap().clone()))
+    };
+    let world = World::with(runs, &["--fetch-allow", "127.0.0.1"]);
+    let packed = |version: &str| {
+        let root = world.plugin(version);
+        let (above, name) = (root.parent().unwrap(), root.file_name().unwrap());
+        let tar = Command::new("tar").args(["-czf", "-", "-C"]).arg(above).arg(name).output().unwrap();
+        assert!(tar.status.success(), "{tar:?}");
+        tar.stdout
+    };
+    *version.lock().unwrap() = packed("1.0");
+    let source = format!("http://127.0.0.1:{}/guard.tar.gz", pages.port());
+    let client = Client::login(&world.server, "alice");
+    let post = |path: &str, body: Value| client.send("POST", path, body.to_string().as_bytes());
+    let looked = post("/plugins/look", json!({"source": source})).json();
+    assert_eq!((&looked["name"], &looked["version"]), (&json!("guard"), &json!("1.0")));
+    *version.lock().unwrap() = packed("2.0");
+    let install = json!({"source": source, "hash": looked["hash"]});
+    assert_eq!(post("/plugins", install.clone()).kind(), "conflict", "it changed meanwhile");
+    *version.lock().unwrap() = packed("1.0");
+    assert!(post("/plugins", install).json()["installed_at"].is_i64());
+    world.chat("full");
+    assert!(world.last_result().contains("the plugin says no"), "{}", world.last_result());
+}
+
+#[test]
+fn hostile_plugins_are_refused_with_the_reason_and_broken_parts_do_not_take_the_others_along() {
+    let pages = Pages::start(|path| match path {
+        "/none.tar.gz" => Page::Is("application/gzip", b"this is no archive".to_vec()),
+        _ => Page::Status(404),
+    });
+    let at = |path: &str| format!("http://127.0.0.1:{}{path}", pages.port());
+    let world = World::with(runs, &["--fetch-allow", "127.0.0.1"]);
+    for (source, reason) in [
+        (at("/none.tar.gz"), "neither a .tar.gz nor a .zip"),
+        (at("/missing.zip"), "404"),
+        ("http://169.254.169.254/latest/x.tar.gz".to_owned(), "address"),
+        ("npm:../../x".to_owned(), "no source of a plugin"),
+        ("nothing".to_owned(), "no source of a plugin"),
+    ] {
+        let refused = world.alice.run(&["plugin", "install", &source, "--yes"]);
+        assert!(refused.code != 0 && refused.stderr.contains(reason), "{source}: {refused:?}");
+    }
+    let client = Client::login(&world.server, "alice");
+    for path in ["../x", "/etc/passwd", "a/../../x", "a\u{202e}b", "a\\b"] {
+        let body = json!({"name": "x", "files": [{"path": path, "content": "eA==", "executable": false}]});
+        let refused = client.send("POST", "/plugins/look", body.to_string().as_bytes());
+        assert_eq!(refused.kind(), "invalid", "{path}");
+    }
+    let root = world.plugin("1.0");
+    put(&root.join("skills/broken/SKILL.md"), "---\nname: broken");
+    put(&root.join("agents/binary.md"), "");
+    fs::write(root.join("agents/binary.md"), [0xff, 0xfe, 0]).unwrap();
+    world.install(root.to_str().unwrap());
+    let list = world.alice.json(&["plugin", "list", "--json"]);
+    let problems = list["plugins"][0]["problems"].to_string();
+    assert!(problems.contains("skills/broken") && problems.contains("agents/binary.md"), "{problems}");
+    assert_eq!(list["plugins"][0]["skills"].as_array().unwrap().len(), 1, "{list}");
+}

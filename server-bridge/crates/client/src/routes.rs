@@ -30,9 +30,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::http::{Client, path_query, percent_encoded, read};
-use crate::limits::{
-    ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, PLUGIN_TIMEOUT, UPDATE_TIMEOUT,
-};
+use crate::limits::{ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT};
 
 type Answer<T> = Result<T, Failure>;
 

@@ -18,7 +18,9 @@ use anyhow::Context;
 use api::event::Event;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use extensions::hooks::{HookRunner, Notice};
+use extensions::http_tools::HttpTools;
 use extensions::mcp::McpServers;
+use extensions::search::DeferredTools;
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
@@ -216,7 +218,17 @@ impl Server {
             config.home.clone(),
             &config.reachable,
         );
-        chats.tools().add_source(mcp_servers.clone());
+        let http_tools = HttpTools::new(
+            chats.execs().clone(),
+            store.clone(),
+            sandboxes.clone(),
+            config.home.clone(),
+            &config.reachable,
+        );
+        chats.tools().add_source(DeferredTools::new(vec![
+            Arc::new(mcp_servers.clone()),
+            Arc::new(http_tools.clone()),
+        ]));
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -238,6 +250,7 @@ impl Server {
             chats,
             hooks,
             mcp_servers,
+            http_tools,
             hub,
             events,
             hand_out,

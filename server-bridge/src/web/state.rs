@@ -8,6 +8,7 @@ use accounts::{Accounts, Act, User, UserId};
 use chats::{ChatService, Subscription};
 use execs::Ledger;
 use extensions::hooks::HookRunner;
+use extensions::http_tools::HttpTools;
 use extensions::mcp::McpServers;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
@@ -43,6 +44,8 @@ pub struct Shared {
     pub hooks: HookRunner,
     /// The MCP servers whose tools agents use.
     pub mcp_servers: McpServers,
+    /// The HTTP tools of users.
+    pub http_tools: HttpTools,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.

@@ -16,6 +16,7 @@
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
+//! | [`http_tools`] | HTTP tools without code |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
 //! | [`settings`] | the active place, and a user's settings for every agent |
@@ -38,6 +39,7 @@ pub mod event;
 pub mod exec;
 pub mod file;
 pub mod hooks;
+pub mod http_tools;
 pub mod key;
 pub mod language;
 mod lenient;

@@ -1,5 +1,6 @@
 /** The sections of the settings, in their order. Each is a chunk of its own; its id is its address, `#/settings/ID`. */
 import {
+  ArrowLeftRight,
   Brain,
   ChartColumn,
   CircleUser,
@@ -29,6 +30,7 @@ export interface Section {
     | "approvals"
     | "hooks"
     | "mcp"
+    | "http"
     | "memory"
     | "usage"
     | "keys"
@@ -52,6 +54,7 @@ export const SECTIONS: Section[] = [
   { id: "approvals", icon: ShieldCheck, group: "work", View: lazy(() => import("./Approvals")) },
   { id: "hooks", icon: Webhook, group: "work", View: lazy(() => import("./Hooks")) },
   { id: "mcp", icon: Plug, group: "work", View: lazy(() => import("./mcp/McpServers")) },
+  { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

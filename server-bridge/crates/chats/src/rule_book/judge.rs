@@ -194,6 +194,7 @@ impl Ground {
             }
             Acted::Named(role) => vec![Subject::Named { name: role }],
             Acted::External(server, tool) => vec![Subject::Mcp { server, tool }],
+            Acted::Request(name, address) => vec![Subject::Named { name }, host(address)],
             Acted::Nothing => Vec::new(),
         }
     }
@@ -208,6 +209,6 @@ impl Default for Ground {
 impl Judged<'_> {
     /// True if it acts on files of the machine.
     fn names_a_place(&self) -> bool {
-        !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Nothing)
+        !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Request(..) | Acted::Nothing)
     }
 }

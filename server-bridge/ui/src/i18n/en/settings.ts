@@ -1,3 +1,4 @@
+import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
 
 export const settings = {
@@ -23,6 +24,7 @@ export const settings = {
     approvals: "Approvals",
     hooks: "Hooks",
     mcp: "MCP servers",
+    http: "HTTP tools",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -40,6 +42,7 @@ export const settings = {
     approvals: "How much a model may do without asking you.",
     hooks: "Commands and requests that run at points of a model's turn.",
     mcp: "Programs and services that offer tools to your agents.",
+    http: "Requests to services that your agents may send, described without code.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -319,6 +322,7 @@ export const settings = {
     run: "{{event}} · {{when}} · {{took}} ms",
   },
   mcp: mcpServers,
+  http: httpTools,
   memory: {
     none: "Nothing is remembered about you.",
     forget: "Forget",

@@ -24,13 +24,16 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// A mask for these secrets by their names.
-    pub fn new(secrets: &BTreeMap<String, String>) -> Self {
-        let of = |(name, value): (&String, &String)| {
+    /// A mask for these secrets, each with its name.
+    pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
+        // Many tools may have the same secret.
+        let values: BTreeMap<&String, &String> =
+            secrets.into_iter().map(|(name, value)| (value, name)).collect();
+        let of = |(value, name): (&String, &String)| {
             let name = name.clone();
             forms(value).into_iter().map(move |form| (form, name.clone()))
         };
-        let mut forms: Vec<(String, String)> = secrets.iter().flat_map(of).collect();
+        let mut forms: Vec<(String, String)> = values.into_iter().flat_map(of).collect();
         forms.sort_by(|(one, _), (two, _)| two.len().cmp(&one.len()).then_with(|| one.cmp(two)));
         Self { forms }
     }

@@ -58,9 +58,14 @@ pub(crate) const HTTP: &str = "Http";
 /// The beginning of the names that models call HTTP tools by.
 pub(crate) const HTTP_PREFIX: &str = "http__";
 
+/// True for a name that says which HTTP tool is meant.
+pub fn is_http_tool(name: &str) -> bool {
+    name.starts_with(HTTP_PREFIX)
+}
+
 /// Our name of a tool; all HTTP tools have one.
 pub fn ours(name: &str) -> &str {
-    if name.starts_with(HTTP_PREFIX) {
+    if is_http_tool(name) {
         return HTTP;
     }
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)

@@ -124,7 +124,10 @@ impl RuleBook {
     /// looked up on a machine.
     pub(crate) fn explained<'a>(&'a self, set: &'a RuleSet, tool: &str, text: &str) -> Explanation<'a> {
         let ground = Ground::default();
-        let subjects: Vec<Subject<'_>> = Subject::of(rules::names::ours(tool), text).into_iter().collect();
+        // The name of an HTTP tool is its subject.
+        let text = Some(text).filter(|_| !rules::names::is_http_tool(tool));
+        let subject = text.and_then(|text| Subject::of(rules::names::ours(tool), text));
+        let subjects: Vec<Subject<'_>> = subject.into_iter().collect();
         let call = Call { tool, subjects: &subjects, place: ground.place() };
         let explanation = set.explain(&call);
         if explanation.decision.verdict.is_some() {

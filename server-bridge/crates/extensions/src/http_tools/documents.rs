@@ -10,7 +10,7 @@ use agent::library::beginning;
 use agent::tool::visible;
 use api::words::{ExtensionLayer, HttpToolState};
 use hooks::strict;
-use http_tools::HttpTool;
+use http_tools::{HttpTool, Mask};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -57,10 +57,12 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// The tools, and what is wrong with the documents that define them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Documents {
     pub(super) all: Vec<Known>,
     pub(super) problems: Vec<String>,
+    /// All secrets, of every tool.
+    secrets: Vec<Bound>,
 }
 
 /// Secrets as they are stored, each with the server that it is bound to: `{"KEY": {"server": "https://api.example.com", "value": "…"}}`.
@@ -110,6 +112,13 @@ impl Known {
 }
 
 impl Documents {
+    /// A mask for all that a tool's service may know: the secrets that were set for it, for whichever tool.
+    pub(super) fn mask(&self, tool: &HttpTool) -> Mask {
+        let bound = self.secrets.iter().flat_map(|bound| &bound.0);
+        let its = bound.filter(|(_, (server, _))| server == tool.origin());
+        Mask::new(its.map(|(name, (_, value))| (name, value)))
+    }
+
     /// The tool that is used under a name.
     pub(super) fn named(&self, name: &str) -> Option<&Known> {
         self.all.iter().find(|known| known.tool.name() == name && known.state != HttpToolState::Shadowed)
@@ -220,6 +229,7 @@ impl Inner {
                 Ok((tools, secrets)) => {
                     let layer = ExtensionLayer::Managed;
                     tools.iter().for_each(|tool| documents.add(&layer, MANAGED, tool, &secrets, None));
+                    documents.secrets.push(secrets);
                 }
                 Err(why) => documents.problems.push(format!("{MANAGED}: {why}")),
             }
@@ -227,6 +237,7 @@ impl Inner {
         for tool in self.store.http_tools(user).await? {
             let (document, secrets) = own(&tool);
             documents.add(&ExtensionLayer::User, OWN, &document, &secrets, None);
+            documents.secrets.push(secrets);
         }
         let Some(sandbox) = sandbox else { return Ok(documents) };
         // A file that cannot be read defines nothing.

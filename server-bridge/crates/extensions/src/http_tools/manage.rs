@@ -173,7 +173,7 @@ impl HttpTools {
                 .map_err(|error| wrong(format!("the arguments are no JSON object: {error}")))?,
         };
         let shown = known.tool.render_shown(&arguments).map_err(|problem| wrong(problem.to_string()))?;
-        let (answer, is_error) = match self.0.send(known, &arguments).await {
+        let (answer, is_error) = match self.0.send(known, documents.mask(&known.tool), &arguments).await {
             Ok(told) => (told.text, told.is_error),
             Err(why) => (why, true),
         };

@@ -20,10 +20,15 @@ pub(super) struct Told {
 }
 
 impl Inner {
-    /// Sends a tool's request. No secret is in the answer.
+    /// Sends a tool's request. Nothing that the mask hides is in the answer.
     ///
     /// Fails with the reason in words.
-    pub(super) async fn send(&self, known: &Known, arguments: &Map<String, Value>) -> Result<Told, String> {
+    pub(super) async fn send(
+        &self,
+        known: &Known,
+        mask: Mask,
+        arguments: &Map<String, Value>,
+    ) -> Result<Told, String> {
         let tool = &known.tool;
         let missing = known.missing();
         if !missing.is_empty() {
@@ -36,16 +41,15 @@ impl Inner {
                 missing[0]
             ));
         }
-        let mask = Mask::new(&known.secrets.0);
         let request =
             tool.render(arguments, &known.secrets.0).map_err(|problem| mask.text(&problem.to_string()))?;
         let patience = Duration::from_millis(tool.timeout_ms());
         let bounds = Bounds { patience, most_bytes: HTTP_ANSWER_BYTES };
         let sent = self.requester.send(request.method, &request.url, &request.headers, request.body, bounds);
         let answered = sent.await.map_err(|error| mask.text(&reason(tool, &error)))?;
-        let (tool, told_mask) = (tool.clone(), mask.clone());
+        let tool = tool.clone();
         // An expression may look through a large answer.
-        let read = spawn_blocking(move || told(&tool, &answered, &told_mask));
+        let read = spawn_blocking(move || told(&tool, &answered, &mask));
         match timeout(HTTP_EXTRACT_PATIENCE, read).await {
             Ok(Ok(told)) => Ok(told),
             Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),

@@ -137,7 +137,7 @@ impl Call for HttpCall {
                      the next message"
                 )));
             };
-            let told = self.inner.send(known, &self.arguments).await;
+            let told = self.inner.send(known, documents.mask(&known.tool), &self.arguments).await;
             let told = told.map_err(|why| Failure::Told(format!("the HTTP tool {name}: {why}")))?;
             Ok(Outcome { is_error: told.is_error, ..Outcome::done(told.text) })
         })

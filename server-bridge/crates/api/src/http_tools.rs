@@ -68,6 +68,13 @@ pub struct HttpToolDraft {
     pub text: String,
 }
 
+/// The part of a document that a client reads before it sends it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct HttpToolDocument {
+    /// The tool's name.
+    pub name: String,
+}
+
 /// What became of the secrets of a tool that was saved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolSaved {

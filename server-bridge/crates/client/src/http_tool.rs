@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use api::http_tools::{HttpToolImport, HttpToolView};
+use api::http_tools::{HttpToolDocument, HttpToolImport, HttpToolView};
 use api::words::HttpToolState;
 use clap::{Args, Parser};
 
@@ -257,11 +257,10 @@ fn named<'a>(tools: &'a [HttpToolView], name: &str) -> Result<&'a HttpToolView, 
 /// The name in a document.
 fn name_in(text: &str) -> Result<String, Failure> {
     let invalid = |message: String| Failure::other("invalid", message);
-    let document: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| invalid(format!("the document is not valid JSON: {error}; nothing was changed")))?;
-    let name = document.get("name").and_then(serde_json::Value::as_str);
-    name.map(str::to_owned)
-        .ok_or_else(|| invalid("the document has no \"name\"; nothing was changed".to_owned()))
+    let document: HttpToolDocument = serde_json::from_str(text).map_err(|error| {
+        invalid(format!("the document is not a JSON object with a \"name\": {error}; nothing was changed"))
+    })?;
+    Ok(document.name)
 }
 
 /// The value of a secret, which is not shown while it is typed.
@@ -281,7 +280,8 @@ mod tests {
     #[test]
     fn a_document_has_to_have_a_name() {
         assert_eq!(name_in("{\"name\": \"a\"}").unwrap(), "a");
-        assert!(name_in("{}").unwrap_err().message.contains("no \"name\""));
-        assert!(name_in("{").unwrap_err().message.contains("not valid JSON"));
+        for text in ["{}", "{", "[]"] {
+            assert!(name_in(text).unwrap_err().message.contains("with a \"name\""), "{text}");
+        }
     }
 }

@@ -13,8 +13,8 @@ impl Problem {
         Self(text.into())
     }
 
-    /// The same, with the thing that it is about before it.
+    /// The same for the thing that it is about.
     pub(crate) fn of(self, what: &str) -> Self {
-        Self(format!("{what}: {}", self.0))
+        Self(format!("{what} cannot be used: {}", self.0))
     }
 }

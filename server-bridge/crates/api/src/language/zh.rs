@@ -11,7 +11,7 @@ use super::Row;
 
 /// Every translated text.
 pub(super) const TABLES: [&[Row]; 6] =
-    [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, http_tools::TABLE, mcp::TABLE];
+    [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE, http_tools::TABLE];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
 const TABLE: &[Row] = &[

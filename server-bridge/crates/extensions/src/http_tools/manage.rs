@@ -285,10 +285,7 @@ fn check_secret(tool: &HttpTool, name: &str, value: &str) -> Result<()> {
     let refused =
         |why: String| Err(Error::refused("invalid", format!("the secret {name:?} was not saved: {why}")));
     if !tool.secrets().contains(name) {
-        return refused(format!(
-            "the HTTP tool {:?} does not use it; its document has no {{{{secret.{name}}}}}",
-            tool.name()
-        ));
+        return refused(format!("the document of the HTTP tool {:?} has no placeholder for it", tool.name()));
     }
     if !(MIN_SECRET_BYTES..=MAX_SECRET_BYTES).contains(&value.len()) {
         return refused(format!("it must have {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes"));

@@ -27,7 +27,7 @@ export function TryTool({ tool }: { tool: HttpTool }) {
   const name = plainly(tool.name);
   return (
     <details>
-      <summary aria-label={t("http.tryName", { name })}>{t("http.try")}</summary>
+      <summary>{t("http.try")}</summary>
       <form className={styles.stack} noValidate onSubmit={submit} aria-label={t("http.tryName", { name })}>
         <Field label={t("http.arguments")} hint={names === "" ? t("http.argumentsNone") : t("http.argumentsHint", { names: plainly(names) })}>
           {(id, describedBy) => (

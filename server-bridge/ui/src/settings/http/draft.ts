@@ -73,16 +73,17 @@ export function documentOf(draft: Draft): { name: string; text: string } | { pro
 
 /** Names and values, one pair a line; a name may stand there once. */
 export function pairs(text: string, mark: ":" | "="): Read<Record<string, string>> {
-  const value: Record<string, string> = {};
+  // A map takes every name as it is, also one that objects have by nature.
+  const value = new Map<string, string>();
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     const end = line.indexOf(mark);
     const name = line.slice(0, Math.max(end, 0)).trim();
     if (name === "") return { problem: { kind: mark === ":" ? "headerLine" : "pairLine", line: at + 1 } };
-    if (Object.hasOwn(value, name)) return { problem: { kind: "twice", line: at + 1, name } };
-    value[name] = mark === ":" ? line.slice(end + 1).trim() : line.slice(end + 1);
+    if (value.has(name)) return { problem: { kind: "twice", line: at + 1, name } };
+    value.set(name, mark === ":" ? line.slice(end + 1).trim() : line.slice(end + 1));
   }
-  return { value };
+  return { value: Object.fromEntries(value) };
 }
 
 /** Parameters, one a line: `city* string The name of the city`. */

@@ -41,10 +41,7 @@ pub(super) const TABLE: &[Row] = &[
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
         "你没有批准过此哈希的 HTTP 工具；请用 `sandbridge http-tool list` 查看",
     ),
-    (
-        "the HTTP tool {} does not use it; its document has no {{secret.{}}}",
-        "HTTP 工具 {0} 不使用它；其文档中没有 {{secret.{1}}}",
-    ),
+    ("the document of the HTTP tool {} has no placeholder for it", "HTTP 工具 {0} 的文档中没有它的占位符"),
     ("it must have {} to {} bytes", "它必须有 {0} 到 {1} 字节"),
     ("it contains a line break or another control character", "它含有换行或其他控制字符"),
     ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
@@ -73,12 +70,13 @@ pub(super) const TABLE: &[Row] = &[
         "`description` 必须有 1 到 {0} 字节：模型据此选择工具",
     ),
     (
-        "`url`: a placeholder cannot stand in the host, the port or the user name: write the host out, so that no argument can change it",
-        "`url`：占位符不能出现在主机、端口或用户名中；请写出主机，使任何参数都无法改变它",
+        "a placeholder cannot stand in the host, the port or the user name: write the host out, so that no argument can change it",
+        "占位符不能出现在主机、端口或用户名中；请写出主机，使任何参数都无法改变它",
     ),
     (
-        "`url`: a secret cannot stand in the path, which services and proxies log; put it into a header, the query or the body",
-        "`url`：密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询或正文",
+        "a secret cannot stand in the path, which services and proxies log; put it into a header, the query or the body",
+        "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询或正文",
     ),
     ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
+    ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
 ];

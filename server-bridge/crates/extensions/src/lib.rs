@@ -18,6 +18,7 @@
 //! | [`hooks`] | hooks at the places of turns |
 //! | `on_record`, `documents` | execs of extensions on record; the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
+//! | `schema` | schemas of tools of others, as models get them |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
@@ -36,6 +37,7 @@ pub mod http_tools;
 pub mod limits;
 pub mod mcp;
 mod on_record;
+mod schema;
 pub mod search;
 
 pub use error::{Error, Result};

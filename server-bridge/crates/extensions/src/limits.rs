@@ -94,7 +94,7 @@ pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
 /// The largest schema of a tool's arguments, in bytes.
 pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
 /// The deepest schema, in levels.
-pub const MCP_SCHEMA_DEPTH: usize = 64;
+pub const SCHEMA_DEPTH: usize = 64;
 /// How often a listing is recorded again if another one came in between.
 pub const MCP_LISTING_TRIES: usize = 5;
 /// The longest message of a server, in bytes.

@@ -20,6 +20,7 @@ use super::Inner;
 use crate::approvals::{approved, workspace_of};
 use crate::documents::managed;
 use crate::limits::{HTTP_TOOLS_FILE_BYTES, HTTP_TOOLS_PER_FILE};
+use crate::schema;
 
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "http-tools.json";
@@ -170,7 +171,10 @@ pub(super) fn read(document: &Value) -> Result<HttpTool, String> {
     for name in tool.header_names() {
         guard::header(name, "").map_err(|error| format!("`headers`: {name}: {error}"))?;
     }
-    Ok(tool)
+    match schema::problem(tool.schema()) {
+        Some(problem) => Err(format!("`parameters`: {problem}")),
+        None => Ok(tool),
+    }
 }
 
 /// The hash of a document, and of the workspace that it is of: what one repository may send, another one may not.
@@ -307,6 +311,17 @@ mod tests {
         assert_eq!(documents.named("a").unwrap().layer, ExtensionLayer::Managed);
         assert!(documents.problems[0].contains("no secrets"), "{:?}", documents.problems);
         assert!(!documents.problems[1].contains('\u{202e}'), "{:?}", documents.problems);
+    }
+
+    #[test]
+    fn a_schema_hides_nothing_from_people_that_a_model_sees() {
+        let with = |parameters: Value| {
+            let mut document = document("a");
+            document["parameters"] = parameters;
+            read(&document)
+        };
+        assert!(with(json!({"b": {"enum": ["x\u{e0041}"]}})).unwrap_err().contains("invisible"));
+        assert!(with(json!({"b": {"description": "x\u{e0041}"}})).is_ok(), "it is written out");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Inner;
 use super::documents::Known;
+use crate::schema;
 use crate::search::Offered;
 
 /// How much of a hash tells documents apart in what a user allows for good, in digits.
@@ -57,7 +58,9 @@ impl agent::tool::Tool for Tool {
     }
 
     fn parameters(&self) -> Value {
-        self.known.tool.schema().clone()
+        let mut schema = self.known.tool.schema().clone();
+        schema::make_visible(&mut schema);
+        schema
     }
 
     fn rules(&self) -> Rules {

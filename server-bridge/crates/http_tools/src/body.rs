@@ -126,7 +126,7 @@ impl Node {
         Ok(Some(match self {
             Self::Literal(value) => value.clone(),
             Self::Text(template) => match template.whole() {
-                Some(key) => return Ok(values.argument(key).cloned()),
+                Some(key) => return Ok(values.json(key).cloned()),
                 None => match template.text(values, |value| Ok(value.to_owned()))? {
                     Some(text) => Value::String(text),
                     None => return Ok(None),

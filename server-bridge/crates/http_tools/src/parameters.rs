@@ -94,7 +94,11 @@ impl Parameters {
         }
         let mut checked = arguments.clone();
         for (name, about) in &self.properties {
-            let given = checked.get(name).filter(|value| !value.is_null());
+            // Where it is no value of its own, null is nothing.
+            if checked.get(name).is_some_and(|value| value.is_null() && !may_be_null(about)) {
+                checked.remove(name);
+            }
+            let given = checked.get(name);
             match (given, about.get("default")) {
                 (Some(value), _) => {
                     check_value(value, about)
@@ -188,6 +192,13 @@ fn check_schema(value: &Value, depth: usize) -> Result<()> {
     }
 }
 
+/// True if a schema names null as a value.
+fn may_be_null(about: &Value) -> bool {
+    let is_null = |kind: &Value| kind == "null";
+    about.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(is_null))
+        || about.get("enum").and_then(Value::as_array).is_some_and(|values| values.contains(&Value::Null))
+}
+
 /// Checks a value's type, and that it is among those that its schema lists.
 fn check_value(value: &Value, about: &Value) -> Result<()> {
     let is_of = |kind: &str| match kind {
@@ -199,6 +210,7 @@ fn check_value(value: &Value, about: &Value) -> Result<()> {
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
+        "null" => value.is_null(),
         _ => true,
     };
     let is_right = match about.get("type") {

@@ -134,7 +134,12 @@ impl Template {
 }
 
 impl Values<'_> {
-    /// The value of an argument; an argument that is null is absent.
+    /// The value of an argument for a JSON body.
+    pub(crate) fn json(&self, key: &str) -> Option<&Value> {
+        self.arguments.get(key)
+    }
+
+    /// The value of an argument as text; one that is null is absent.
     pub(crate) fn argument(&self, key: &str) -> Option<&Value> {
         self.arguments.get(key).filter(|value| !value.is_null())
     }

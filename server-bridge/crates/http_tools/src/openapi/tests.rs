@@ -20,7 +20,8 @@ fn id() -> Value {
 }
 
 fn call(tool: &HttpTool, arguments: Value) -> crate::Request {
-    let secrets = [("key", "k"), ("token", "t")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let secrets = [("key", "k"), ("token", "t"), ("bearer", "b")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
     tool.render(arguments.as_object().unwrap(), &secrets.into()).unwrap()
 }
 
@@ -202,4 +203,24 @@ fn documents_that_are_none_and_servers_without_a_host_are_refused() {
     assert!(imported.problems[0].contains("another operation"));
     let other = import(&text.to_string(), Some("http://127.0.0.1:8080/api/")).unwrap();
     assert_eq!(other.tools[0].origin(), "http://127.0.0.1:8080");
+}
+
+/// Sandbridge's own description of its API, which another program made.
+#[test]
+fn a_real_document_becomes_tools_and_says_what_it_leaves_out() {
+    let text = include_str!("../../../../ui/src/api/openapi.json");
+    let imported = import(text, Some("https://sandbridge.example")).unwrap();
+    assert!(imported.tools.len() > 100, "{} tools: {:#?}", imported.tools.len(), imported.problems);
+    let left_out = imported.problems.iter().filter(|problem| problem.contains("is left out"));
+    assert_eq!(left_out.count(), imported.problems.len());
+    let named = |name: &str| {
+        imported.tools.iter().find(|tool| tool.document()["url"].as_str().unwrap().ends_with(name))
+    };
+    let tool = named("/api/v1/http-tools/{{name}}/secrets/{{secret}}")
+        .expect("it has a tool for the secrets of tools");
+    let request = call(tool, json!({"name": "a", "secret": "KEY", "value": null}));
+    assert_eq!(
+        (request.method, request.url.as_str()),
+        ("PUT", "https://sandbridge.example/api/v1/http-tools/a/secrets/KEY")
+    );
 }

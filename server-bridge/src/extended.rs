@@ -7,8 +7,10 @@ use chats::ChatService;
 use extensions::Notice;
 use extensions::custom_tools::CustomTools;
 use extensions::hooks::HookRunner;
+use extensions::http_tools::HttpTools;
 use extensions::mcp::McpServers;
 use extensions::plugins::Plugins;
+use extensions::search::{DeferredTools, Offers};
 use extensions::skills::AlwaysSkills;
 use extensions::trust::{Source, Trust, TrustNotice};
 use sandbox::SandboxRouter;
@@ -20,6 +22,8 @@ pub struct Extended {
     pub hooks: HookRunner,
     /// The MCP servers that offer tools.
     pub mcp_servers: McpServers,
+    /// The HTTP tools of users.
+    pub http_tools: HttpTools,
     /// The custom tools of workspaces.
     pub custom_tools: CustomTools,
     /// The plugins that users installed.
@@ -45,7 +49,10 @@ impl Extended {
             HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), plugins.clone());
         chats.hooks().put(hooks.clone());
         let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable);
-        chats.tools().add_source(mcp_servers.clone());
+        let http_tools = HttpTools::new(ledger(), store(), router(), home(), reachable);
+        let deferred: Vec<Arc<dyn Offers>> =
+            vec![Arc::new(mcp_servers.clone()), Arc::new(http_tools.clone())];
+        chats.tools().add_source(DeferredTools::new(deferred));
         let custom_tools = CustomTools::new(ledger(), store(), router());
         chats.tools().add_source(custom_tools.clone());
         let always_skills = AlwaysSkills::new(store());
@@ -53,12 +60,13 @@ impl Extended {
         let approvable: Vec<Arc<dyn Source>> = vec![
             Arc::new(hooks.clone()),
             Arc::new(mcp_servers.clone()),
+            Arc::new(http_tools.clone()),
             Arc::new(custom_tools.clone()),
             Arc::new(always_skills),
         ];
         let trust = Trust::new(store(), ledger(), approvable);
         chats.hooks().put(TrustNotice::new(trust.clone(), router(), notices(chats)));
-        Self { hooks, mcp_servers, custom_tools, plugins, trust }
+        Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust }
     }
 
     /// Ends all that run, and waits until their ends are on record.

@@ -63,6 +63,7 @@ specs! {
     keyboard,
     settings,
     hooks,
+    http_tools,
     mcp_servers,
     trust,
     hostile_port,

@@ -35,6 +35,8 @@ mod files;
 mod here;
 mod hooks;
 mod hostile_server;
+mod http_tool_attacks;
+mod http_tools;
 mod install;
 mod life;
 mod listings;

@@ -23,9 +23,17 @@ impl World {
 
     /// The same with options of the server.
     pub(crate) fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
+        Self::on(script, options, Server::start_with)
+    }
+
+    /// The same on a server that is started in this way.
+    pub(crate) fn on(
+        script: impl FnMut(&Asked) -> Reply + Send + 'static,
+        options: &[&str],
+        start: fn(&[&str]) -> Server,
+    ) -> Self {
         let model = ScriptedModel::start(script);
-        let server =
-            Server::start_with(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
+        let server = start(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
         let alice = server.person("alice");
         let machine = Machine::start(&server, &alice, "laptop");
         Self { model, server, alice, machine }

@@ -10,8 +10,14 @@ use std::thread;
 pub enum Page {
     /// A media type and a body.
     Is(&'static str, Vec<u8>),
+    /// The request itself, as JSON: `{"request": …}`.
+    Echo,
+    /// A body that claims to be packed in this way.
+    Packed(&'static str, Vec<u8>),
     /// Another place.
     Moved(String),
+    /// Another place, with this status.
+    MovedBy(u16, String),
     /// A status without a body.
     Status(u16),
     /// A body that never ends.
@@ -69,8 +75,23 @@ fn serve(
     let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     let mut body = vec![0; length.filter_map(|(_, value)| value.trim().parse().ok()).next().unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    log.lock().unwrap_or_else(PoisonError::into_inner).push(head + &String::from_utf8_lossy(&body));
-    match answer(&path) {
+    let asked = head + &String::from_utf8_lossy(&body);
+    log.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
+    let echo = || serde_json::json!({"request": asked}).to_string().into_bytes();
+    let answered = match answer(&path) {
+        Page::Echo => Page::Is("application/json", echo()),
+        Page::Moved(to) => Page::MovedBy(302, to),
+        other => other,
+    };
+    match answered {
+        Page::Packed(encoding, body) => {
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            )?;
+            stream.write_all(&body)
+        }
         Page::Is(media_type, body) => {
             let length = body.len();
             write!(
@@ -79,13 +100,14 @@ fn serve(
             )?;
             stream.write_all(&body)
         }
-        Page::Moved(to) => write!(
+        Page::MovedBy(status, to) => write!(
             stream,
-            "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            "HTTP/1.1 {status} Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
         ),
         Page::Status(status) => {
             write!(stream, "HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         }
+        Page::Echo | Page::Moved(_) => unreachable!("they were replaced above"),
         Page::Endless => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n")?;
             loop {

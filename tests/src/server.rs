@@ -22,6 +22,9 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The databases of servers that have one on PostgreSQL, by the server's home.
 static DATABASES: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
 
+/// The file of a server's log, in its home; one that is there is written.
+const LOG: &str = "server.log";
+
 /// A server process; it is stopped when this is dropped.
 pub struct Server {
     process: Child,
@@ -48,6 +51,18 @@ impl Server {
             keep_in(home.path(), database());
         }
         Self::spawned(home, options)
+    }
+
+    /// Starts a server that writes all it can log, at every level, into [`Server::log`].
+    pub fn start_logged(options: &[&str]) -> Self {
+        let home = TempDir::with_prefix("sandbridge-server-").unwrap();
+        std::fs::write(home.path().join(LOG), "").unwrap();
+        Self::start_in(home, options)
+    }
+
+    /// The log of a server that was started to write one.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.home().join(LOG)).unwrap()
     }
 
     /// Starts a server that stores its data in a file, whatever database the tests use.
@@ -217,12 +232,18 @@ pub struct Output {
 }
 
 fn spawn(home: &Path, options: &[&str], listen: &str, variable: Option<(&str, &str)>) -> (Child, String) {
-    let mut process = command(home, "", &["serve", "--listen", listen])
+    let mut command = command(home, "", &["serve", "--listen", listen]);
+    let mut level = std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into());
+    if let Ok(log) = std::fs::OpenOptions::new().append(true).open(home.join(LOG)) {
+        command.stderr(log);
+        level = "trace".to_owned();
+    }
+    let mut process = command
         .args(options)
+        .env("SANDBRIDGE_LOG", level)
         .envs(variable)
         .env("SANDBRIDGE_RUNNER", binaries::for_owner_of(home, &binaries::runner()))
         .env("SANDBRIDGE_RUNNER_STATIC", binaries::runner_static())
-        .env("SANDBRIDGE_LOG", std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

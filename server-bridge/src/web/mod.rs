@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`mcp_servers`], [`trust`], [`plugins`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`mcp_servers`], [`trust`], [`plugins`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -52,6 +52,7 @@ pub mod forwarded;
 pub mod framing;
 pub mod guard;
 pub mod hooks;
+pub mod http_tools;
 pub mod hub;
 pub mod install;
 pub mod keys;
@@ -130,6 +131,7 @@ pub fn routes() -> Routes {
         .merge(agents::routes())
         .merge(rules::routes())
         .merge(hooks::routes())
+        .merge(http_tools::routes())
         .merge(mcp_servers::routes())
         .merge(trust::routes())
         .merge(plugins::routes())

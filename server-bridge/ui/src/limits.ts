@@ -212,3 +212,9 @@ export const DIAGRAM_MAX_EDGES = 200;
 
 /** The time limit for drawing a diagram, including loading the library, after which only its source is shown. */
 export const DIAGRAM_WAIT_MS = 30_000;
+
+/** The time limit for trying an HTTP tool, whose document may allow its service 120 s. */
+export const HTTP_TRY_TIMEOUT_MS = 150_000;
+
+/** The largest OpenAPI document that is sent; the server accepts no larger one. */
+export const OPENAPI_BYTES = 3 * 1024 * 1024;

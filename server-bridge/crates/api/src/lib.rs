@@ -18,6 +18,7 @@
 //! | [`hooks`] | hooks at the points of a turn |
 //! | [`plugin`] | plugins |
 //! | [`trust`] | what a workspace defines and its user must approve |
+//! | [`http_tools`] | HTTP tools without code |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
 //! | [`settings`] | the active place, and a user's settings for every agent |
@@ -40,6 +41,7 @@ pub mod event;
 pub mod exec;
 pub mod file;
 pub mod hooks;
+pub mod http_tools;
 pub mod key;
 pub mod language;
 mod lenient;

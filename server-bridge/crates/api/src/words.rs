@@ -104,7 +104,8 @@ macro_rules! words {
 mod extension;
 
 pub use extension::{
-    ExtensionLayer, HookState, McpServerState, McpToolState, McpTransport, TrustKind, TrustState,
+    ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState, McpTransport, TrustKind,
+    TrustState,
 };
 
 words! {

@@ -12,6 +12,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::model::ModelCommand>(),
     Registration::of::<crate::rule::RuleCommand>(),
     Registration::of::<crate::hook::HookCommand>(),
+    Registration::of::<crate::http_tool::HttpToolCommand>(),
     Registration::of::<crate::mcp_server::McpServerCommand>(),
     Registration::of::<crate::plugin::PluginCommand>(),
     Registration::of::<crate::trust::TrustCommand>(),

@@ -1,4 +1,4 @@
-//! Hooks and MCP servers have this in common: layers, documents, and approvals that are given to a hash.
+//! Hooks, MCP servers and HTTP tools have this in common: layers, documents, and approvals that are given to a hash.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,13 +8,16 @@ use serde::Serialize;
 
 use super::ask;
 use super::failure::Failure;
-use super::limits::EXTENSION_DOCUMENT_BYTES;
+use super::limits::{EXTENSION_DOCUMENT_BYTES, HASH_MIN_DIGITS};
 
 /// A SHA-256, in hexadecimal digits.
 pub(super) const HASH_DIGITS: usize = 64;
 
 /// The digits of a hash that are shown.
 const SHORT_DIGITS: usize = 12;
+
+/// In front of each line of a text that others wrote.
+pub(super) const QUOTE: &str = "  | ";
 
 /// An approval that was given or revoked, for `--json`.
 #[derive(Serialize)]
@@ -25,6 +28,63 @@ pub(super) struct Hashed<'a> {
 /// The beginning of a hash.
 pub(super) fn short_hash(hash: &str) -> String {
     hash.chars().take(SHORT_DIGITS).collect()
+}
+
+/// True for a hash, or a beginning of one that is long enough to mean it.
+pub(super) fn is_hash(text: &str) -> bool {
+    (HASH_MIN_DIGITS..=HASH_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Something that is approved by its hash.
+pub(super) trait Approvable {
+    /// Its kind, in the singular: `MCP server`.
+    const KIND: &'static str;
+    /// The command that lists them.
+    const LIST: &'static str;
+
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Its hash.
+    fn hash(&self) -> &str;
+}
+
+/// The one thing among those that are `wanted` with this name, or with a hash that begins with it.
+///
+/// # Errors
+/// `not_found`, or `invalid` if several are meant.
+pub(super) fn find<'a, T: Approvable>(
+    all: &'a [T],
+    name_or_hash: &str,
+    wanted: fn(&T) -> bool,
+    what: &str,
+) -> Result<&'a T, Failure> {
+    let (kind, list) = (T::KIND, T::LIST);
+    let begun = name_or_hash.to_ascii_lowercase();
+    let fits =
+        |one: &&T| one.name() == name_or_hash || is_hash(name_or_hash) && one.hash().starts_with(&begun);
+    let mut found = all.iter().filter(|one| wanted(one)).filter(fits);
+    let Some(first) = found.next() else {
+        let message = format!(
+            "no {kind} that {what} has the name {name_or_hash}, or a hash that begins with it; `{list}` shows them"
+        );
+        return Err(Failure::other("not_found", message));
+    };
+    if let Some(other) = found.find(|other| other.hash() != first.hash()) {
+        let message = format!(
+            "{name_or_hash} means several {kind}s; write more digits of the hash: {} or {}",
+            first.hash(),
+            other.hash()
+        );
+        return Err(Failure::other("invalid", message));
+    }
+    Ok(first)
+}
+
+/// A name in a command to be copied; one that a shell could read as more than a name is left out.
+pub(super) fn argument(name: &str) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if !name.starts_with('-') && name.bytes().all(is_plain) { name } else { "NAME" }
 }
 
 /// A layer, in words.
@@ -67,19 +127,27 @@ pub(super) async fn agree(what: &str, question: &str, yes: bool) -> Result<(), F
 /// # Errors
 /// `io`, `too_large`, or `invalid` if it is not UTF-8.
 pub(super) fn document(file: &Path) -> Result<String, Failure> {
+    document_within(file, EXTENSION_DOCUMENT_BYTES)
+}
+
+/// The same for a document of at most so many bytes.
+///
+/// # Errors
+/// As for [`document`].
+pub(super) fn document_within(file: &Path, most_bytes: usize) -> Result<String, Failure> {
     let unread =
         |error: std::io::Error| Failure::other("io", format!("cannot read {}: {error}", file.display()));
     if file.as_os_str() == "-" {
-        return read(std::io::stdin().lock()).map_err(unread)?;
+        return read(std::io::stdin().lock(), most_bytes).map_err(unread)?;
     }
-    read(std::fs::File::open(file).map_err(unread)?).map_err(unread)?
+    read(std::fs::File::open(file).map_err(unread)?, most_bytes).map_err(unread)?
 }
 
-fn read(source: impl Read) -> std::io::Result<Result<String, Failure>> {
+fn read(source: impl Read, most_bytes: usize) -> std::io::Result<Result<String, Failure>> {
     let mut bytes = Vec::new();
-    source.take(EXTENSION_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > EXTENSION_DOCUMENT_BYTES {
-        let message = "the document is larger than 256 KiB; nothing was changed";
+    source.take(most_bytes as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most_bytes {
+        let message = format!("the document is larger than {} KiB; nothing was changed", most_bytes / 1024);
         return Ok(Err(Failure::other("too_large", message)));
     }
     let wrong = |_| Failure::other("invalid", "the document is not text in UTF-8; nothing was changed");
@@ -93,10 +161,13 @@ mod tests {
     #[test]
     fn a_document_that_is_too_large_or_no_text_is_not_sent() {
         let largest = vec![b' '; EXTENSION_DOCUMENT_BYTES];
-        assert_eq!(read(&largest[..]).unwrap().unwrap().len(), EXTENSION_DOCUMENT_BYTES);
+        assert_eq!(
+            read(&largest[..], EXTENSION_DOCUMENT_BYTES).unwrap().unwrap().len(),
+            EXTENSION_DOCUMENT_BYTES
+        );
         let larger = vec![b' '; EXTENSION_DOCUMENT_BYTES + 1];
-        assert_eq!(read(&larger[..]).unwrap().unwrap_err().kind, "too_large");
-        assert_eq!(read(&b"\xff"[..]).unwrap().unwrap_err().kind, "invalid");
+        assert_eq!(read(&larger[..], EXTENSION_DOCUMENT_BYTES).unwrap().unwrap_err().kind, "too_large");
+        assert_eq!(read(&b"\xff"[..], EXTENSION_DOCUMENT_BYTES).unwrap().unwrap_err().kind, "invalid");
         let missing = document(Path::new("/nowhere/hooks.json")).unwrap_err();
         assert!(missing.kind == "io" && missing.message.contains("/nowhere/hooks.json"), "{missing:?}");
     }

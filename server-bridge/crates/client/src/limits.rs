@@ -15,6 +15,8 @@ pub(super) const PLUGIN_TIMEOUT: Duration = Duration::from_secs(300);
 pub(super) const PLUGIN_BYTES: u64 = 32 * 1024 * 1024;
 /// The most files of a plugin.
 pub(super) const PLUGIN_FILES: usize = 10_000;
+/// How long trying an HTTP tool may take: more than the 120 s that its document may allow.
+pub(super) const HTTP_TOOL_TRY_TIMEOUT: Duration = Duration::from_secs(150);
 /// How long a login to an MCP server may take to begin, or to end: the server asks a provider, which may be slow.
 pub(super) const MCP_LOGIN_ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a browser may take to come back from a login to an MCP server; the server forgets the login after that.
@@ -97,6 +99,8 @@ pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 
 /// The largest document of hooks or MCP servers that is read, in bytes.
 pub(super) const EXTENSION_DOCUMENT_BYTES: usize = 256 * 1024;
+/// The largest OpenAPI document that is read, in bytes.
+pub(super) const OPENAPI_DOCUMENT_BYTES: usize = 3 * 1024 * 1024;
 /// The shortest text that is taken for the beginning of the hash of a hook or an MCP server, in digits.
 pub(super) const HASH_MIN_DIGITS: usize = 8;
 

@@ -15,10 +15,9 @@ use clap::Parser;
 use self::add::AddOptions;
 use self::import::{Entry, Imported};
 use self::login::LoginOptions;
-use super::extension::{HASH_DIGITS, Hashed, agree, document, is_of_workspace};
+use super::extension::{Approvable, HASH_DIGITS, Hashed, agree, document, find, is_hash, is_of_workspace};
 use super::failure::{FAILED, Failure};
 use super::http::Client;
-use super::limits::HASH_MIN_DIGITS;
 use super::output::{Named, both};
 use super::{names, output};
 use crate::command::{Command, block_on};
@@ -298,10 +297,6 @@ async fn approved(
     Ok((server.hash.clone(), words::called(server)))
 }
 
-fn is_hash(text: &str) -> bool {
-    (HASH_MIN_DIGITS..=HASH_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 fn is_waiting(server: &McpServerView) -> bool {
     server.state == McpServerState::Waiting
 }
@@ -321,33 +316,17 @@ fn named<'a>(servers: &'a [McpServerView], name: &str) -> Result<&'a McpServerVi
     })
 }
 
-/// The one server among those that are `wanted` with this name, or with a hash that begins with it.
-fn find<'a>(
-    servers: &'a [McpServerView],
-    name_or_hash: &str,
-    wanted: fn(&McpServerView) -> bool,
-    what: &str,
-) -> Result<&'a McpServerView, Failure> {
-    let begun = name_or_hash.to_ascii_lowercase();
-    let fits = |server: &&McpServerView| {
-        server.name == name_or_hash || is_hash(name_or_hash) && server.hash.starts_with(&begun)
-    };
-    let mut found = servers.iter().filter(|server| wanted(server)).filter(fits);
-    let Some(first) = found.next() else {
-        let message = format!(
-            "no MCP server that {what} has the name {name_or_hash}, or a hash that begins with it; \
-             `sandbridge mcp-server list` shows them"
-        );
-        return Err(Failure::other("not_found", message));
-    };
-    if let Some(other) = found.find(|other| other.hash != first.hash) {
-        let message = format!(
-            "{name_or_hash} means several MCP servers; write more digits of the hash: {} or {}",
-            first.hash, other.hash
-        );
-        return Err(Failure::other("invalid", message));
+impl Approvable for McpServerView {
+    const KIND: &'static str = "MCP server";
+    const LIST: &'static str = "sandbridge mcp-server list";
+
+    fn name(&self) -> &str {
+        &self.name
     }
-    Ok(first)
+
+    fn hash(&self) -> &str {
+        &self.hash
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
-//! Names that shells complete: the user's runners, chats, models, keys, commands and MCP servers, from the server. If it does not
+//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers and HTTP tools, from the server. If it does not
 //! answer within a moment, none are offered.
 
 use std::ffi::OsStr;
 
 use api::chat::ChatView;
 use api::exec::ExecView;
+use api::http_tools::HttpToolView;
 use api::key::KeyView;
 use api::mcp::McpServerView;
 use api::model::SubscriptionView;
 use api::runner::{AUTO, DOCKER, NONE, RunnerView};
-use api::words::McpServerState;
+use api::words::{HttpToolState, McpServerState};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use super::extension::layer_words;
@@ -28,6 +29,7 @@ enum Kind {
     Keys,
     Commands,
     McpServers,
+    HttpTools,
 }
 
 /// The runners.
@@ -63,6 +65,11 @@ pub(super) fn commands() -> ArgValueCompleter {
 /// The MCP servers.
 pub(super) fn mcp_servers() -> ArgValueCompleter {
     completer(Kind::McpServers, &[])
+}
+
+/// The HTTP tools.
+pub(super) fn http_tools() -> ArgValueCompleter {
+    completer(Kind::HttpTools, &[])
 }
 
 fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
@@ -105,6 +112,9 @@ fn ask(kind: Kind) -> Result<Offered, Failure> {
             Kind::McpServers => {
                 client.mcp_servers(None).await?.servers.into_iter().filter_map(of_mcp_server).collect()
             }
+            Kind::HttpTools => {
+                client.http_tools(None).await?.tools.into_iter().filter_map(of_http_tool).collect()
+            }
         })
     };
     let patience = || Failure::other("unreachable", "the server gave no answer in time");
@@ -134,6 +144,12 @@ fn of_exec(exec: ExecView) -> (String, String) {
 fn of_mcp_server(server: McpServerView) -> Option<(String, String)> {
     let about = format!("{}, {}", server.state, layer_words(&server.layer));
     (server.state != McpServerState::Shadowed).then_some((server.name, about))
+}
+
+/// An HTTP tool. One that another hides has the name of that one.
+fn of_http_tool(tool: HttpToolView) -> Option<(String, String)> {
+    let about = format!("{}, {}", tool.state, layer_words(&tool.layer));
+    (tool.state != HttpToolState::Shadowed).then_some((tool.name, about))
 }
 
 /// A subscription, and each of its models.

@@ -421,7 +421,7 @@ impl Client {
         read(&self.send_document(Method::PUT, path, document, ANSWER_TIMEOUT).await?)
     }
 
-    async fn delete(&mut self, path: &str) -> Answer<()> {
+    pub(crate) async fn delete(&mut self, path: &str) -> Answer<()> {
         self.ask(Method::DELETE, path).await.map(drop)
     }
 }
@@ -436,7 +436,7 @@ fn of_mcp_server(name: &str, what: &str) -> String {
 }
 
 /// A path with the query parameter for a place.
-fn at_place(path: &str, on: Option<&str>) -> String {
+pub(crate) fn at_place(path: &str, on: Option<&str>) -> String {
     on.map_or_else(|| path.to_owned(), |on| format!("{path}?on={}", percent_encoded(on)))
 }
 

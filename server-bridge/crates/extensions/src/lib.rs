@@ -5,11 +5,14 @@
 //!   engine: a place in a turn ─▶ hooks::HookRunner ─▶ crate `hooks` decides which handlers run, and what their results mean
 //!                                       ├─ command: an exec on the user's machine, on record
 //!                                       └─ http: one request by crate `guard`
-//!   engine: a turn's tools ─▶ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
-//!                                       ├─ a program: an exec on the user's machine, on record
-//!                                       ├─ an address: requests by crate `guard`
-//!                       └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, on record
+//!   engine: a turn's tools ─▶ search::DeferredTools ─▶ what each source offers, and one search over all of it
+//!                          │            ├─ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
+//!                          │            │     ├─ a program: an exec on the user's machine, on record
+//!                          │            │     └─ an address: requests by crate `guard`
+//!                          │            └─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests by crate `guard`
+//!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, on record
 //!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text stands in every prompt
+//!   plugins::Plugins ─▶ skills and roles for the library, hooks for HookRunner, servers for McpServers
 //! ```
 //! Nothing of a workspace runs before its user approved the hash of what runs.
 //!
@@ -19,6 +22,7 @@
 //! | `on_record`, `to_the_end` | execs of extensions on record; a command followed to its end |
 //! | `documents` | the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
+//! | `schema` | schemas of tools of others, as models get them |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
@@ -26,6 +30,8 @@
 //! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed as one thing |
 //! | [`skills`] | skills whose text stands in every prompt |
 //! | [`trust`] | everything that needs approval, in one list |
+//! | [`http_tools`] | HTTP tools without code |
+//! | [`search`] | the deferred tools of all sources, and the tool that finds them |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -36,10 +42,13 @@ pub mod custom_tools;
 mod documents;
 mod error;
 pub mod hooks;
+pub mod http_tools;
 pub mod limits;
 pub mod mcp;
 mod on_record;
 pub mod plugins;
+mod schema;
+pub mod search;
 pub mod skills;
 mod to_the_end;
 pub mod trust;

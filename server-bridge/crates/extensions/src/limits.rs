@@ -19,6 +19,32 @@ pub const HOOK_SESSIONS_KEPT: usize = 10_000;
 /// The most of a hook's action that a log shows, in characters.
 pub const HOOK_ACTION_CHARS: usize = 200;
 
+/// The tools that a search finds, if it does not say how many.
+pub const FOUND_DEFAULT: usize = 5;
+/// The most tools that one search finds.
+pub const FOUND_MAX: usize = 20;
+/// How much of a tool's description a search shows, in characters.
+pub const FOUND_LINE_CHARS: usize = 200;
+/// The most services that the description of the search names.
+pub const SERVICES_SHOWN: usize = 100;
+/// The longest name of a service there, in characters.
+pub const SERVICE_CHARS: usize = 64;
+/// The most services that are not available and that a search names.
+pub const MISSING_SHOWN: usize = 10;
+/// The longest reason why a service is not available that a search shows, in characters.
+pub const MISSING_CHARS: usize = 300;
+
+/// How much of a document of HTTP tools is read, in bytes: one more than is accepted.
+pub const HTTP_TOOLS_FILE_BYTES: u64 = 256 * 1024 + 1;
+/// The most tools of one document of HTTP tools.
+pub const HTTP_TOOLS_PER_FILE: usize = 200;
+/// How much of an answer of an HTTP tool's service is read, in bytes.
+pub const HTTP_ANSWER_BYTES: usize = 1024 * 1024;
+/// The longest text of an answer that models get, in bytes; the rest is left out.
+pub const HTTP_TOLD_BYTES: usize = 128 * 1024;
+/// How long extracting a part of an answer may take.
+pub const HTTP_EXTRACT_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How much of a document of MCP servers is read, in bytes: one more than is accepted.
 pub const MCP_FILE_BYTES: u64 = 256 * 1024 + 1;
 /// The longest name of an MCP server, in characters: the names of its tools begin with it, uncut.
@@ -68,7 +94,7 @@ pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
 /// The largest schema of a tool's arguments, in bytes.
 pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
 /// The deepest schema, in levels.
-pub const MCP_SCHEMA_DEPTH: usize = 64;
+pub const SCHEMA_DEPTH: usize = 64;
 /// How often a listing is recorded again if another one came in between.
 pub const MCP_LISTING_TRIES: usize = 5;
 /// The longest message of a server, in bytes.
@@ -97,16 +123,6 @@ pub const MCP_IDLE: Duration = Duration::from_secs(30 * 60);
 pub const MCP_SWEEP: Duration = Duration::from_secs(60);
 /// The most connections of one user.
 pub const MCP_CONNECTIONS_PER_USER: usize = 20;
-/// The tools that a search finds, if it does not say how many.
-pub const MCP_FOUND_DEFAULT: usize = 5;
-/// The most tools that one search finds.
-pub const MCP_FOUND_MAX: usize = 20;
-/// How much of a tool's description a search shows, in characters.
-pub const MCP_FOUND_LINE_CHARS: usize = 200;
-/// The most servers that are not available and that a search names.
-pub const MCP_MISSING: usize = 10;
-/// The longest reason why a server is not available that a search shows, in characters.
-pub const MCP_MISSING_CHARS: usize = 300;
 /// The longest result of a call, in bytes; the rest is left out.
 pub const MCP_RESULT_BYTES: usize = 1024 * 1024;
 /// The most images of one result.

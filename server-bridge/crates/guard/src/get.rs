@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
 use crate::error::Error;
 use crate::limits::{DOCUMENT_BYTES, PATIENCE, REDIRECTS};
-use crate::outgoing::{Outgoing, failed};
+use crate::outgoing::{Outgoing, beginning, failed, redirect};
 use crate::reach::Reach;
 
 /// Gets documents. Cheap to clone.
@@ -63,10 +63,7 @@ impl Getter {
         let (url, response) = self.answer(url).await?;
         let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
         let media_type = header(CONTENT_TYPE).unwrap_or_default().to_owned();
-        if let Some(encoding) = header(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
-            return Err(Error::Packed(encoding.to_owned()));
-        }
-        let (content, is_cut) = content(response, self.most_bytes).await?;
+        let (content, is_cut) = beginning(response, self.most_bytes).await?;
         Ok(Answer { url, media_type, content, is_cut })
     }
 
@@ -76,45 +73,14 @@ impl Getter {
             let request =
                 self.outgoing.client()?.get(url.clone()).header(ACCEPT, "text/html, text/*;q=0.9, */*;q=0.5");
             let response = request.send().await.map_err(|error| failed(&error))?;
-            let status = response.status();
-            let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-            let Some(location) = location.filter(|_| status.is_redirection()) else {
+            let Some(next) = redirect(&self.outgoing, &url, &response)? else {
+                let status = response.status();
                 return if status.is_success() { Ok((url, response)) } else { Err(Error::Status(status)) };
             };
-            let next = url.join(location).map_err(|_| Error::Url("it redirects to an invalid address"))?;
-            self.outgoing.check(&next)?;
-            if url.scheme() == "https" && next.scheme() != "https" {
-                return Err(Error::Downgrade);
-            }
-            if !is_same_origin(&url, &next) {
-                return Err(Error::Elsewhere(next));
-            }
             url = next;
         }
         Err(Error::Redirects)
     }
-}
-
-/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the usual ports counts as
-/// staying.
-fn is_same_origin(one: &Url, next: &Url) -> bool {
-    let ports = |url: &Url| (url.scheme().to_owned(), url.port_or_known_default());
-    let is_upgrade = one.scheme() == "http" && next.scheme() == "https";
-    let is_usual = one.port().is_none() && next.port().is_none();
-    one.host_str() == next.host_str() && (ports(one) == ports(next) || is_upgrade && is_usual)
-}
-
-/// The beginning of the content, and true if there is more.
-async fn content(mut response: Response, most_bytes: usize) -> Result<(Bytes, bool), Error> {
-    let mut content = BytesMut::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| failed(&error))? {
-        content.extend_from_slice(&piece);
-        if content.len() > most_bytes {
-            content.truncate(most_bytes);
-            return Ok((content.into(), true));
-        }
-    }
-    Ok((content.into(), false))
 }
 
 #[cfg(test)]

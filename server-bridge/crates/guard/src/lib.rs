@@ -14,6 +14,7 @@
 //! | [`reach`] | the hosts that a client may connect to; clients limited to them |
 //! | [`get`] | one document, with its redirects, its size and its time bounded |
 //! | [`post`] | one request with a body, without redirects |
+//! | [`request`] | one request of any method, with its redirects, its size and its time bounded |
 //! | [`talk`] | a client for one address, for a protocol that makes many requests to it |
 //! | `outgoing`, `error` | the connections of both; their errors, and the check of an address as text |
 //! | [`limits`] | every limit and timeout |
@@ -26,12 +27,14 @@ pub mod limits;
 mod outgoing;
 pub mod post;
 pub mod reach;
+pub mod request;
 pub mod talk;
 
 pub use error::{Error, check, check_text, header};
 pub use get::{Answer, Getter};
 pub use post::{Posted, Poster};
 pub use reach::{LeadsInside, Mixed, Reach, leads_inside};
+pub use request::{Answered, Requester};
 pub use talk::Talker;
 
 /// The innermost cause of an error, which is the most specific and names no address.

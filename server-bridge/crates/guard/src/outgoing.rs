@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use reqwest::{Client, Url};
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{CONTENT_ENCODING, LOCATION};
+use reqwest::{Client, Response, Url};
 
 use crate::error::{Error, check};
 use crate::limits::CONNECT_PATIENCE;
@@ -42,6 +44,47 @@ impl Outgoing {
         check(url)?;
         Ok(self.reach.check_host(url.host_str().unwrap_or_default())?)
     }
+}
+
+/// The address that a redirect leads to; `None` if an answer is none. It is followed within the scheme, host and port only; an upgrade to
+/// encryption on the usual ports counts as staying there.
+pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> Result<Option<Url>, Error> {
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let Some(location) = location.filter(|_| response.status().is_redirection()) else { return Ok(None) };
+    let next = url.join(location).map_err(|_| Error::Url("it redirects to an invalid address"))?;
+    outgoing.check(&next)?;
+    if url.scheme() == "https" && next.scheme() != "https" {
+        return Err(Error::Downgrade);
+    }
+    if !is_same_origin(url, &next) {
+        return Err(Error::Elsewhere(next));
+    }
+    Ok(Some(next))
+}
+
+fn is_same_origin(one: &Url, next: &Url) -> bool {
+    let ports = |url: &Url| (url.scheme().to_owned(), url.port_or_known_default());
+    let is_upgrade = one.scheme() == "http" && next.scheme() == "https";
+    let is_usual = one.port().is_none() && next.port().is_none();
+    one.host_str() == next.host_str() && (ports(one) == ports(next) || is_upgrade && is_usual)
+}
+
+/// The first bytes of an answer, and true if there is more. One that is compressed is refused: nobody requested that, and a little of it
+/// may become a lot.
+pub(crate) async fn beginning(mut response: Response, most_bytes: usize) -> Result<(Bytes, bool), Error> {
+    let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("?"));
+    if let Some(encoding) = encoding.filter(|encoding| *encoding != "identity") {
+        return Err(Error::Packed(encoding.to_owned()));
+    }
+    let mut content = BytesMut::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| failed(&error))? {
+        let room = most_bytes - content.len();
+        content.extend_from_slice(&piece[..piece.len().min(room)]);
+        if piece.len() > room {
+            return Ok((content.into(), true));
+        }
+    }
+    Ok((content.into(), false))
 }
 
 /// The error of a request that failed.

@@ -6,7 +6,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use tokio::time::timeout;
 
 use crate::error::{Error, check_text, header};
-use crate::outgoing::{Outgoing, failed};
+use crate::outgoing::{Outgoing, beginning, failed};
 use crate::reach::Reach;
 
 /// Posts JSON to addresses within reach. Cheap to clone.
@@ -53,17 +53,10 @@ impl Poster {
         }
         let work = async {
             let request = self.0.client()?.post(url).headers(sent).body(json);
-            let mut response = request.send().await.map_err(|error| failed(&error))?;
-            let (status, mut body, mut is_cut) = (response.status().as_u16(), Vec::new(), false);
-            while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
-                let room = most_bytes - body.len();
-                is_cut = chunk.len() > room;
-                body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-                if is_cut {
-                    break;
-                }
-            }
-            Ok(Posted { status, body, is_cut })
+            let response = request.send().await.map_err(|error| failed(&error))?;
+            let status = response.status().as_u16();
+            let (body, is_cut) = beginning(response, most_bytes).await?;
+            Ok(Posted { status, body: body.into(), is_cut })
         };
         timeout(patience, work).await.map_err(|_| Error::Timeout)?
     }

@@ -23,7 +23,8 @@
 //! | [`combine`] | the meaning of all results together |
 //! | [`round`] | the handlers of one event, one after the other |
 //! | [`limits`] | every limit and timeout |
-//! | `glob`, `strict` | globs; JSON without repeated names, and its canonical text |
+//! | [`strict`] | JSON without repeated names, and its canonical text |
+//! | `glob` | globs |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -43,7 +44,7 @@ pub mod matcher;
 pub mod outcome;
 pub mod payload;
 pub mod round;
-mod strict;
+pub mod strict;
 
 pub use combine::{Combined, Verdict};
 pub use condition::{Call, Condition};

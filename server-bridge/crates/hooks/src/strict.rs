@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 ///
 /// The reason and its place.
-pub(crate) fn parse(text: &str) -> Result<Value, serde_json::Error> {
+pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<Strict>(text).map(|Strict(value)| value)
 }
 
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Reader {
 }
 
 /// The canonical text of a value: names are sorted, and nothing depends on how it was written.
-pub(crate) fn canonical(value: &Value) -> String {
+pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     text

@@ -1,5 +1,7 @@
 //! Calls of tools, as rules see them.
 
+use crate::names;
+
 /// A call of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
@@ -75,7 +77,7 @@ impl<'a> Subject<'a> {
             "FileCreate" | "FileReplace" => path(PathAccess::Write),
             "Read" | "Grep" | "Glob" | "Cd" => path(PathAccess::Read),
             "Fetch" | "DownloadFile" => Self::Domain { host: host_of(text) },
-            "SubAgent" | "Skill" => Self::Named { name: text },
+            "SubAgent" | "Skill" | names::HTTP => Self::Named { name: text },
             _ => return None,
         })
     }

@@ -127,7 +127,7 @@ impl Rules {
         let mut findings = Findings::default();
         let mut whole = Finding::new(PartKind::Tool, call.tool);
         whole.hits = self.hits(|_, index| index.whole_tool(tool));
-        let derived = mcp_subject(call);
+        let derived = named_subject(call);
         let subjects = if call.subjects.is_empty() { derived.as_slice() } else { call.subjects };
         whole.needs_cover = subjects.is_empty();
         findings.parts.push(whole.covered_by_hits());
@@ -208,6 +208,8 @@ impl Rules {
             }));
             found
         });
+        // An HTTP tool's host is its own: who allows the tool by its name allows that.
+        part.needs_cover = tool != names::HTTP;
         part.covered_by_hits()
     }
 
@@ -236,8 +238,11 @@ impl Rules {
     }
 }
 
-/// The MCP tool that a call names, if it says no more about itself.
-fn mcp_subject<'a>(call: &Call<'a>) -> Option<Subject<'a>> {
+/// The MCP tool or HTTP tool that a call names, if it says no more about itself.
+fn named_subject<'a>(call: &Call<'a>) -> Option<Subject<'a>> {
+    if let Some(name) = call.tool.strip_prefix(names::HTTP_PREFIX) {
+        return Some(Subject::Named { name });
+    }
     let (server, tool) = call.tool.strip_prefix("mcp__")?.split_once("__")?;
     Some(Subject::Mcp { server, tool })
 }

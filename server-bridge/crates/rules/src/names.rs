@@ -11,6 +11,7 @@ pub const TOOLS: &[&str] = &[
     "FileReplace",
     "Glob",
     "Grep",
+    "Http",
     "Logs",
     "ManageTools",
     "Read",
@@ -51,8 +52,22 @@ const ALIASES: &[(&str, &str)] = &[
     ("Write", "FileCreate"),
 ];
 
-/// Our name of a tool.
+/// The name of HTTP tools together; the rest of a name that models call one by names it among them.
+pub(crate) const HTTP: &str = "Http";
+
+/// The beginning of the names that models call HTTP tools by.
+pub(crate) const HTTP_PREFIX: &str = "http__";
+
+/// True for a name that says which HTTP tool is meant.
+pub fn is_http_tool(name: &str) -> bool {
+    name.starts_with(HTTP_PREFIX)
+}
+
+/// Our name of a tool; all HTTP tools have one.
 pub fn ours(name: &str) -> &str {
+    if is_http_tool(name) {
+        return HTTP;
+    }
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
 }
 

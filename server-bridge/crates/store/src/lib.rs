@@ -28,6 +28,8 @@
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `plugins` | the plugins that users installed |
+//! | `http_tools` | a user's own HTTP tools |
+//! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
@@ -72,6 +74,7 @@ mod execs;
 mod fork;
 mod hold;
 mod hook_documents;
+mod http_tools;
 mod keys;
 pub mod limits;
 mod location;
@@ -82,6 +85,7 @@ mod messages;
 mod name;
 mod oauth_grants;
 mod offloads;
+mod own;
 mod passwords;
 mod patience;
 mod permission_rules;
@@ -125,6 +129,7 @@ pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use hold::{Hold, HoldNews};
+pub use http_tools::HttpTool;
 pub use keys::{ApiKey, KeyScope};
 pub use location::{Location, PostgresUrl};
 pub use mcp_servers::{McpCatalogue, McpServer};

@@ -124,6 +124,12 @@ pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
 pub const MCP_LISTING_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The most lists of one user: one for each server and place.
 pub const MCP_CATALOGUES_PER_USER: i64 = 200;
+/// The most HTTP tools of one user's own.
+pub const HTTP_TOOLS_PER_USER: i64 = 500;
+/// The longest name of one, in bytes.
+pub const HTTP_TOOL_NAME_MAX_BYTES: usize = 64;
+/// The longest document of one, and the longest secrets, in bytes each.
+pub const HTTP_TOOL_MAX_BYTES: usize = 256 * 1024;
 /// The longest grant of an MCP server's provider, in bytes.
 pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;
 /// The longest description of something approved, in bytes.

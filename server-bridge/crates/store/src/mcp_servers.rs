@@ -2,11 +2,12 @@
 
 use sqlx::FromRow;
 
-use crate::error::{Error, Result, check_length};
+use crate::error::{Result, check_length};
 use crate::limits::{
     MCP_CATALOGUES_PER_USER, MCP_ENTRY_MAX_BYTES, MCP_LISTING_MAX_BYTES, MCP_NAME_MAX_BYTES,
     MCP_SERVERS_PER_USER,
 };
+use crate::own::{Own, OwnTable};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
@@ -42,12 +43,21 @@ pub struct McpCatalogue {
     pub listed_at_ms: i64,
 }
 
-#[derive(FromRow)]
-struct ServerRow {
-    name: String,
-    entry_json: String,
-    secrets_sealed: Option<String>,
-}
+/// Where servers are.
+const SERVERS: OwnTable = OwnTable {
+    what: "MCP server",
+    list: "SELECT name, entry_json AS document_json, secrets_sealed FROM mcp_servers WHERE user_id = $1 ORDER BY name",
+    others: "SELECT COUNT(*) FROM mcp_servers WHERE user_id = $1 AND name <> $2",
+    put: "INSERT INTO mcp_servers (user_id, name, entry_json, secrets_sealed, updated_at_ms)
+          VALUES ($1, $2, $3, $4, $5)
+          ON CONFLICT (user_id, name) DO UPDATE SET entry_json = excluded.entry_json,
+              secrets_sealed = excluded.secrets_sealed, updated_at_ms = excluded.updated_at_ms",
+    remove: "DELETE FROM mcp_servers WHERE user_id = $1 AND name = $2",
+    place,
+    most: MCP_SERVERS_PER_USER,
+    name_max_bytes: MCP_NAME_MAX_BYTES,
+    max_bytes: MCP_ENTRY_MAX_BYTES,
+};
 
 /// The owner of a server's secrets.
 pub(crate) fn place(user: UserId, name: &str) -> String {
@@ -58,79 +68,37 @@ impl Store {
     /// A user's own servers, by name.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`Error::Database`](crate::Error::Database).
     pub async fn mcp_servers(&self, user: UserId) -> Result<Vec<McpServer>> {
-        let rows: Vec<ServerRow> = query_as(
-            "SELECT name, entry_json, secrets_sealed FROM mcp_servers WHERE user_id = $1 ORDER BY name",
-        )
-        .bind(user)
-        .fetch_all(self.database.reader())
-        .await?;
-        let open = |row: ServerRow| {
-            let place = place(user, &row.name);
-            // One that does not open is as good as lost, and keeps no other server from its user.
-            let open = |sealed: String| self.sealer()?.open(&place, &sealed);
-            let secrets_json = row.secrets_sealed.and_then(|sealed| open(sealed).ok());
-            McpServer { name: row.name, entry_json: row.entry_json, secrets_json }
+        let server = |own: Own| McpServer {
+            name: own.name,
+            entry_json: own.document_json,
+            secrets_json: own.secrets_json,
         };
-        Ok(rows.into_iter().map(open).collect())
+        Ok(self.own(&SERVERS, user).await?.into_iter().map(server).collect())
     }
 
     /// Adds a server, or replaces the one with this name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 100 servers, 64 KiB of definition or of secrets; [`Error::Locked`].
+    /// [`Error::Invalid`](crate::Error::Invalid) beyond 100 servers, 64 KiB of definition or of secrets; [`Error::Locked`](crate::Error::Locked).
     pub async fn put_mcp_server(&self, user: UserId, server: &McpServer) -> Result<()> {
         let McpServer { name, entry_json, secrets_json } = server;
-        check_length("name", name, MCP_NAME_MAX_BYTES)?;
-        check_length("MCP server", entry_json, MCP_ENTRY_MAX_BYTES)?;
-        check_length("MCP server", secrets_json.as_deref().unwrap_or_default(), MCP_ENTRY_MAX_BYTES)?;
-        let place = place(user, name);
-        let sealed = secrets_json.as_ref().map(|secrets| self.sealer()?.seal(&place, secrets)).transpose()?;
-        let mut transaction = self.database.write(Scope::User(user)).await?;
-        let others: i64 = query_scalar("SELECT COUNT(*) FROM mcp_servers WHERE user_id = $1 AND name <> $2")
-            .bind(user)
-            .bind(name.as_str())
-            .fetch_one(&mut transaction)
-            .await?;
-        if others >= MCP_SERVERS_PER_USER {
-            let rule = format!("is one too many: you have {others}; remove one first");
-            return Err(Error::Invalid { what: "MCP server", rule });
-        }
-        query(
-            "INSERT INTO mcp_servers (user_id, name, entry_json, secrets_sealed, updated_at_ms)
-             VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (user_id, name) DO UPDATE SET entry_json = excluded.entry_json,
-                 secrets_sealed = excluded.secrets_sealed, updated_at_ms = excluded.updated_at_ms",
-        )
-        .bind(user)
-        .bind(name.as_str())
-        .bind(entry_json.as_str())
-        .bind(sealed)
-        .bind(self.now_ms())
-        .execute(&mut transaction)
-        .await?;
-        transaction.commit().await?;
-        Ok(())
+        self.put_own(&SERVERS, user, name, entry_json, secrets_json.as_deref()).await
     }
 
     /// Removes a server; returns true if it was there. What it listed stays: it may come back as something else.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`Error::Database`](crate::Error::Database).
     pub async fn remove_mcp_server(&self, user: UserId, name: &str) -> Result<bool> {
-        let gone = query("DELETE FROM mcp_servers WHERE user_id = $1 AND name = $2")
-            .bind(user)
-            .bind(name)
-            .execute(self.database.writer(Scope::User(user)))
-            .await?;
-        Ok(gone.rows_affected() == 1)
+        self.remove_own(&SERVERS, user, name).await
     }
 
     /// What a server of this hash listed on a place.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`Error::Database`](crate::Error::Database).
     pub async fn mcp_catalogue(
         &self,
         user: UserId,
@@ -153,7 +121,7 @@ impl Store {
     /// What servers listed on a place, and those that are reached from this server.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`Error::Database`](crate::Error::Database).
     pub async fn mcp_catalogues(&self, user: UserId, place: Option<&str>) -> Result<Vec<McpCatalogue>> {
         Ok(query_as(
             "SELECT place, server, hash, listing_json, listed_at_ms FROM mcp_catalogues
@@ -169,7 +137,7 @@ impl Store {
     /// Returns false if it differs now. The oldest of more than 200 goes.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a listing beyond 2 MiB.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a listing beyond 2 MiB.
     pub async fn put_mcp_catalogue(
         &self,
         user: UserId,
@@ -223,8 +191,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Name;
-    use crate::testing;
+    use crate::{Error, Name, testing};
 
     async fn user(store: &Store, name: &str) -> UserId {
         store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id

@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
-import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
+import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { KeyScope, McpServerEntry, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { HttpToolImport, KeyScope, McpServerEntry, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -83,6 +83,21 @@ export function createRequests(client: ApiClient) {
     approveMcpServer: async (hash: string) => void (await client.POST("/api/v1/mcp-server-approvals", { body: { hash } })),
     revokeMcpServer: async (hash: string) =>
       void (await client.DELETE("/api/v1/mcp-server-approvals/{hash}", { params: { path: { hash } } })),
+
+    httpTools: () => taken(client.GET("/api/v1/http-tools")),
+    /** Adds a tool of the user's own, or replaces the one with this name. */
+    setHttpTool: (name: string, text: string) => taken(client.PUT("/api/v1/http-tools/{name}", { ...named(name), body: { text } })),
+    removeHttpTool: async (name: string) => void (await client.DELETE("/api/v1/http-tools/{name}", named(name))),
+    /** Sets a secret of a tool; null removes it. */
+    setHttpToolSecret: async (name: string, secret: string, value: string | null) =>
+      void (await client.PUT("/api/v1/http-tools/{name}/secrets/{secret}", { params: { path: { name, secret } }, body: { value } })),
+    importHttpTools: (document: HttpToolImport) => taken(client.POST("/api/v1/http-tool-imports", { body: document })),
+    /** Sends a tool's request; the arguments are a JSON object. */
+    tryHttpTool: (name: string, args: string) =>
+      taken(client.POST("/api/v1/http-tools/{name}/try", { ...named(name), body: { arguments: args }, ...within(HTTP_TRY_TIMEOUT_MS) })),
+    approveHttpTool: async (hash: string) => void (await client.POST("/api/v1/http-tool-approvals", { body: { hash } })),
+    revokeHttpTool: async (hash: string) =>
+      void (await client.DELETE("/api/v1/http-tool-approvals/{hash}", { params: { path: { hash } } })),
 
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),

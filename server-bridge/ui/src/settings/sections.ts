@@ -1,6 +1,7 @@
 /** The sections of the settings, in their order. Each is a chunk of its own; its id is its address, `#/settings/ID`. */
 import {
   BadgeCheck,
+  ArrowLeftRight,
   Brain,
   ChartColumn,
   CircleUser,
@@ -31,6 +32,7 @@ export interface Section {
     | "hooks"
     | "mcp"
     | "trust"
+    | "http"
     | "memory"
     | "usage"
     | "keys"
@@ -55,6 +57,7 @@ export const SECTIONS: Section[] = [
   { id: "hooks", icon: Webhook, group: "work", View: lazy(() => import("./Hooks")) },
   { id: "mcp", icon: Plug, group: "work", View: lazy(() => import("./mcp/McpServers")) },
   { id: "trust", icon: BadgeCheck, group: "work", View: lazy(() => import("./Trust")) },
+  { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

@@ -22,6 +22,10 @@ export type Hook = Schemas["HookView"];
 export type HookRun = Schemas["HookRunView"];
 
 /** An MCP server, with the tools that it listed on a place. */
+export type HttpTool = Schemas["HttpToolView"];
+export type HttpToolImport = Schemas["HttpToolImport"];
+export type HttpToolImported = Schemas["HttpToolImported"];
+export type HttpToolTried = Schemas["HttpToolTried"];
 export type McpServer = Schemas["McpServerView"];
 export type McpTool = Schemas["McpToolView"];
 /** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */

@@ -17,6 +17,8 @@ pub enum Subject<'a> {
     Named(&'a str),
     /// A tool of an MCP server: the server's part of its name, and the tool's, uncut.
     External(&'a str, &'a str),
+    /// An HTTP tool: its name, and the address of its host.
+    Request(&'a str, &'a str),
     /// None: rules can only name the tool.
     Nothing,
 }

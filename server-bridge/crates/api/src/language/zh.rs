@@ -2,6 +2,7 @@
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 mod extensions;
+mod http_tools;
 mod mcp;
 mod settings;
 mod work;
@@ -9,7 +10,8 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 5] = [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE];
+pub(super) const TABLES: [&[Row]; 6] =
+    [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE, http_tools::TABLE];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
 const TABLE: &[Row] = &[

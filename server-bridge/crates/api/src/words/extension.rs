@@ -77,6 +77,18 @@ words! {
 }
 
 words! {
+    /// Whether an HTTP tool is offered to models.
+    HttpToolState {
+        /// It is.
+        Ready = "ready",
+        /// It waits for its user's approval.
+        Waiting = "waiting",
+        /// Another layer defines a tool with this name.
+        Shadowed = "shadowed",
+    }
+}
+
+words! {
     /// Whether a tool of an MCP server is offered to models.
     McpToolState {
         /// It is.

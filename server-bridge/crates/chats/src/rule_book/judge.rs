@@ -124,7 +124,10 @@ impl RuleBook {
     /// looked up on a machine.
     pub(crate) fn explained<'a>(&'a self, set: &'a RuleSet, tool: &str, text: &str) -> Explanation<'a> {
         let ground = Ground::default();
-        let subjects: Vec<Subject<'_>> = Subject::of(rules::names::ours(tool), text).into_iter().collect();
+        // The name of an HTTP tool is its subject.
+        let text = Some(text).filter(|_| !rules::names::is_http_tool(tool));
+        let subject = text.and_then(|text| Subject::of(rules::names::ours(tool), text));
+        let subjects: Vec<Subject<'_>> = subject.into_iter().collect();
         let call = Call { tool, subjects: &subjects, place: ground.place() };
         let explanation = set.explain(&call);
         if explanation.decision.verdict.is_some() {
@@ -194,6 +197,7 @@ impl Ground {
             }
             Acted::Named(role) => vec![Subject::Named { name: role }],
             Acted::External(server, tool) => vec![Subject::Mcp { server, tool }],
+            Acted::Request(name, address) => vec![Subject::Named { name }, host(address)],
             Acted::Nothing => Vec::new(),
         }
     }
@@ -208,6 +212,6 @@ impl Default for Ground {
 impl Judged<'_> {
     /// True if it acts on files of the machine.
     fn names_a_place(&self) -> bool {
-        !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Nothing)
+        !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Request(..) | Acted::Nothing)
     }
 }

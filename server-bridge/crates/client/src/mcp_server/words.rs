@@ -4,13 +4,10 @@ use api::mcp::{McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 use super::import::Imported;
-use crate::extension::{layer_words, short_hash};
+use crate::extension::{QUOTE, argument, layer_words, short_hash};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::{one_line, short_line};
-
-/// In front of each line of a text that others wrote.
-const QUOTE: &str = "  | ";
 
 /// The servers that apply, and what is wrong.
 pub(super) fn list(list: &McpServerList) -> String {
@@ -237,12 +234,6 @@ fn advice(servers: &[McpServerView]) -> Vec<String> {
         format!("to list the tools of an MCP server, check it: `sandbridge mcp-server check {name}`")
     });
     [waiting, changed, unasked].into_iter().flatten().collect()
-}
-
-/// A name in a command to be copied; one that a shell could read as more than a name is left out.
-fn argument(name: &str) -> &str {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    if !name.starts_with('-') && name.bytes().all(is_plain) { name } else { "NAME" }
 }
 
 fn state_words(state: &McpServerState) -> &str {

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::config::hash_of;
 use crate::limits::{
-    MCP_INDENT_FACTOR, MCP_SCHEMA_BYTES, MCP_SCHEMA_DEPTH, MCP_TOOL_DESCRIPTION_BYTES, MCP_TOOL_NAME_BYTES,
-    MCP_TOOLS,
+    MCP_INDENT_FACTOR, MCP_SCHEMA_BYTES, MCP_TOOL_DESCRIPTION_BYTES, MCP_TOOL_NAME_BYTES, MCP_TOOLS,
 };
+use crate::schema;
 
 /// What is known of a server on a place. It is stored as JSON: to change a field, add an optional one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl Definition {
         } else if kind.is_some_and(|kind| kind != "object") {
             Some("its schema is not that of an object".to_owned())
         } else {
-            problem_in(&Value::Object(self.schema.clone()), 0, false)
+            schema::problem(&Value::Object(self.schema.clone()))
         }
     }
 
@@ -101,7 +101,7 @@ impl Definition {
         schema.insert("type".to_owned(), json!("object"));
         schema.entry("properties").or_insert_with(|| json!({}));
         let mut schema = Value::Object(schema);
-        made_visible(&mut schema);
+        schema::make_visible(&mut schema);
         schema
     }
 
@@ -121,49 +121,6 @@ impl Definition {
         // What is nested deep grows when it is indented.
         let is_bloated = indented.len() > MCP_INDENT_FACTOR * compact.len() + MCP_TOOL_DESCRIPTION_BYTES;
         visible::lines(if is_bloated { &compact } else { &indented })
-    }
-}
-
-/// The reason why a schema cannot be used: it refers to another document, is too deep, or hides something. Only descriptions are
-/// words for people, whose invisible characters are written out.
-fn problem_in(value: &Value, depth: usize, is_words: bool) -> Option<String> {
-    if depth > MCP_SCHEMA_DEPTH {
-        return Some(format!("its schema is deeper than {MCP_SCHEMA_DEPTH} levels"));
-    }
-    let hides = |text: &str| visible::line(text) != text && text.chars().any(store::is_unseen);
-    let hidden = || Some("its schema contains invisible characters".to_owned());
-    match value {
-        Value::String(text) if !is_words && hides(text) => hidden(),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| match (name.as_str(), value) {
-            ("$ref" | "$dynamicRef", Value::String(target)) if !target.starts_with('#') => {
-                Some("its schema refers to another document, which is not loaded".to_owned())
-            }
-            (name, _) if hides(name) => hidden(),
-            (name, value) => problem_in(value, depth + 1, is_described(name)),
-        }),
-        Value::Array(values) => values.iter().find_map(|value| problem_in(value, depth + 1, is_words)),
-        _ => None,
-    }
-}
-
-/// True if a field of a schema holds words for people and models.
-fn is_described(name: &str) -> bool {
-    matches!(name, "description" | "title" | "$comment")
-}
-
-/// A schema whose descriptions hide nothing.
-fn made_visible(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                match value {
-                    Value::String(text) if is_described(name) => *text = visible::lines(text),
-                    other => made_visible(other),
-                }
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(made_visible),
-        _ => {}
     }
 }
 
@@ -329,7 +286,7 @@ mod tests {
             Definition { schema, ..tool("a", "") }
         };
         let mut deep = json!({});
-        for _ in 0..=MCP_SCHEMA_DEPTH {
+        for _ in 0..=crate::limits::SCHEMA_DEPTH {
             deep = json!({"properties": deep});
         }
         for (schema, why) in [

@@ -22,7 +22,7 @@
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that want one |
-//! | `tool`, `resource`, `search` | the tools for models |
+//! | `tool`, `resource` | the tools for models |
 //! | `elicit` | what servers ask users |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |
@@ -41,14 +41,12 @@ mod names;
 mod pool;
 mod program;
 mod resource;
-mod search;
 mod servers;
 mod tool;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::tool::{Tool, ToolSource};
 use execs::Ledger;
 use futures_util::future::BoxFuture;
 use guard::{Reach, Talker};
@@ -59,12 +57,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::limits::MCP_SWEEP;
+use crate::search::{Offer, Offers};
 use catalogue::Failures;
 use listing::Listing;
 use login::Logins;
 use pool::Pool;
 use resource::McpResource;
-use search::SearchTools;
 use servers::Server;
 use tool::McpTool;
 
@@ -139,12 +137,12 @@ impl McpServers {
     }
 }
 
-impl ToolSource for McpServers {
-    fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>> {
+impl Offers for McpServers {
+    fn offer<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Offer> {
         Box::pin(async move {
-            self.0.tools(user, chat).await.unwrap_or_else(|error| {
+            self.0.offer(user, chat).await.unwrap_or_else(|error| {
                 tracing::error!(%error, "the MCP servers of a turn could not be loaded");
-                Vec::new()
+                Offer::default()
             })
         })
     }
@@ -152,37 +150,35 @@ impl ToolSource for McpServers {
 
 impl Inner {
     /// The tools of a turn that begins.
-    async fn tools(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Vec<Arc<dyn Tool>>> {
+    async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
         let route = execs::chat_route_request(&self.store, user.id, Some(chat)).await?;
         let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
         let servers = self.servers(user.id, sandbox.as_ref()).await?;
         let usable = |server: &Server| server.is_ready() && (sandbox.is_some() || !server.is_program());
         let ready: Vec<Arc<Server>> = servers.all.into_iter().filter(usable).map(Arc::new).collect();
         if ready.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Offer::default());
         }
         let owner = Owner { user: user.clone(), chat: Some(chat.clone()) };
         let listings = self.listings(&owner, &ready, sandbox.as_ref()).await?;
-        let (mut tools, mut resources, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let mut offer = Offer::default();
+        let mut resources = Vec::new();
         for (server, listing) in ready.iter().zip(listings) {
+            offer.services.push(server.name.clone());
             match listing {
                 Ok(listing) => {
                     if listing.has_resources {
-                        resources.push(McpResource::new(self, server));
+                        resources.push(McpResource::new(self, server).offered());
                     }
                     let offered = listing.tools.into_iter().filter(listing::Pinned::is_offered);
-                    let tool = |tool: listing::Pinned| Arc::new(McpTool::new(self, server, tool.accepted));
-                    tools.extend(offered.map(tool));
+                    let tool = |tool: listing::Pinned| McpTool::new(self, server, tool.accepted).offered();
+                    offer.tools.extend(offered.map(tool));
                 }
-                Err(why) => missing.push((server.name.clone(), why)),
+                Err(why) => offer.missing.push((server.name.clone(), why)),
             }
         }
-        let names: Vec<&str> = ready.iter().map(|server| server.name.as_str()).collect();
-        let search = SearchTools::new(&names, &tools, &resources, &missing);
-        let mut all: Vec<Arc<dyn Tool>> = vec![Arc::new(search)];
-        all.extend(tools.into_iter().map(|tool| tool as Arc<dyn Tool>));
-        all.extend(resources.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>));
-        Ok(all)
+        offer.tools.extend(resources);
+        Ok(offer)
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::servers::Server;
 use super::tool::{Asking, allowed, connected};
 use super::{Inner, content, names};
+use crate::search::Offered;
 
 /// The name of the tool, as if it were the server's own: rules about the server hold for it too.
 const NAME: &str = "mcp_resource";
@@ -34,9 +35,10 @@ impl McpResource {
         }
     }
 
-    /// The server's name.
-    pub(super) fn server(&self) -> &str {
-        &self.server.name
+    /// It with the words that find it.
+    pub(super) fn offered(self) -> Offered {
+        let names = format!("{} resources", self.server.name);
+        Offered { names, arguments: Vec::new(), tool: Arc::new(self) }
     }
 }
 

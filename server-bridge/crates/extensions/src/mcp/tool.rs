@@ -16,6 +16,7 @@ use super::listing::Definition;
 use super::login::Who;
 use super::servers::Server;
 use super::{Inner, Owner, content, names};
+use crate::search::Offered;
 
 /// How much of a hash tells definitions apart in what a user allows for good, in digits.
 const HASH_DIGITS: usize = 12;
@@ -46,14 +47,13 @@ impl McpTool {
         }
     }
 
-    /// The server's name.
-    pub(super) fn server(&self) -> &str {
-        &self.server.name
-    }
-
-    /// Its definition.
-    pub(super) fn definition(&self) -> &Definition {
-        &self.definition
+    /// It with the words that find it.
+    pub(super) fn offered(self) -> Offered {
+        let Definition { name, title, schema, .. } = &*self.definition;
+        let names = format!("{} {name} {title}", self.server.name);
+        let arguments = schema.get("properties").and_then(Value::as_object);
+        let arguments = arguments.into_iter().flat_map(|fields| fields.keys().cloned()).collect();
+        Offered { names, arguments, tool: Arc::new(self) }
     }
 
     /// What a server says about a tool is a hint: one that only reads is asked about all the same, but in `plan` mode as well.

@@ -28,6 +28,17 @@ impl Rule {
         };
         let target = target(name)?;
         let specifier = match (specifier, &target) {
+            // The name says which of them is meant.
+            (None, Target::Tool(_)) if name.starts_with(names::HTTP_PREFIX) => {
+                match name.trim_start_matches(names::HTTP_PREFIX) {
+                    "" => return Err(RuleError::ToolName(name.to_owned())),
+                    "*" => Specifier::All,
+                    tool => Specifier::Name(Wild::stars(tool)),
+                }
+            }
+            (Some(_), Target::Tool(_)) if name.starts_with(names::HTTP_PREFIX) => {
+                return Err(RuleError::NoSpecifier(name.to_owned()));
+            }
             (None, _) => Specifier::All,
             (Some(""), _) => return Err(RuleError::EmptySpecifier(name.to_owned())),
             (Some("*"), _) => Specifier::All,
@@ -105,7 +116,8 @@ fn target(name: &str) -> Result<Target, RuleError> {
         return Ok(Target::Everything);
     }
     let is_mcp = name.starts_with("mcp_") && !names::is_known(name);
-    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.') || (is_mcp && c == '*');
+    let has_stars = is_mcp || name.starts_with(names::HTTP_PREFIX);
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.') || (has_stars && c == '*');
     if name.is_empty() || !name.chars().all(is_letter) {
         return Err(RuleError::ToolName(name.to_owned()));
     }
@@ -142,7 +154,7 @@ fn read_specifier(name: &str, tool: &str, text: &str) -> Result<Specifier, RuleE
             }
             Ok(Specifier::Path(PathPattern::parse(text)?))
         }
-        "SubAgent" | "Skill" => Ok(Specifier::Name(Wild::stars(text))),
+        "SubAgent" | "Skill" | names::HTTP => Ok(Specifier::Name(Wild::stars(text))),
         _ => Err(RuleError::NoSpecifier(name.to_owned())),
     }
 }

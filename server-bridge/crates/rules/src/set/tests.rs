@@ -175,6 +175,43 @@ fn domains_match_as_they_are_written() {
 }
 
 #[test]
+fn http_tools_are_named_together_by_name_or_by_host() {
+    let subjects = [Subject::Named { name: "weather" }, Subject::Domain { host: "api.example.com" }];
+    for (rule, expected) in [
+        ("Http", true),
+        ("Http(weather)", true),
+        ("Http(wea*)", true),
+        ("Http(news)", false),
+        ("http__weather", true),
+        ("http__*", true),
+        ("http__wea*", true),
+        ("http__weather2", false),
+        ("http__news", false),
+    ] {
+        for (effect, verdict_of) in [("deny", DENY), ("allow", ALLOW)] {
+            let rules = user(&format!("{{\"{effect}\": [\"{rule}\"]}}"));
+            let expected = if expected { verdict_of } else { None };
+            assert_eq!(verdict(&rules, "http__weather", &subjects), expected, "{effect} {rule}");
+            assert_eq!(verdict(&rules, "http__weather", &[]), expected, "{effect} {rule}: the name says it");
+        }
+    }
+    // A host that no page may be fetched from is none for a tool either, and one that may be fetched from allows no tool.
+    assert_eq!(
+        verdict(
+            &user(r#"{"deny": ["Fetch(domain:example.com)", "Fetch(domain:*.example.com)"]}"#),
+            "http__weather",
+            &subjects
+        ),
+        DENY
+    );
+    assert_eq!(
+        verdict(&user(r#"{"allow": ["Fetch(domain:*.example.com)", "Fetch"]}"#), "http__weather", &subjects),
+        None
+    );
+    assert!(Rule::parse("http__").is_err() && Rule::parse("http__weather(x)").is_err());
+}
+
+#[test]
 fn mcp_rules_match_servers_and_tools() {
     let mcp = |server, tool| [Subject::Mcp { server, tool }];
     let cases = [

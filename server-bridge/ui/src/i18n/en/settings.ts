@@ -1,3 +1,4 @@
+import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
 
 export const settings = {
@@ -24,6 +25,7 @@ export const settings = {
     trust: "Trust",
     hooks: "Hooks",
     mcp: "MCP servers",
+    http: "HTTP tools",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -42,6 +44,7 @@ export const settings = {
     trust: "What repositories bring, and what of it you approved.",
     hooks: "Commands and requests that run at points of a model's turn.",
     mcp: "Programs and services that offer tools to your agents.",
+    http: "Requests to services that your agents may send, described without code.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -353,6 +356,7 @@ export const settings = {
     run: "{{event}} · {{when}} · {{took}} ms",
   },
   mcp: mcpServers,
+  http: httpTools,
   memory: {
     none: "Nothing is remembered about you.",
     forget: "Forget",

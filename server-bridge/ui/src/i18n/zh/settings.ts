@@ -1,4 +1,5 @@
 import type { Room } from "../words";
+import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
 
 export const settings: Room<"settings"> = {
@@ -25,6 +26,7 @@ export const settings: Room<"settings"> = {
     trust: "信任",
     hooks: "钩子",
     mcp: "MCP 服务器",
+    http: "HTTP 工具",
     memory: "记忆",
     usage: "用量与费用",
     keys: "API 密钥",
@@ -43,6 +45,7 @@ export const settings: Room<"settings"> = {
     trust: "仓库带来的内容，以及其中你已批准的部分。",
     hooks: "在模型工作的各个时刻自动运行的命令和请求。",
     mcp: "为你的智能体提供工具的程序和服务。",
+    http: "智能体可以向服务发送的请求，无需编写代码。",
     memory: "智能体跨会话记住的、关于你的信息。",
     usage: "你的模型的 token 用量和费用。日期按 UTC 计算。",
     keys: "用于让程序代你执行操作。",
@@ -353,6 +356,7 @@ export const settings: Room<"settings"> = {
     run: "{{event}} · {{when}} · {{took}} 毫秒",
   },
   mcp: mcpServers,
+  http: httpTools,
   memory: {
     none: "没有记住任何关于你的内容。",
     forget: "忘记",

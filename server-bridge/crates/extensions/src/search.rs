@@ -1,4 +1,10 @@
-//! `search_tools`: finding tools of servers, whose schemas would fill a model's window if all of them were declared.
+//! Deferred tools of all sources, and `search_tools`, which finds them: their schemas would fill a model's window if all of them were
+//! declared.
+//!
+//! ```text
+//!   MCP servers ─┐
+//!   HTTP tools ──┴─▶ Offers ─▶ DeferredTools ─▶ the tools of a turn, deferred, and one `search_tools` over all of them
+//! ```
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -6,14 +12,67 @@ use std::sync::Arc;
 use agent::approval::Access;
 use agent::tool::deferred::found_line;
 use agent::tool::look::{Ground, Looked};
-use agent::tool::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext, visible};
-use futures_util::future::BoxFuture;
+use agent::tool::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext, ToolSource, visible};
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value, json};
+use store::{ChatId, User};
 
-use super::listing::Definition;
-use super::resource::McpResource;
-use super::tool::McpTool;
-use crate::limits::{MCP_FOUND_DEFAULT, MCP_FOUND_LINE_CHARS, MCP_FOUND_MAX, MCP_MISSING, MCP_MISSING_CHARS};
+use crate::limits::{
+    FOUND_DEFAULT, FOUND_LINE_CHARS, FOUND_MAX, MISSING_CHARS, MISSING_SHOWN, SERVICE_CHARS, SERVICES_SHOWN,
+};
+
+/// A source of deferred tools.
+pub trait Offers: Send + Sync {
+    /// The tools of a turn of a user's chat.
+    fn offer<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Offer>;
+}
+
+/// The tools of a source, and the services that they belong to.
+#[derive(Default)]
+pub struct Offer {
+    /// The services' names, which tell models when to search.
+    pub(crate) services: Vec<String>,
+    pub(crate) tools: Vec<Offered>,
+    /// The services that cannot be asked, with the reasons.
+    pub(crate) missing: Vec<(String, String)>,
+}
+
+/// A deferred tool, and the words beside its description that find it.
+pub(crate) struct Offered {
+    pub(crate) tool: Arc<dyn Tool>,
+    /// The names that it goes by: its service's, its own, its title.
+    pub(crate) names: String,
+    /// The names of its arguments.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// The deferred tools of all sources.
+pub struct DeferredTools(Vec<Arc<dyn Offers>>);
+
+impl DeferredTools {
+    /// The tools of these sources. Of two tools with the same name that of the earlier source is used.
+    pub fn new(sources: Vec<Arc<dyn Offers>>) -> Self {
+        Self(sources)
+    }
+}
+
+impl ToolSource for DeferredTools {
+    fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>> {
+        Box::pin(async move {
+            let mut all = Offer::default();
+            for offer in join_all(self.0.iter().map(|source| source.offer(user, chat))).await {
+                all.services.extend(offer.services);
+                all.tools.extend(offer.tools);
+                all.missing.extend(offer.missing);
+            }
+            if all.services.is_empty() {
+                return Vec::new();
+            }
+            let search: Arc<dyn Tool> = Arc::new(SearchTools::new(&all));
+            std::iter::once(search).chain(all.tools.into_iter().map(|offered| offered.tool)).collect()
+        })
+    }
+}
 
 /// The weight of a word in a tool's name, in its description, and in the names of its arguments.
 const WEIGHTS: [f64; 3] = [3.0, 1.0, 0.5];
@@ -21,9 +80,9 @@ const WEIGHTS: [f64; 3] = [3.0, 1.0, 0.5];
 const BM25: (f64, f64) = (1.2, 0.4);
 
 /// The tool that finds tools.
-pub(super) struct SearchTools {
+struct SearchTools {
     index: Arc<Index>,
-    /// The lines about servers that cannot be asked.
+    /// The lines about services that cannot be asked.
     missing: Arc<str>,
     description: String,
 }
@@ -46,46 +105,49 @@ struct Entry {
 }
 
 impl SearchTools {
-    /// The tool for these tools of these servers; those that cannot be asked are told with the reason in results.
-    pub(super) fn new(
-        servers: &[&str],
-        tools: &[Arc<McpTool>],
-        resources: &[McpResource],
-        missing: &[(String, String)],
-    ) -> Self {
-        let entry = |tool: &Arc<McpTool>| {
-            let definition = tool.definition();
-            Entry::of(tool.name(), tool.server(), tool.description(), &definition.title, definition)
+    /// The tool for these tools; services that cannot be asked are named with the reason in results.
+    fn new(offer: &Offer) -> Self {
+        let entry = |offered: &Offered| {
+            let tool = &offered.tool;
+            Entry::of(tool.name(), &offered.names, tool.description(), &offered.arguments)
         };
-        let mut entries: Vec<Entry> = tools.iter().map(entry).collect();
-        entries.extend(resources.iter().map(|tool| {
-            Entry::of(tool.name(), tool.server(), tool.description(), "resources", &Definition::default())
-        }));
+        let services: Vec<&str> = offer.services.iter().map(String::as_str).collect();
         Self {
-            index: Arc::new(Index::of(entries)),
-            missing: told(missing).into(),
-            description: described(servers),
+            index: Arc::new(Index::of(offer.tools.iter().map(entry).collect())),
+            missing: told(&offer.missing).into(),
+            description: described(&services),
         }
     }
 }
 
-/// The description for models: the servers that there are. It stays the same while they do, so that a provider's cache holds it.
-fn described(servers: &[&str]) -> String {
+/// The description for models: the services that there are. It stays the same while they do, so that a provider's cache holds it.
+fn described(services: &[&str]) -> String {
+    let mut seen = HashSet::new();
+    let shown = |service: &&str| visible::line(service).chars().take(SERVICE_CHARS).collect::<String>();
+    let mut names: Vec<String> = services
+        .iter()
+        .filter(|service| seen.insert(**service))
+        .map(shown)
+        .take(SERVICES_SHOWN + 1)
+        .collect();
+    if names.len() > SERVICES_SHOWN {
+        names[SERVICES_SHOWN] = "and others".to_owned();
+    }
     format!(
-        "Finds tools of connected MCP servers and loads them: after that you can call them. Search whenever the user's request may \
-         need one of these servers: {}. Query with a few words for what the tool does, or `select:NAME,NAME` for tools whose names \
+        "Finds tools of connected services and loads them: after that you can call them. Search whenever the user's request may \
+         need one of these services: {}. Query with a few words for what the tool does, or `select:NAME,NAME` for tools whose names \
          you know.",
-        servers.iter().map(|server| visible::line(server)).collect::<Vec<_>>().join(", ")
+        names.join(", ")
     )
 }
 
-/// The lines about servers that cannot be asked.
+/// The lines about services that cannot be asked.
 fn told(missing: &[(String, String)]) -> String {
     let line = |(server, why): &(String, String)| {
-        let why: String = visible::lines(why).chars().take(MCP_MISSING_CHARS).collect();
+        let why: String = visible::lines(why).chars().take(MISSING_CHARS).collect();
         format!("\nThe server {} is not available: {why}", visible::line(server))
     };
-    missing.iter().take(MCP_MISSING).map(line).collect()
+    missing.iter().take(MISSING_SHOWN).map(line).collect()
 }
 
 impl Tool for SearchTools {
@@ -102,7 +164,7 @@ impl Tool for SearchTools {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "Words for what the tool does, or `select:` and names"},
-                "limit": {"type": "integer", "description": format!("The most tools to find, 1 to {MCP_FOUND_MAX}; {MCP_FOUND_DEFAULT} if absent")},
+                "limit": {"type": "integer", "description": format!("The most tools to find, 1 to {FOUND_MAX}; {FOUND_DEFAULT} if absent")},
             },
             "required": ["query"],
         })
@@ -116,9 +178,10 @@ impl Tool for SearchTools {
         let Some(Value::String(query)) = arguments.get("query") else {
             return Err("the arguments are invalid: `query` must be a text".to_owned());
         };
-        let limit = arguments.get("limit").and_then(Value::as_u64).map_or(MCP_FOUND_DEFAULT, |limit| {
-            usize::try_from(limit).unwrap_or(MCP_FOUND_MAX).clamp(1, MCP_FOUND_MAX)
-        });
+        let limit = arguments
+            .get("limit")
+            .and_then(Value::as_u64)
+            .map_or(FOUND_DEFAULT, |limit| usize::try_from(limit).unwrap_or(FOUND_MAX).clamp(1, FOUND_MAX));
         let (index, missing) = (Arc::clone(&self.index), Arc::clone(&self.missing));
         Ok(Box::new(Search { query: query.clone(), limit, index, missing }))
     }
@@ -216,12 +279,8 @@ impl Index {
 }
 
 impl Entry {
-    fn of(name: &str, server: &str, description: &str, title: &str, definition: &Definition) -> Self {
-        let properties = definition.schema.get("properties").and_then(Value::as_object);
-        let arguments: Vec<&str> =
-            properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
-        let names = format!("{server} {} {title}", definition.name);
-        let texts = [names.as_str(), description, &arguments.join(" ")];
+    fn of(name: &str, names: &str, description: &str, arguments: &[String]) -> Self {
+        let texts = [names, description, &arguments.join(" ")];
         let mut weights: HashMap<String, f64> = HashMap::new();
         for (text, weight) in texts.into_iter().zip(WEIGHTS) {
             for word in words(text) {
@@ -229,7 +288,7 @@ impl Entry {
             }
         }
         let first = description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let shown = first.trim().chars().take(MCP_FOUND_LINE_CHARS).collect();
+        let shown = first.trim().chars().take(FOUND_LINE_CHARS).collect();
         Self { name: name.to_owned(), shown, length: weights.values().sum(), words: weights }
     }
 }

@@ -1,8 +1,6 @@
 use serde::Deserialize;
-use serde_json::json;
 
 use super::*;
-use crate::mcp::names::wire;
 
 /// Tools of servers as people use them, and what models search for.
 #[derive(Deserialize)]
@@ -15,11 +13,12 @@ fn fixture() -> Fixture {
     serde_json::from_str(include_str!("tools.json")).unwrap()
 }
 
+fn wire(server: &str, tool: &str) -> String {
+    format!("mcp__{server}__{tool}")
+}
+
 fn entry(server: &str, tool: &str, description: &str, arguments: &[String]) -> Entry {
-    let properties: Map<String, Value> = arguments.iter().map(|name| (name.clone(), json!({}))).collect();
-    let schema = Map::from_iter([("properties".to_owned(), Value::Object(properties))]);
-    let definition = Definition { name: tool.to_owned(), schema, ..Definition::default() };
-    Entry::of(&wire(server, tool), server, description, "", &definition)
+    Entry::of(&wire(server, tool), &format!("{server} {tool}"), description, arguments)
 }
 
 fn index(fixture: &Fixture) -> Index {
@@ -36,7 +35,7 @@ fn of_sixty_requests_to_two_hundred_tools_at_least_57_find_the_right_one() {
         .requests
         .iter()
         .filter_map(|(query, (server, tool))| {
-            let found = index.find(query, MCP_FOUND_DEFAULT);
+            let found = index.find(query, FOUND_DEFAULT);
             let wanted = wire(server, tool);
             let names: Vec<&str> = found.iter().map(|entry| entry.name.as_str()).collect();
             (!names.contains(&wanted.as_str())).then(|| format!("{query:?} wants {wanted}, finds {names:?}"))
@@ -80,6 +79,9 @@ fn two_hundred_tools_cost_the_prompt_little() {
     servers.dedup();
     // A token has about 4 letters.
     assert!(described(&servers).len() / 4 < 400, "{}", described(&servers));
+    let many: Vec<String> = (0..10_000).map(|at| format!("{at}.{}", "x".repeat(300))).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert!(described(&many).len() / 4 < 2_000, "names of services are cut");
     let missing: Vec<(String, String)> =
         (0..200).map(|at| (format!("server{at}"), "x".repeat(10_000))).collect();
     assert!(told(&missing).len() / 4 < 1_000, "reasons are cut");

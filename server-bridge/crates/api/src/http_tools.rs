@@ -1,0 +1,181 @@
+//! HTTP tools: requests that the user's agents may send, described by a document instead of code.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{ExtensionLayer, HttpToolState};
+
+/// The HTTP tools of a user on a place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolList {
+    /// The tools, by name; those that are not used come last.
+    #[serde(default)]
+    #[schema(required)]
+    pub tools: Vec<HttpToolView>,
+    /// What is wrong with the documents that define them, or with the machine that has some of them.
+    #[serde(default)]
+    #[schema(required)]
+    pub problems: Vec<String>,
+}
+
+/// An HTTP tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolView {
+    /// Its name.
+    pub name: String,
+    /// The name that models call it by: `http__NAME`.
+    pub wire_name: String,
+    /// The party that set it.
+    pub layer: ExtensionLayer,
+    /// The file that defines it; "your tools" for the user's own.
+    #[serde(default)]
+    #[schema(required)]
+    pub origin: String,
+    /// Whether it is offered.
+    pub state: HttpToolState,
+    /// What it does, as models read it.
+    pub description: String,
+    /// The method of its requests.
+    pub method: String,
+    /// The scheme, host and port of all its requests: its secrets are bound to them.
+    pub server: String,
+    /// Its document, as indented JSON.
+    pub document: String,
+    /// The secrets that it uses.
+    #[serde(default)]
+    #[schema(required)]
+    pub secrets: Vec<HttpToolSecret>,
+    /// The SHA-256 of its document; approvals are given to it.
+    pub hash: String,
+}
+
+/// A secret that an HTTP tool uses.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolSecret {
+    /// Its name.
+    pub name: String,
+    /// True if it has a value for the tool's host.
+    pub is_set: bool,
+}
+
+/// A document of an HTTP tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolDraft {
+    /// The document in JSON: `name`, `description`, `method`, `url`, `headers`, `queryParams`, `bodyTemplate`, `parameters`,
+    /// `responseExtract`, `timeout` in milliseconds.
+    pub text: String,
+}
+
+/// The part of a document that a client reads before it sends it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct HttpToolDocument {
+    /// The tool's name.
+    pub name: String,
+}
+
+/// What became of the secrets of a tool that was saved.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolSaved {
+    /// The secrets that were dropped: the tool uses them no more, or its host changed.
+    #[serde(default)]
+    #[schema(required)]
+    pub dropped_secrets: Vec<String>,
+    /// The secrets that have to be set before the tool can be called.
+    #[serde(default)]
+    #[schema(required)]
+    pub missing_secrets: Vec<String>,
+}
+
+/// The value of a secret.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolSecretValue {
+    /// The value, 8 bytes to 8 KiB; null to remove it. It cannot be read again.
+    #[serde(default)]
+    #[schema(required)]
+    pub value: Option<String>,
+}
+
+impl std::fmt::Debug for HttpToolSecretValue {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("HttpToolSecretValue(…)")
+    }
+}
+
+/// An OpenAPI document whose operations become tools.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolImport {
+    /// The document in JSON, of version 3.0 or 3.1.
+    pub text: String,
+    /// The address of its server, in place of the first one that it names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The names of the tools that are wanted; all of them if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Values of secrets by their names, for all tools that use them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, String>,
+    /// True to see what would be added, and add nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+impl std::fmt::Debug for HttpToolImport {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("HttpToolImport(…)")
+    }
+}
+
+/// The tools of an OpenAPI document.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolImported {
+    /// The names of the tools that were added, or would be.
+    #[serde(default)]
+    #[schema(required)]
+    pub added: Vec<String>,
+    /// What was left out, and why.
+    #[serde(default)]
+    #[schema(required)]
+    pub problems: Vec<String>,
+    /// The secrets that have to be set before the tools can be called.
+    #[serde(default)]
+    #[schema(required)]
+    pub missing_secrets: Vec<String>,
+}
+
+/// A call of an HTTP tool that its user tries.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolTry {
+    /// The arguments, as a JSON object.
+    pub arguments: String,
+}
+
+/// A tried call: its request, and the answer as a model would read it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolTried {
+    /// The method.
+    pub method: String,
+    /// The address, with the names of secrets in their places.
+    pub url: String,
+    /// The headers, as `Name: value`, in the same way.
+    #[serde(default)]
+    #[schema(required)]
+    pub headers: Vec<String>,
+    /// The body, in the same way; null if it has none.
+    #[serde(default)]
+    #[schema(required)]
+    pub body: Option<String>,
+    /// The answer as a model would read it, or the reason why there is none.
+    pub answer: String,
+    /// True if the call failed.
+    pub is_error: bool,
+}
+
+/// An approval of an HTTP tool of a workspace.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HttpToolApproval {
+    /// The hash of what was looked at.
+    pub hash: String,
+}

@@ -1,0 +1,82 @@
+//! HTTP tools.
+
+use super::Row;
+
+/// The rows.
+pub(super) const TABLE: &[Row] = &[
+    // What a tool asks to do, on the card of its approval.
+    (
+        "sends a {} request to {} with the HTTP tool {} of the workspace",
+        "用工作区的 HTTP 工具 {2} 向 {1} 发送 {0} 请求",
+    ),
+    ("sends a {} request to {} with the HTTP tool {}", "用 HTTP 工具 {2} 向 {1} 发送 {0} 请求"),
+    (
+        "every call of the HTTP tool {}, which sends to {}, in this chat",
+        "此会话中对 HTTP 工具 {0} 的所有调用（发送到 {1}）",
+    ),
+    ("request", "请求"),
+    // Managing tools.
+    ("the tool was not saved: {}", "工具未保存：{0*}"),
+    ("the secret {} was not saved: {}", "密钥 {0} 未保存：{1*}"),
+    ("the document cannot be imported: {}", "无法导入该文档：{0*}"),
+    ("the HTTP tool {} was not called: {}", "未调用 HTTP 工具 {0}：{1*}"),
+    ("the workspace's tools are not known: {}", "工作区的工具未知：{0*}"),
+    (
+        "you have no HTTP tool {} of your own; see `sandbridge http-tool list`",
+        "你没有名为 {0} 的自有 HTTP 工具；请用 `sandbridge http-tool list` 查看",
+    ),
+    (
+        "there is no HTTP tool {} here; see `sandbridge http-tool list`",
+        "此处没有 HTTP 工具 {0}；请用 `sandbridge http-tool list` 查看",
+    ),
+    (
+        "the HTTP tool {} waits for your approval: look at it with `sandbridge http-tool approve {}`, or under HTTP tools in the settings",
+        "HTTP 工具 {0} 正在等待你批准；请用 `sandbridge http-tool approve {1}` 或在设置的“HTTP 工具”中查看",
+    ),
+    (
+        "no HTTP tool with this hash waits for approval; it may have changed since you looked at it: see `sandbridge http-tool list`",
+        "没有此哈希的待批准 HTTP 工具，它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
+    ),
+    (
+        "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
+        "你没有批准过此哈希的 HTTP 工具；请用 `sandbridge http-tool list` 查看",
+    ),
+    ("the document of the HTTP tool {} has no placeholder for it", "HTTP 工具 {0} 的文档中没有它的占位符"),
+    ("it must have {} to {} bytes", "它必须有 {0} 到 {1} 字节"),
+    ("it contains a line break or another control character", "它含有换行或其他控制字符"),
+    ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
+    ("it gives no tool {}; it gives {}", "其中没有工具 {0}；只有 {1}"),
+    ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
+    ("the arguments are no JSON object: {}", "参数不是 JSON 对象：{0}"),
+    // Documents.
+    ("{}: the tool {} is left out: {}", "{0}：忽略工具 {1}：{2*}"),
+    ("{}: the tool {} is defined twice; the first one is used", "{0}：工具 {1} 定义了两次；只使用第一个"),
+    (
+        "a workspace's tool can use no secrets; add it to your own tools instead",
+        "工作区的工具不能使用密钥；请把它添加为你自己的工具",
+    ),
+    ("a workspace's file can hold no secrets", "工作区的文件不能含有密钥"),
+    ("there is no field {}; the fields are {}", "没有字段 {0}；可用的字段有 {1}"),
+    ("`{}` must be a text", "`{0}` 必须是文本"),
+    ("`{}` must be an object", "`{0}` 必须是对象"),
+    (
+        "`name` must have 1 to {} letters, digits, `_` or `-`",
+        "`name` 必须有 1 到 {0} 个字符：英文字母、数字、`_` 或 `-`",
+    ),
+    ("`method` must be one of {}", "`method` 必须是以下之一：{0}"),
+    ("`timeout` must be a number of milliseconds from {} to {}", "`timeout` 必须是 {0} 到 {1} 之间的毫秒数"),
+    (
+        "`description` must have 1 to {} bytes: models choose a tool by it",
+        "`description` 必须有 1 到 {0} 字节：模型据此选择工具",
+    ),
+    (
+        "a placeholder cannot stand in the host, the port or the user name: write the host out, so that no argument can change it",
+        "占位符不能出现在主机、端口或用户名中；请写出主机，使任何参数都无法改变它",
+    ),
+    (
+        "a secret cannot stand in the path, which services and proxies log; put it into a header, the query or the body",
+        "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询或正文",
+    ),
+    ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
+    ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
+];

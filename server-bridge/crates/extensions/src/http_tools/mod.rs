@@ -1,0 +1,85 @@
+//! HTTP tools without code: a document says which request a tool sends to which host, and what of the answer a model reads.
+//!
+//! ```text
+//!   http-tools.json of the administrator, the user's own, the workspace's ─▶ documents ─▶ trust by hash
+//!                                                                              │
+//!   a turn begins ─▶ deferred tools, found by `search_tools` ◀─────────────────┘
+//!   a tool is called ─▶ looked up again ─▶ crate `http_tools` renders ─▶ send: one request by crate `guard` ─▶ masked, extracted
+//! ```
+//! A secret is bound to the scheme, host and port that it was set for, and no tool of a workspace has any.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `documents` | the tools of all layers |
+//! | `tool` | a tool as models call it |
+//! | `send` | a request, and its answer as models read it |
+//! | `manage` | listing, changing, importing, trying and approving tools |
+
+mod documents;
+mod manage;
+mod send;
+mod tool;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use execs::Ledger;
+use futures_util::future::BoxFuture;
+use guard::{Reach, Requester};
+use sandbox::SandboxRouter;
+use store::{ChatId, Store, User};
+
+use crate::search::{Offer, Offers};
+use documents::Known;
+use tool::Tool;
+
+/// The HTTP tools of all users. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct HttpTools(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    ledger: Ledger,
+    router: SandboxRouter,
+    /// The server's home directory, with the administrator's document.
+    home: PathBuf,
+    requester: Requester,
+}
+
+impl HttpTools {
+    /// The tools over this store and these machines. Requests reach the open internet, and these hosts at any address.
+    pub fn new(
+        ledger: Ledger,
+        store: Store,
+        router: SandboxRouter,
+        home: PathBuf,
+        reachable: &[String],
+    ) -> Self {
+        let requester = Requester::new(Reach::public(reachable));
+        Self(Arc::new(Inner { store, ledger, router, home, requester }))
+    }
+}
+
+impl Offers for HttpTools {
+    fn offer<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Offer> {
+        Box::pin(async move {
+            self.0.offer(user, chat).await.unwrap_or_else(|error| {
+                tracing::error!(%error, "the HTTP tools of a turn could not be loaded");
+                Offer::default()
+            })
+        })
+    }
+}
+
+impl Inner {
+    /// The tools of a turn that begins.
+    async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
+        let route = execs::chat_route_request(&self.store, user.id, Some(chat)).await?;
+        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let known = self.documents(user.id, sandbox.as_ref()).await?;
+        let ready: Vec<Known> = known.all.into_iter().filter(Known::is_ready).collect();
+        let services = ready.iter().map(|known| known.tool.host().to_owned()).collect();
+        let tools = ready.into_iter().map(|known| Tool::new(self, known).offered()).collect();
+        Ok(Offer { services, tools, missing: Vec::new() })
+    }
+}

@@ -1,0 +1,173 @@
+//! A request of a tool, and its answer as models read it.
+
+use std::time::Duration;
+
+use guard::request::{Answered, Bounds};
+use http_tools::{HttpTool, Mask};
+use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::Inner;
+use super::documents::Known;
+use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
+
+/// An answer in words.
+pub(super) struct Told {
+    pub(super) text: String,
+    /// True if its status is that of an error.
+    pub(super) is_error: bool,
+}
+
+impl Inner {
+    /// Sends a tool's request. Nothing that the mask hides is in the answer.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn send(
+        &self,
+        known: &Known,
+        mask: Mask,
+        arguments: &Map<String, Value>,
+    ) -> Result<Told, String> {
+        let tool = &known.tool;
+        let missing = known.missing();
+        if !missing.is_empty() {
+            return Err(format!(
+                "it needs the secret {}, which is not set for {}; its user sets it with `sandbridge http-tool secret {} {}`, or under \
+                 HTTP tools in the settings",
+                missing.join(", "),
+                tool.origin(),
+                tool.name(),
+                missing[0]
+            ));
+        }
+        let request =
+            tool.render(arguments, &known.secrets.0).map_err(|problem| mask.text(&problem.to_string()))?;
+        let patience = Duration::from_millis(tool.timeout_ms());
+        let bounds = Bounds { patience, most_bytes: HTTP_ANSWER_BYTES };
+        let sent = self.requester.send(request.method, &request.url, &request.headers, request.body, bounds);
+        let answered = sent.await.map_err(|error| mask.text(&reason(tool, &error)))?;
+        let tool = tool.clone();
+        // An expression may look through a large answer.
+        let read = spawn_blocking(move || told(&tool, &answered, &mask));
+        match timeout(HTTP_EXTRACT_PATIENCE, read).await {
+            Ok(Ok(told)) => Ok(told),
+            Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),
+            Err(_) => Err(format!(
+                "extracting from the answer took longer than {} s; make `responseExtract` simpler",
+                HTTP_EXTRACT_PATIENCE.as_secs()
+            )),
+        }
+    }
+}
+
+/// The reason why there is no answer. It names no more of an address than its host.
+fn reason(tool: &HttpTool, error: &guard::Error) -> String {
+    match error {
+        guard::Error::Elsewhere(url) => format!(
+            "the service redirects to {}, which is another host, port or scheme; a tool's requests and secrets stay with its own ({})",
+            url.origin().ascii_serialization(),
+            tool.origin()
+        ),
+        guard::Error::Private(host) => format!(
+            "{host} is an address of the server's own network, where nothing is sent; the server's administrator can permit it with \
+             `--fetch-allow`"
+        ),
+        guard::Error::Timeout => format!("the service did not answer within {} ms", tool.timeout_ms()),
+        other => other.to_string(),
+    }
+}
+
+/// An answer as models read it: its status, and what is extracted of it, or the whole.
+fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
+    let Answered { status, media_type, content, is_cut } = answered;
+    let is_error = *status >= 400;
+    let media_type: String = mask.text(media_type).chars().filter(|c| !c.is_control()).take(100).collect();
+    let status = format!("HTTP {status}");
+    let text = match std::str::from_utf8(content) {
+        _ if content.is_empty() => return Told { text: format!("{status}, without content"), is_error },
+        Ok(text) => text.to_owned(),
+        // A text that was cut within a character, or one of an older encoding.
+        Err(_) if *is_cut || is_text(&media_type) => String::from_utf8_lossy(content).into_owned(),
+        Err(_) => String::from('\0'),
+    };
+    if text.contains('\0') {
+        let text = format!("{status}, {} bytes of {media_type}, not shown", content.len());
+        return Told { text, is_error };
+    }
+    let parsed = if *is_cut { None } else { serde_json::from_str::<Value>(&text).ok() };
+    let (note, shown, is_whole) = match parsed.map(|value| mask.value(&value)) {
+        Some(value) if !is_error && !tool.extract().is_whole() => match tool.extract().of(&value) {
+            Ok(found) => (String::new(), as_text(&found), true),
+            Err(problem) => {
+                (format!(" (`responseExtract` was not applied: {problem})"), as_text(&value), true)
+            }
+        },
+        Some(value) => (String::new(), value.to_string(), true),
+        None if !is_error && !tool.extract().is_whole() => {
+            let why = if *is_cut { "the answer is too large" } else { "the answer is not JSON" };
+            (format!(" (`responseExtract` was not applied: {why})"), text, !is_cut)
+        }
+        None => (String::new(), text, !is_cut),
+    };
+    let masked = if is_whole { mask.text(&shown) } else { mask.cut_text(&shown) };
+    let kept = &masked[..masked.floor_char_boundary(HTTP_TOLD_BYTES)];
+    let rest = if !is_whole || kept.len() < masked.len() { "\n[the rest is left out]" } else { "" };
+    Told { text: format!("{status}{note}\n{kept}{rest}"), is_error }
+}
+
+fn is_text(media_type: &str) -> bool {
+    media_type.starts_with("text/")
+        || ["json", "xml", "javascript"].iter().any(|word| media_type.contains(word))
+}
+
+/// A text as it is, and any other value as JSON.
+fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(extract: &str, status: u16, content: &[u8], is_cut: bool) -> Told {
+        let document = json!({"name": "a", "description": "d", "url": "https://api.example.com/", "responseExtract": extract});
+        let mask = Mask::new(&BTreeMap::from([("KEY".to_owned(), "s3cret-key".to_owned())]));
+        let media_type = "application/octet-stream".to_owned();
+        let answered = Answered { status, media_type, content: content.to_vec().into(), is_cut };
+        told(&HttpTool::parse(&document).unwrap(), &answered, &mask)
+    }
+
+    #[test]
+    fn an_answer_has_its_status_and_what_is_extracted_and_no_secret() {
+        let json = br#"{"data": {"name": "a", "key": "s3cret\u002dkey"}}"#;
+        for (extract, told) in [
+            ("data.name", "HTTP 200\na"),
+            ("$.data.key", "HTTP 200\n[secret KEY]"),
+            (
+                "$.data[?@ == 's3cret-key']",
+                "HTTP 200 (`responseExtract` was not applied: the JSONPath finds nothing in the answer)\n{\"data\":{\"key\":\"[secret KEY]\",\"name\":\"a\"}}",
+            ),
+            ("", "HTTP 200\n{\"data\":{\"key\":\"[secret KEY]\",\"name\":\"a\"}}"),
+        ] {
+            assert_eq!(of(extract, 200, json, false).text, told, "{extract}");
+        }
+        let failed = of("data.name", 500, b"oh s3cret-key", false);
+        assert_eq!((failed.text.as_str(), failed.is_error), ("HTTP 500\noh [secret KEY]", true));
+        assert_eq!(of("", 204, b"", false).text, "HTTP 204, without content");
+        assert_eq!(
+            of("", 200, b"\xff\x00\x01", false).text,
+            "HTTP 200, 3 bytes of application/octet-stream, not shown"
+        );
+        assert_eq!(
+            of("a", 200, b"text s3cr", true).text,
+            "HTTP 200 (`responseExtract` was not applied: the answer is too large)\ntext \n[the rest is left out]"
+        );
+        let long = of("", 200, "x".repeat(HTTP_TOLD_BYTES + 1).as_bytes(), false);
+        assert!(long.text.len() < HTTP_TOLD_BYTES + 100 && long.text.ends_with("left out]"));
+    }
+}

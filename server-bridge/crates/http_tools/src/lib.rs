@@ -1,0 +1,45 @@
+//! HTTP tools without code: a document says which request a tool sends, and which part of the answer a model reads.
+//!
+//! There is no I/O here, no clock and no lock. A caller brings documents, arguments and secrets, and sends the request.
+//!
+//! ```text
+//!   document ─▶ HttpTool::parse ─▶ schema for the model
+//!                    └─ arguments ─▶ render: each value escaped for its position ─▶ Request ─▶ (the caller sends it)
+//!                                                                    answer ─▶ Mask ─▶ extract
+//!   OpenAPI ─▶ openapi::import ─▶ documents, and what was left out
+//! ```
+//! A request's scheme, host and port are always the document's own: no placeholder may stand there, and no value changes where a
+//! path, a query, a header or a body ends.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`document`] | one tool: its fields, checked |
+//! | `template` | texts with `{{key}}` and `{{secret.NAME}}` |
+//! | `address`, `pairs`, `body` | the positions of a request: path segments, queries and forms, bodies |
+//! | `parameters` | the arguments: their schema, and the check of a call's |
+//! | [`request`] | a rendered request |
+//! | [`extract`] | the part of an answer that a model reads |
+//! | [`mask`] | hiding secrets that a service sends back |
+//! | [`openapi`] | tools from an OpenAPI document |
+//! | [`error`] | [`Problem`]: the reason why a document, a call or an answer cannot be used |
+//! | [`limits`] | every limit |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod address;
+mod body;
+pub mod document;
+pub mod error;
+pub mod extract;
+pub mod limits;
+pub mod mask;
+pub mod openapi;
+mod pairs;
+mod parameters;
+pub mod request;
+mod template;
+
+pub use document::HttpTool;
+pub use error::Problem;
+pub use mask::Mask;
+pub use request::Request;

@@ -1,0 +1,55 @@
+//! Every limit of HTTP tools.
+
+/// The prefix of the names by which models call HTTP tools.
+pub const WIRE_PREFIX: &str = "http__";
+/// The longest name of a tool, in characters: with its prefix it has 64, the most that providers accept.
+pub const NAME_CHARS: usize = 64 - WIRE_PREFIX.len();
+/// The longest description of a tool, in bytes.
+pub const DESCRIPTION_BYTES: usize = 2 * 1024;
+/// The longest URL of a document, in bytes.
+pub const URL_BYTES: usize = 8 * 1024;
+/// The longest value of a header, in bytes, as a document has it.
+pub const HEADER_BYTES: usize = 8 * 1024;
+/// The most headers of a tool, and the most pairs of a query.
+pub const PAIRS: usize = 64;
+/// The longest template of a body, in bytes.
+pub const BODY_TEMPLATE_BYTES: usize = 32 * 1024;
+/// The longest rendered body, in bytes.
+pub const BODY_BYTES: usize = 1024 * 1024;
+/// The longest rendered value of a header, in bytes.
+pub const HEADER_VALUE_BYTES: usize = 16 * 1024;
+/// The most parameters of a tool.
+pub const PARAMETERS: usize = 128;
+/// The longest name of a parameter or a secret, in characters.
+pub const KEY_CHARS: usize = 64;
+/// The largest schema of a tool's parameters, in bytes.
+pub const SCHEMA_BYTES: usize = 64 * 1024;
+/// The deepest schema, and the deepest template of a body, in levels.
+pub const DEPTH: usize = 32;
+/// The longest expression of `responseExtract`, in bytes.
+pub const EXPRESSION_BYTES: usize = 512;
+/// The most values of an answer that something is extracted from.
+pub const ANSWER_VALUES: usize = 200_000;
+/// The time that a request may take if its document says nothing, in milliseconds.
+pub const TIMEOUT_MS: u64 = 30_000;
+/// The shortest time that a document may set, in milliseconds: a smaller number was probably meant as seconds.
+pub const MIN_TIMEOUT_MS: u64 = 100;
+/// The longest time that a document may set, in milliseconds.
+pub const MAX_TIMEOUT_MS: u64 = 120_000;
+/// The shortest secret, in bytes: a shorter one could not be told from other text when a service sends it back.
+pub const MIN_SECRET_BYTES: usize = 8;
+/// The longest secret, in bytes.
+pub const MAX_SECRET_BYTES: usize = 8 * 1024;
+/// The shortest text that is taken for an encoded secret, in characters.
+pub const MASKED_CHARS: usize = 8;
+
+/// The largest OpenAPI document, in bytes.
+pub const OPENAPI_BYTES: usize = 3 * 1024 * 1024;
+/// The most operations of an OpenAPI document.
+pub const OPENAPI_OPERATIONS: usize = 1_000;
+/// The most references that are followed for one operation.
+pub const OPENAPI_REFERENCES: usize = 2_000;
+/// The most values of all schemas of one operation, with their references resolved.
+pub const OPENAPI_VALUES: usize = 5_000;
+/// The most problems that an import names.
+pub const OPENAPI_PROBLEMS: usize = 500;

@@ -1,0 +1,102 @@
+//! Definitions of a user's own, each with a name and sealed secrets: MCP servers, HTTP tools.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// The table of one kind of definitions.
+pub(crate) struct OwnTable {
+    /// The kind, for people.
+    pub(crate) what: &'static str,
+    /// Reads `name`, `document_json` and `secrets_sealed` of a user's, by name.
+    pub(crate) list: &'static str,
+    /// Counts those of a user with other names.
+    pub(crate) others: &'static str,
+    /// Adds or replaces one.
+    pub(crate) put: &'static str,
+    /// Removes one.
+    pub(crate) remove: &'static str,
+    /// The owner of the secrets of one.
+    pub(crate) place: fn(UserId, &str) -> String,
+    /// The most of one user.
+    pub(crate) most: i64,
+    /// The longest name, in bytes.
+    pub(crate) name_max_bytes: usize,
+    /// The longest definition, and the longest secrets, in bytes each.
+    pub(crate) max_bytes: usize,
+}
+
+/// One of them, with its secrets opened.
+pub(crate) struct Own {
+    pub(crate) name: String,
+    pub(crate) document_json: String,
+    /// `None` if it has none, or the key that sealed them is lost.
+    pub(crate) secrets_json: Option<String>,
+}
+
+#[derive(FromRow)]
+struct Row {
+    name: String,
+    document_json: String,
+    secrets_sealed: Option<String>,
+}
+
+impl Store {
+    /// Those of a user, by name.
+    pub(crate) async fn own(&self, table: &OwnTable, user: UserId) -> Result<Vec<Own>> {
+        let rows: Vec<Row> = query_as(table.list).bind(user).fetch_all(self.database.reader()).await?;
+        let open = |row: Row| {
+            let place = (table.place)(user, &row.name);
+            // One that does not open is as good as lost, and keeps nothing else from its user.
+            let open = |sealed: String| self.sealer()?.open(&place, &sealed);
+            let secrets_json = row.secrets_sealed.and_then(|sealed| open(sealed).ok());
+            Own { name: row.name, document_json: row.document_json, secrets_json }
+        };
+        Ok(rows.into_iter().map(open).collect())
+    }
+
+    /// Adds one, or replaces the one with this name.
+    pub(crate) async fn put_own(
+        &self,
+        table: &OwnTable,
+        user: UserId,
+        name: &str,
+        document_json: &str,
+        secrets_json: Option<&str>,
+    ) -> Result<()> {
+        check_length("name", name, table.name_max_bytes)?;
+        check_length(table.what, document_json, table.max_bytes)?;
+        check_length(table.what, secrets_json.unwrap_or_default(), table.max_bytes)?;
+        let place = (table.place)(user, name);
+        let sealed = secrets_json.map(|secrets| self.sealer()?.seal(&place, secrets)).transpose()?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let others: i64 =
+            query_scalar(table.others).bind(user).bind(name).fetch_one(&mut transaction).await?;
+        if others >= table.most {
+            let rule = format!("is one too many: you have {others}; remove one first");
+            return Err(Error::Invalid { what: table.what, rule });
+        }
+        query(table.put)
+            .bind(user)
+            .bind(name)
+            .bind(document_json)
+            .bind(sealed)
+            .bind(self.now_ms())
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Removes one; returns true if it was there.
+    pub(crate) async fn remove_own(&self, table: &OwnTable, user: UserId, name: &str) -> Result<bool> {
+        let gone = query(table.remove)
+            .bind(user)
+            .bind(name)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(gone.rows_affected() == 1)
+    }
+}

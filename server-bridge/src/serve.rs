@@ -217,6 +217,7 @@ impl Server {
             &config.reachable,
         );
         chats.tools().add_source(mcp_servers.clone());
+        chats.commands().add(mcp_servers.clone());
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {

@@ -1,6 +1,6 @@
 //! A connection to a server: calls of its tools, and what it wants to know meanwhile.
 
-#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots")]
+#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots and models, and log")]
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
-    ElicitResult, ElicitationAction, ElicitationCapability, FormElicitationCapability, Implementation,
-    ListRootsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResult, Resource, Root, UrlElicitationCapability,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, CreateMessageRequestParams,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    FormElicitationCapability, Implementation, JsonObject, ListRootsResult, LoggingLevel,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResult, RequestParamsMeta, Resource, ResourceUpdatedNotificationParam, Root,
+    SKILLS_EXTENSION_ID, SamplingCapability, SetLevelRequestParams, UrlElicitationCapability,
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext,
@@ -25,11 +27,13 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::bounded::Bounded;
-use super::listing::{Definition, Era, Listing};
+use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
+use super::sample;
+use super::watch::Watched;
 use crate::limits::{
-    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LIST_PATIENCE, MCP_PAGES, MCP_PROGRESS_BYTES,
-    MCP_QUESTIONS_PER_CALL, MCP_TOOLS, MCP_TOOLS_BYTES,
+    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE, MCP_PROGRESS_BYTES,
+    MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
 };
 
 /// A server's wish during a call.
@@ -38,6 +42,8 @@ pub(super) enum Event {
     Progress(String),
     /// It asks the user something; the answer goes into the channel.
     Asks(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
+    /// It asks the user's model for an answer, which goes into the channel.
+    Samples(Box<CreateMessageRequestParams>, oneshot::Sender<Result<CreateMessageResult, ErrorData>>),
 }
 
 /// Handles what a server wants during a call.
@@ -48,9 +54,11 @@ pub(super) trait Listener: Send {
 
 /// A connection. The server's program ends, and its session is over, when it is dropped.
 pub(super) struct Connection {
-    service: RunningService<RoleClient, Client>,
+    pub(super) service: RunningService<RoleClient, Client>,
     calls: Calls,
     is_stale: Arc<AtomicBool>,
+    /// Its resources that are watched.
+    pub(super) watched: Watched,
     /// Its tools as they were listed and recorded last. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,
     /// True once a call was not answered in time: the next call gets another connection.
@@ -110,6 +118,7 @@ impl Drop for Calling<'_> {
 pub(super) struct Client {
     calls: Calls,
     is_stale: Arc<AtomicBool>,
+    watched: Watched,
     /// The address of the workspace, if the server runs beside it.
     root: Option<String>,
 }
@@ -121,6 +130,9 @@ impl ClientHandler for Client {
             .with_url(UrlElicitationCapability::default());
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(elicitation);
+        capabilities.sampling = Some(SamplingCapability::default());
+        capabilities.extensions =
+            Some([(SKILLS_EXTENSION_ID.to_owned(), JsonObject::new())].into_iter().collect());
         capabilities.roots = self.root.is_some().then(Default::default);
         let info = Implementation::new("sandbridge", env!("CARGO_PKG_VERSION")).with_title("Sandbridge");
         ClientConfig::new(capabilities, info).with_protocol_version(ProtocolVersion::V_2025_11_25)
@@ -131,14 +143,17 @@ impl ClientHandler for Client {
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let nobody = || ElicitResult::new(ElicitationAction::Cancel);
-        let Some(call) = self.calls.last() else { return Ok(nobody()) };
-        let (answer, answered) = oneshot::channel();
-        // A flood of questions is not worth waiting for.
-        if call.try_send(Event::Asks(Box::new(request), answer)).is_err() {
-            return Ok(nobody());
-        }
-        Ok(answered.await.unwrap_or_else(|_| nobody()))
+        let answered = self.asked(|answer| Event::Asks(Box::new(request), answer)).await;
+        Ok(answered.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let answered = self.asked(|answer| Event::Samples(Box::new(request), answer)).await;
+        answered.unwrap_or_else(|| Err(sample::refused("there is nobody to be asked")))
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
@@ -147,21 +162,59 @@ impl ClientHandler for Client {
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        // The report does not say to people which call it is about: with several in progress, it is none of theirs.
-        let call = match &self.calls.all()[..] {
-            [call] => call.events.clone(),
-            _ => return,
-        };
         let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
         let message = progress.message.unwrap_or_default();
         let message = &message[..message.floor_char_boundary(MCP_PROGRESS_BYTES)];
         let gap = if message.is_empty() { "" } else { ": " };
-        // A storm of reports is not worth waiting for.
-        let _ = call.try_send(Event::Progress(format!("{}{of}{gap}{message}\n", progress.progress)));
+        self.tell(format!("{}{of}{gap}{message}\n", progress.progress));
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        if matches!(message.level, LoggingLevel::Debug) {
+            return;
+        }
+        let text = message.data.as_str().map_or_else(|| message.data.to_string(), str::to_owned);
+        let text = &text[..text.floor_char_boundary(MCP_PROGRESS_BYTES)];
+        let level = serde_json::to_value(message.level).unwrap_or_default();
+        self.tell(format!("[{}] {text}\n", level.as_str().unwrap_or_default()));
+    }
+
+    async fn on_resource_updated(
+        &self,
+        updated: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.watched.changed(&updated.uri);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.is_stale.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Client {
+    /// Has the call that began last handle what the server asks; `None` if there is none, or it does not.
+    async fn asked<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Option<T> {
+        let call = self.calls.last()?;
+        let (answer, answered) = oneshot::channel();
+        // A flood of questions is not worth waiting for.
+        call.try_send(event(answer)).ok()?;
+        answered.await.ok()
+    }
+
+    /// Shows a line in the call in progress.
+    fn tell(&self, line: String) {
+        // It does not say to people which call it is about: with several in progress, it is none of theirs.
+        let call = match &self.calls.all()[..] {
+            [call] => call.events.clone(),
+            _ => return,
+        };
+        // A storm of them is not worth waiting for.
+        let _ = call.try_send(Event::Progress(line));
     }
 }
 
@@ -181,7 +234,9 @@ where
 {
     let transport = Bounded::new(transport.into_transport());
     let (calls, is_stale) = (Calls::default(), Arc::new(AtomicBool::new(true)));
-    let client = Client { calls: calls.clone(), is_stale: Arc::clone(&is_stale), root };
+    let watched = Watched::default();
+    let client =
+        Client { calls: calls.clone(), is_stale: Arc::clone(&is_stale), watched: watched.clone(), root };
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let lifecycle = match era {
         Era::Unknown => ClientLifecycleMode::Auto {
@@ -195,10 +250,19 @@ where
     let service = begun.map_err(|error| Refused::of(&error))?;
     // What was listed is compared with what was accepted: an older list would tell nothing.
     service.set_response_cache_config(ClientCacheConfig::disabled()).await;
+    if service
+        .peer_info()
+        .is_some_and(|info| info.protocol_version.has_initialize() && info.capabilities.logging.is_some())
+    {
+        let level = service.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
+        // What it logs helps people; it works without.
+        let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
+    }
     Ok(Connection {
         service,
         calls,
         is_stale,
+        watched,
         verified: AsyncMutex::default(),
         is_suspect: AtomicBool::new(false),
         status,
@@ -301,41 +365,6 @@ impl Connection {
         self.is_stale.swap(false, Ordering::Relaxed)
     }
 
-    /// Its tools.
-    ///
-    /// Fails with the reason in words.
-    pub(super) async fn tools(&self) -> Result<Vec<Definition>, String> {
-        if self.service.peer_info().is_none_or(|info| info.capabilities.tools.is_none()) {
-            return Ok(Vec::new());
-        }
-        let listed = async {
-            let mut tools: Vec<Definition> = Vec::new();
-            let (mut cursor, mut bytes) = (None, 0);
-            for _ in 0..MCP_PAGES {
-                let page = PaginatedRequestParams::default().with_cursor(cursor);
-                let page = self.service.list_tools(Some(page)).await.map_err(|error| self.words(&error))?;
-                let before = tools.len();
-                tools.extend(page.tools.iter().map(Definition::from));
-                bytes += tools[before..].iter().map(Definition::bytes).sum::<usize>();
-                if bytes > MCP_TOOLS_BYTES {
-                    return Err(format!(
-                        "the definitions of its tools have more than {MCP_TOOLS_BYTES} bytes"
-                    ));
-                }
-                if tools.len() > MCP_TOOLS {
-                    return Err(format!("it has more than {MCP_TOOLS} tools"));
-                }
-                cursor = page.next_cursor;
-                if cursor.is_none() {
-                    return Ok(tools);
-                }
-            }
-            Err(format!("its list of tools has more than {MCP_PAGES} pages"))
-        };
-        let late = || format!("it did not list its tools within {} s", MCP_LIST_PATIENCE.as_secs());
-        timeout(MCP_LIST_PATIENCE, listed).await.map_err(|_| late())?
-    }
-
     /// Calls a tool. The listener gets what the server wants meanwhile; the call may take `patience` from the last of that on.
     ///
     /// Fails with the reason in words.
@@ -346,7 +375,10 @@ impl Connection {
         patience: Duration,
         listener: Option<&mut dyn Listener>,
     ) -> Result<CallToolResult, String> {
-        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        if self.era() == Era::Discover {
+            request.meta_mut().get_or_insert_default().set_log_level(LoggingLevel::Info);
+        }
         self.wait(self.service.call_tool(request), patience, listener).await
     }
 
@@ -371,7 +403,7 @@ impl Connection {
         self.wait(self.service.read_resource(request), patience, listener).await
     }
 
-    async fn wait<T>(
+    pub(super) async fn wait<T>(
         &self,
         request: impl Future<Output = Result<T, ServiceError>>,
         patience: Duration,
@@ -384,7 +416,7 @@ impl Connection {
         tokio::pin!(request);
         let mut deadline = Instant::now() + patience;
         let mut at_last = Instant::now() + patience.max(MCP_CALL_TOTAL);
-        let mut questions = 0;
+        let (mut questions, mut samples) = (0, 0);
         loop {
             let event = tokio::select! {
                 done = &mut request => return done.map_err(|error| self.words(&error)),
@@ -407,6 +439,14 @@ impl Connection {
                     ));
                 }
             }
+            if matches!(event, Event::Samples(..)) {
+                samples += 1;
+                if samples > MCP_SAMPLES_PER_CALL {
+                    return Err(format!(
+                        "it asked the model more than {MCP_SAMPLES_PER_CALL} times; the call was cancelled"
+                    ));
+                }
+            }
             let since = Instant::now();
             if let Some(listener) = &mut listener {
                 tokio::select! {
@@ -421,7 +461,7 @@ impl Connection {
     }
 
     /// An error, with the last words of its program.
-    fn words(&self, error: &ServiceError) -> String {
+    pub(super) fn words(&self, error: &ServiceError) -> String {
         let mut words = self.words_of(error);
         words.truncate(words.floor_char_boundary(MCP_ERROR_BYTES));
         words

@@ -14,6 +14,7 @@
 //! | `config` | one server's definition, and what runs for it |
 //! | `servers` | the servers of all layers |
 //! | `names` | names of tools for models |
+//! | `lists` | what a server lists, page by page |
 //! | `listing` | the tools that a server listed, pinned |
 //! | `connection` | a connection: its calls, and what the server wants meanwhile |
 //! | `program` | a server that is a program |
@@ -22,8 +23,12 @@
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that want one |
+//! | `credentials` | a client's own credentials, in place of a login |
 //! | `tool`, `resource`, `search` | the tools for models |
-//! | `elicit` | what servers ask users |
+//! | `skill` | the skills of servers |
+//! | `prompts` | the prompts of servers as slash commands |
+//! | `elicit`, `sample` | what servers ask users, and their models |
+//! | `watch` | resources that are watched |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |
 
@@ -33,17 +38,23 @@ mod config;
 mod connect;
 mod connection;
 mod content;
+mod credentials;
 mod elicit;
 mod listing;
+mod lists;
 mod login;
 mod manage;
 mod names;
 mod pool;
 mod program;
+mod prompts;
 mod resource;
+mod sample;
 mod search;
 mod servers;
+mod skill;
 mod tool;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +63,7 @@ use agent::tool::{Tool, ToolSource};
 use execs::Ledger;
 use futures_util::future::BoxFuture;
 use guard::{Reach, Talker};
-use sandbox::SandboxRouter;
+use sandbox::{Sandbox, SandboxRouter};
 use store::{ChatId, McpCatalogue, Store, User};
 use tokio::time::interval;
 use tokio_util::sync::CancellationToken;
@@ -140,6 +151,10 @@ impl McpServers {
 }
 
 impl ToolSource for McpServers {
+    fn news<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move { self.0.changed_resources(user, chat) })
+    }
+
     fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>> {
         Box::pin(async move {
             self.0.tools(user, chat).await.unwrap_or_else(|error| {
@@ -153,11 +168,7 @@ impl ToolSource for McpServers {
 impl Inner {
     /// The tools of a turn that begins.
     async fn tools(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Vec<Arc<dyn Tool>>> {
-        let route = execs::chat_route_request(&self.store, user.id, Some(chat)).await?;
-        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
-        let servers = self.servers(user.id, sandbox.as_ref()).await?;
-        let usable = |server: &Server| server.is_ready() && (sandbox.is_some() || !server.is_program());
-        let ready: Vec<Arc<Server>> = servers.all.into_iter().filter(usable).map(Arc::new).collect();
+        let (sandbox, ready) = self.ready(user, Some(chat)).await?;
         if ready.is_empty() {
             return Ok(Vec::new());
         }
@@ -183,6 +194,22 @@ impl Inner {
         all.extend(tools.into_iter().map(|tool| tool as Arc<dyn Tool>));
         all.extend(resources.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>));
         Ok(all)
+    }
+}
+
+impl Inner {
+    /// The servers that a user can use in a chat, or on the machine that they use, and that machine if it can be reached.
+    async fn ready(
+        &self,
+        user: &User,
+        chat: Option<&ChatId>,
+    ) -> store::Result<(Option<Sandbox>, Vec<Arc<Server>>)> {
+        let route = execs::chat_route_request(&self.store, user.id, chat).await?;
+        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let servers = self.servers(user.id, sandbox.as_ref()).await?;
+        let usable = |server: &Server| server.is_ready() && (sandbox.is_some() || !server.is_program());
+        let ready = servers.all.into_iter().filter(usable).map(Arc::new).collect();
+        Ok((sandbox, ready))
     }
 }
 

@@ -11,6 +11,7 @@ pub(super) const TABLE: &[Row] = &[
         "此会话中对 MCP 服务器 {1} 的工具 {0} 的所有调用",
     ),
     ("reads a resource of the MCP server {}", "读取 MCP 服务器 {0} 的一个资源"),
+    ("reads the skill {} of the MCP server {}", "读取 MCP 服务器 {1} 的技能 {0}"),
     ("lists the resources of the MCP server {}", "列出 MCP 服务器 {0} 的资源"),
     ("reading every resource of the MCP server {}, in this chat", "此会话中读取 MCP 服务器 {0} 的所有资源"),
     ("arguments", "参数"),
@@ -77,6 +78,42 @@ pub(super) const TABLE: &[Row] = &[
         "地址和请求头中的变量不会被替换，因为请求由服务器而非你的机器发出；请直接填写值",
     ),
     ("it has more than {} headers", "请求头超过 {0} 个"),
+    ("its \"oauth\" has no \"clientId\"", "“oauth”中没有“clientId”"),
+    (
+        "its \"oauth\" needs either a \"clientSecret\" or a \"privateKey\"",
+        "“oauth”需要“clientSecret”或“privateKey”，且只能填写其中之一",
+    ),
+    (
+        "its \"oauth\" has a text of more than {} bytes, or more than {} scopes",
+        "“oauth”中有超过 {0} 字节的文本，或超过 {1} 个 scope",
+    ),
+    (
+        "variables (${…}) are not replaced in \"oauth\", since the requests come from the server and not from your machine: write the value \
+         itself",
+        "“oauth”中的变量不会被替换，因为请求由服务器而非你的机器发出；请直接填写值",
+    ),
+    (
+        "its \"privateKey\" is not a private key in PEM (RSA, P-256, P-384 or Ed25519, without a passphrase)",
+        "“privateKey”不是有效的 PEM 私钥（RSA、P-256、P-384 或 Ed25519，不带密码）",
+    ),
+    (
+        "its \"signingAlgorithm\" does not fit its \"privateKey\"; known are {}",
+        "“signingAlgorithm”与“privateKey”不匹配；支持的算法：{0}",
+    ),
+    (
+        "it has both a header Authorization and a client of its own; write one of them",
+        "同时包含请求头 Authorization 和客户端凭据；请只填写其中之一",
+    ),
+    (
+        "the MCP server {} has credentials of its own, and needs no login",
+        "MCP 服务器 {0} 使用自己的客户端凭据，无需登录",
+    ),
+    // Prompts.
+    ("the MCP server {}: {}", "MCP 服务器 {0}：{1*}"),
+    ("its argument {} is missing; it is written {}", "缺少参数 {0}；写法：{1}"),
+    ("this prompt has no arguments; it is written {}", "此提示没有参数；写法：{0}"),
+    ("its prompt is empty", "它的提示为空"),
+    ("its prompt has {} bytes; {} at most can be used", "它的提示有 {0} 字节；最多可用 {1} 字节"),
     ("the header {} has an invalid name or value", "请求头 {0} 的名称或值无效"),
     ("it is not a valid address", "地址无效"),
     ("the URL is too long", "地址过长"),

@@ -1,0 +1,140 @@
+//! What MCP servers offer and want besides tools: prompts, log messages, resources that change, and answers of the user's model.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::http::{Client, encode};
+use tests::{Asked, Reply, eventually};
+
+use crate::agent::{ended, messages, new_chat, say};
+use crate::mcp_servers::calls;
+use crate::world::World;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl World {
+    /// Adds npm's everything, which runs where it is installed.
+    fn add_everything(&self) {
+        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");
+        assert!(installed.exists(), "run `npm ci` in {}", installed.display());
+        self.npm();
+        let program = "mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+        self.run(&["mcp-server", "add", "everything", "--", "node", program, "stdio"]);
+    }
+}
+
+/// Answers the question that has these words.
+fn answer(client: &Client, chat: &str, words: &str, answer: &str) -> Value {
+    let card = eventually("it asks", PATIENCE, || {
+        messages(client, chat).into_iter().find(|message| message.to_string().contains(words))
+    });
+    let said = json!({"message_id": card["id"], "text": answer}).to_string();
+    let answered = client.send("POST", &format!("/chats/{chat}/answers"), said.as_bytes());
+    assert_eq!(answered.status, 204);
+    card
+}
+
+#[test]
+fn a_prompt_of_a_server_is_a_slash_command() {
+    let world = World::new(|_: &Asked| Reply::Say("done".to_owned()));
+    world.add_everything();
+    let client = Client::login(&world.server, "alice");
+    let commands = client.call("GET", "/commands").json();
+    let usage = "/everything:args-prompt city [state]";
+    let listed =
+        |commands: &Value| commands.as_array().unwrap().iter().any(|command| command["usage"] == usage);
+    assert!(listed(&commands), "{commands}");
+
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "/everything:args-prompt 'New York' state=NY");
+    ended(&client, &chat, 1);
+    let asked = world.model.asked().pop().unwrap().last_of_user();
+    assert!(asked.contains("What's weather in New York, NY?"), "{asked}");
+    assert_eq!(messages(&client, &chat)[0]["text"], "What's weather in New York, NY?");
+
+    // A repetition of the same message is not another one.
+    let repeated = json!({"text": "/everything:args-prompt Oslo", "send_id": "one"}).to_string();
+    for _ in 0..2 {
+        let sent = client.send("POST", &format!("/chats/{chat}/messages"), repeated.as_bytes());
+        assert!(sent.status < 300, "{}", sent.json());
+    }
+    let oslo = |message: &Value| message["text"] == "What's weather in Oslo?";
+    assert_eq!(messages(&client, &chat).iter().filter(|message| oslo(message)).count(), 1);
+
+    let wrong = json!({"text": "/everything:args-prompt"}).to_string();
+    let refused = client.send("POST", &format!("/chats/{chat}/messages"), wrong.as_bytes());
+    assert!(
+        refused.status >= 400 && refused.json().to_string().contains("city is missing"),
+        "{}",
+        refused.json()
+    );
+    say(&client, &chat, "/help");
+    eventually("the list", PATIENCE, || {
+        messages(&client, &chat).iter().any(|message| message.to_string().contains(usage)).then_some(())
+    });
+    let begun = encode("/everything:completable-prompt Eng");
+    let found = client.call("GET", &format!("/chats/{chat}/completions?text={begun}")).json();
+    assert_eq!(found, json!(["Engineering"]));
+}
+
+#[test]
+fn a_server_asks_the_model_if_its_user_allows_it() {
+    let world = World::new(|asked: &Asked| {
+        if asked.raw.contains("You are a helpful test server.") && !asked.raw.contains("search_tools") {
+            return Reply::Say("sampled words".to_owned());
+        }
+        match asked.results().len() {
+            0 => Reply::Call(vec![(
+                "mcp__everything__trigger-sampling-request",
+                json!({"prompt": "hi", "maxTokens": 50}),
+            )]),
+            _ => Reply::Say("that is all".to_owned()),
+        }
+    });
+    world.add_everything();
+    let client = Client::login(&world.server, "alice");
+    let words = "wants this answered by your model";
+    for (option, expected) in [("Allow it once", "sampled words"), ("Decline", "declined")] {
+        let chat = new_chat(&client, "full");
+        say(&client, &chat, "go");
+        let card = answer(&client, &chat, words, option).to_string();
+        assert!(card.contains("50 tokens") && card.contains("You are a helpful test server."), "{card}");
+        ended(&client, &chat, 1);
+        assert!(world.last_result().contains(expected), "{}", world.last_result());
+    }
+    let asked = world.model.asked();
+    let sampled: Vec<&Asked> = asked.iter().filter(|asked| !asked.raw.contains("search_tools")).collect();
+    let sampled: Vec<_> = sampled.iter().filter(|asked| asked.raw.contains("helpful test server")).collect();
+    assert_eq!(sampled.len(), 1, "the declined one was not asked");
+}
+
+#[test]
+fn what_a_server_logs_during_a_call_is_shown() {
+    let world = World::new(calls(vec![("mcp__logs__work", json!({}))]));
+    world.put("logs.py", include_str!("../fixtures/mcp_logs.py"));
+    world.run(&["mcp-server", "add", "logs", "--", "python3", "logs.py"]);
+    let lines = world.chat("full");
+    let shown = |text: &str| lines.iter().any(|line| line.to_string().contains(text));
+    assert!(shown("[warning] the disk is nearly full"), "{lines:?}");
+    assert!(!shown("not for people"), "{lines:?}");
+    assert_eq!(world.last_result(), "logged from info");
+}
+
+#[test]
+fn a_watched_resource_that_changed_is_told_until_it_is_read() {
+    let uri = "demo://resource/dynamic/text/1";
+    let world = World::new(calls(vec![
+        ("mcp__everything__mcp_resource", json!({"uri": uri, "watch": true})),
+        ("mcp__everything__toggle-subscriber-updates", json!({})),
+        ("mcp__everything__trigger-long-running-operation", json!({"duration": 1, "steps": 1})),
+    ]));
+    world.add_everything();
+    world.chat("full");
+    let asked = world.model.asked();
+    let told = |asked: &Asked| {
+        asked.raw.contains("resources that you watch have changed") && asked.raw.contains(uri)
+    };
+    assert!(!told(&asked[1]), "it was just read: {}", asked[1].raw);
+    assert!(told(asked.last().unwrap()), "{}", asked.last().unwrap().raw);
+}

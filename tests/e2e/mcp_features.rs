@@ -138,3 +138,32 @@ fn a_watched_resource_that_changed_is_told_until_it_is_read() {
     assert!(!told(&asked[1]), "it was just read: {}", asked[1].raw);
     assert!(told(asked.last().unwrap()), "{}", asked.last().unwrap().raw);
 }
+
+#[test]
+fn a_task_is_followed_to_its_end_and_a_cancel_ends_it() {
+    let world =
+        World::new(|asked: &Asked| match (asked.last_of_user().contains("wait"), asked.results().len()) {
+            (false, 0) => Reply::Call(vec![("mcp__oven__bake", json!({}))]),
+            (true, 0) => Reply::Call(vec![("mcp__oven__wait", json!({}))]),
+            _ => Reply::Say("that is all".to_owned()),
+        });
+    world.put("task.py", include_str!("../fixtures/mcp_task.py"));
+    world.run(&["mcp-server", "add", "oven", "--", "python3", "task.py"]);
+    let lines = world.chat("full");
+    assert_eq!(world.last_result(), "a cake");
+    assert!(lines.iter().any(|line| line.to_string().contains("in the oven")), "{lines:?}");
+
+    let client = Client::login(&world.server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "wait");
+    eventually("it is in the oven", PATIENCE, || {
+        messages(&client, &chat)
+            .iter()
+            .any(|message| message.to_string().contains("in the oven"))
+            .then_some(())
+    });
+    assert_eq!(client.send("POST", &format!("/chats/{chat}/cancel"), b"").status, 200);
+    eventually("the task is cancelled", PATIENCE, || {
+        std::fs::read_to_string(world.path("cancelled.txt")).is_ok_and(|text| text == "wait\n").then_some(())
+    });
+}

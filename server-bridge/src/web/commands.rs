@@ -22,6 +22,7 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// The chat of a request about commands.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ListQuery {
     /// A chat, for the commands of its machine's workspace; the caller's active one's without it.
     chat: Option<String>,
@@ -29,6 +30,7 @@ pub struct ListQuery {
 
 /// The beginning of a command.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct CompleteQuery {
     /// The text that is written so far: `/WORD ARGUMENT`.
     text: String,

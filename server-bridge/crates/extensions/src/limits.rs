@@ -39,6 +39,12 @@ pub const MCP_MAX_CALL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 pub const MCP_CALL_TOTAL: Duration = Duration::from_secs(3600);
 /// The most questions that a server may ask during one call.
 pub const MCP_QUESTIONS_PER_CALL: usize = 16;
+/// The most rounds of input of one call.
+pub const MCP_ROUNDS: usize = 16;
+/// How long a task is left alone before it is asked about, if its server does not say.
+pub const MCP_TASK_POLL: Duration = Duration::from_secs(1);
+/// The shortest and the longest such time.
+pub const MCP_TASK_POLL_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 /// The most answers of a model that a server may ask for during one call.
 pub const MCP_SAMPLES_PER_CALL: usize = 8;
 /// The longest answer of a model to a server, in tokens.

@@ -1,6 +1,6 @@
 //! A connection to a server: calls of its tools, and what it wants to know meanwhile.
 
-#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots and models, and log")]
+#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask models, and log")]
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,31 +9,28 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, CreateMessageRequestParams,
-    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
-    FormElicitationCapability, Implementation, JsonObject, ListRootsResult, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResult, RequestParamsMeta, Resource, ResourceUpdatedNotificationParam, Root,
-    SKILLS_EXTENSION_ID, SamplingCapability, SetLevelRequestParams, UrlElicitationCapability,
+    CallToolRequestParams, CallToolResult, CreateMessageRequestParams, CreateMessageResult,
+    ElicitRequestParams, ElicitResult, LoggingLevel, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResult, RequestParamsMeta, Resource, SetLevelRequestParams,
 };
 use rmcp::service::{
-    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext,
-    RequestContext, RunningService, ServiceError,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService,
+    ServiceError,
 };
 use rmcp::transport::IntoTransport;
-use rmcp::{ClientHandler, ErrorData, RoleClient};
+use rmcp::{ErrorData, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::bounded::Bounded;
+use super::client::Client;
 use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
-use super::sample;
 use super::watch::Watched;
 use crate::limits::{
-    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE, MCP_PROGRESS_BYTES,
-    MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
+    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE, MCP_QUESTIONS_PER_CALL,
+    MCP_SAMPLES_PER_CALL,
 };
 
 /// A server's wish during a call.
@@ -78,15 +75,15 @@ pub(super) struct Verified {
 
 /// The calls in progress on a connection.
 #[derive(Clone, Default)]
-struct Calls {
+pub(super) struct Calls {
     begun: Arc<Mutex<Vec<Begun>>>,
     next_id: Arc<AtomicU64>,
 }
 
 /// A call that began, and the channel for what the server wants during it.
-struct Begun {
+pub(super) struct Begun {
     id: u64,
-    events: mpsc::Sender<Event>,
+    pub(super) events: mpsc::Sender<Event>,
 }
 
 /// A call in progress, until it is dropped.
@@ -96,13 +93,13 @@ struct Calling<'a> {
 }
 
 impl Calls {
-    fn all(&self) -> MutexGuard<'_, Vec<Begun>> {
+    pub(super) fn all(&self) -> MutexGuard<'_, Vec<Begun>> {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The channel of the call that began last: a server does not say which of them it means.
-    fn last(&self) -> Option<mpsc::Sender<Event>> {
+    pub(super) fn last(&self) -> Option<mpsc::Sender<Event>> {
         Some(self.all().last()?.events.clone())
     }
 }
@@ -111,110 +108,6 @@ impl Drop for Calling<'_> {
     fn drop(&mut self) {
         self.connection.calls.all().retain(|call| call.id != self.id);
         self.connection.touch();
-    }
-}
-
-/// Answers what a server asks.
-pub(super) struct Client {
-    calls: Calls,
-    is_stale: Arc<AtomicBool>,
-    watched: Watched,
-    /// The address of the workspace, if the server runs beside it.
-    root: Option<String>,
-}
-
-impl ClientHandler for Client {
-    fn get_info(&self) -> ClientConfig {
-        let elicitation = ElicitationCapability::new()
-            .with_form(FormElicitationCapability::default())
-            .with_url(UrlElicitationCapability::default());
-        let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation = Some(elicitation);
-        capabilities.sampling = Some(SamplingCapability::default());
-        capabilities.extensions =
-            Some([(SKILLS_EXTENSION_ID.to_owned(), JsonObject::new())].into_iter().collect());
-        capabilities.roots = self.root.is_some().then(Default::default);
-        let info = Implementation::new("sandbridge", env!("CARGO_PKG_VERSION")).with_title("Sandbridge");
-        ClientConfig::new(capabilities, info).with_protocol_version(ProtocolVersion::V_2025_11_25)
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let answered = self.asked(|answer| Event::Asks(Box::new(request), answer)).await;
-        Ok(answered.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
-    }
-
-    async fn create_message(
-        &self,
-        request: CreateMessageRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        let answered = self.asked(|answer| Event::Samples(Box::new(request), answer)).await;
-        answered.unwrap_or_else(|| Err(sample::refused("there is nobody to be asked")))
-    }
-
-    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        let root = self.root.iter().map(|root| Root::new(root.clone()).with_name("workspace"));
-        Ok(ListRootsResult::new(root.collect()))
-    }
-
-    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
-        let message = progress.message.unwrap_or_default();
-        let message = &message[..message.floor_char_boundary(MCP_PROGRESS_BYTES)];
-        let gap = if message.is_empty() { "" } else { ": " };
-        self.tell(format!("{}{of}{gap}{message}\n", progress.progress));
-    }
-
-    async fn on_logging_message(
-        &self,
-        message: LoggingMessageNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        if matches!(message.level, LoggingLevel::Debug) {
-            return;
-        }
-        let text = message.data.as_str().map_or_else(|| message.data.to_string(), str::to_owned);
-        let text = &text[..text.floor_char_boundary(MCP_PROGRESS_BYTES)];
-        let level = serde_json::to_value(message.level).unwrap_or_default();
-        self.tell(format!("[{}] {text}\n", level.as_str().unwrap_or_default()));
-    }
-
-    async fn on_resource_updated(
-        &self,
-        updated: ResourceUpdatedNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        self.watched.changed(&updated.uri);
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.is_stale.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Client {
-    /// Has the call that began last handle what the server asks; `None` if there is none, or it does not.
-    async fn asked<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Option<T> {
-        let call = self.calls.last()?;
-        let (answer, answered) = oneshot::channel();
-        // A flood of questions is not worth waiting for.
-        call.try_send(event(answer)).ok()?;
-        answered.await.ok()
-    }
-
-    /// Shows a line in the call in progress.
-    fn tell(&self, line: String) {
-        // It does not say to people which call it is about: with several in progress, it is none of theirs.
-        let call = match &self.calls.all()[..] {
-            [call] => call.events.clone(),
-            _ => return,
-        };
-        // A storm of them is not worth waiting for.
-        let _ = call.try_send(Event::Progress(line));
     }
 }
 
@@ -379,7 +272,7 @@ impl Connection {
         if self.era() == Era::Discover {
             request.meta_mut().get_or_insert_default().set_log_level(LoggingLevel::Info);
         }
-        self.wait(self.service.call_tool(request), patience, listener).await
+        self.wait(self.called(request), patience, listener).await
     }
 
     /// The first of its resources.

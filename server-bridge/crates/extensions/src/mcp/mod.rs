@@ -17,6 +17,8 @@
 //! | `lists` | what a server lists, page by page |
 //! | `listing` | the tools that a server listed, pinned |
 //! | `connection` | a connection: its calls, and what the server wants meanwhile |
+//! | `client` | what is answered to a server, and its notifications |
+//! | `tasks` | calls in rounds, and tasks |
 //! | `program` | a server that is a program |
 //! | `bounded` | what a server may want at once |
 //! | `connect` | connecting, once for all who wait |
@@ -34,6 +36,7 @@
 
 mod bounded;
 mod catalogue;
+mod client;
 mod config;
 mod connect;
 mod connection;
@@ -53,6 +56,7 @@ mod sample;
 mod search;
 mod servers;
 mod skill;
+mod tasks;
 mod tool;
 mod watch;
 

@@ -213,7 +213,7 @@ impl Inner {
         word.contains(':').then_some(())?;
         let found = self.prompts(user, Some(chat)).await;
         let (sandbox, prompts) = found
-            .inspect_err(|error| tracing::error!(%error, "the prompts of MCP servers could not be loaded"))
+            .inspect_err(|error| tracing::warn!(%error, "the prompts of MCP servers could not be loaded"))
             .ok()?;
         let (server, prompt) = prompts.into_iter().find(|(server, prompt)| prompt.word(server) == word)?;
         let owner = Owner { user: user.clone(), chat: Some(chat.clone()) };
@@ -240,7 +240,7 @@ impl CommandSource for McpServers {
         Box::pin(async move {
             let found = self.0.prompts(user, chat).await;
             let (_, prompts) = found.unwrap_or_else(|error| {
-                tracing::error!(%error, "the prompts of MCP servers could not be loaded");
+                tracing::warn!(%error, "the prompts of MCP servers could not be loaded");
                 Default::default()
             });
             let command = |(server, prompt): (Arc<Server>, ServerPrompt)| ExtensionCommand {

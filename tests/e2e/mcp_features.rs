@@ -79,34 +79,45 @@ fn a_prompt_of_a_server_is_a_slash_command() {
 }
 
 #[test]
-fn a_server_asks_the_model_if_its_user_allows_it() {
-    let world = World::new(|asked: &Asked| {
-        if asked.raw.contains("You are a helpful test server.") && !asked.raw.contains("search_tools") {
+fn a_server_of_either_era_asks_the_model_if_its_user_allows_it() {
+    let is_sample = |asked: &Asked| {
+        let is_ours =
+            asked.raw.contains("You are a helpful test server.") || asked.raw.contains("Write a poem.");
+        is_ours && !asked.raw.contains("search_tools")
+    };
+    let world = World::new(move |asked: &Asked| {
+        if is_sample(asked) {
             return Reply::Say("sampled words".to_owned());
         }
-        match asked.results().len() {
-            0 => Reply::Call(vec![(
-                "mcp__everything__trigger-sampling-request",
-                json!({"prompt": "hi", "maxTokens": 50}),
-            )]),
+        match (asked.results().len(), asked.last_of_user().contains("poem")) {
+            (0, true) => Reply::Call(vec![("mcp__modern__recite", json!({}))]),
+            (0, false) => {
+                let arguments = json!({"prompt": "hi", "maxTokens": 30});
+                Reply::Call(vec![("mcp__everything__trigger-sampling-request", arguments)])
+            }
             _ => Reply::Say("that is all".to_owned()),
         }
     });
     world.add_everything();
+    world.run(&["mcp-server", "add", "modern", "--", "node", "mcp/modern.mjs"]);
     let client = Client::login(&world.server, "alice");
-    let words = "wants this answered by your model";
-    for (option, expected) in [("Allow it once", "sampled words"), ("Decline", "declined")] {
-        let chat = new_chat(&client, "full");
-        say(&client, &chat, "go");
-        let card = answer(&client, &chat, words, option).to_string();
-        assert!(card.contains("50 tokens") && card.contains("You are a helpful test server."), "{card}");
-        ended(&client, &chat, 1);
-        assert!(world.last_result().contains(expected), "{}", world.last_result());
+    let words = "wants this answered by your model, with at most 30 tokens";
+    for (text, part) in [("go", "You are a helpful test server."), ("a poem", "Write a poem.")] {
+        let mut took = Vec::new();
+        for (option, expected) in [("Allow it once", "sampled words"), ("Decline", "declined")] {
+            let chat = new_chat(&client, "full");
+            say(&client, &chat, text);
+            let card = answer(&client, &chat, words, option).to_string();
+            assert!(card.contains(part), "{card}");
+            ended(&client, &chat, 1);
+            assert!(world.last_result().contains(expected), "{text}: {}", world.last_result());
+            let usage = client.call("GET", &format!("/chats/{chat}")).json()["usage"].clone();
+            took.push(usage["output_tokens"].as_i64().unwrap_or_else(|| panic!("{usage}")));
+        }
+        // Each answer of the model counts for 10 tokens.
+        assert_eq!(took[0] - took[1], 10, "{text}: the answer to the server counts as well: {took:?}");
     }
-    let asked = world.model.asked();
-    let sampled: Vec<&Asked> = asked.iter().filter(|asked| !asked.raw.contains("search_tools")).collect();
-    let sampled: Vec<_> = sampled.iter().filter(|asked| asked.raw.contains("helpful test server")).collect();
-    assert_eq!(sampled.len(), 1, "the declined one was not asked");
+    assert_eq!(world.model.asked().iter().filter(|asked| is_sample(asked)).count(), 2);
 }
 
 #[test]

@@ -99,6 +99,10 @@ impl ClientHandler for Client {
         self.watched.changed(&updated.uri);
     }
 
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.is_stale.store(true, Ordering::Relaxed);
+    }
+
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.is_stale.store(true, Ordering::Relaxed);
     }

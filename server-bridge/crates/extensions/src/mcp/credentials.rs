@@ -219,6 +219,21 @@ mod tests {
     }
 
     #[test]
+    fn an_assertion_is_signed_by_the_algorithm_that_fits_the_key() {
+        // The private key of RFC 8410, for everybody to know.
+        let pem = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
+        let entry = |algorithm: Option<&str>| json!({"grantType": "client_credentials", "clientId": "me", "privateKey": pem, "signingAlgorithm": algorithm});
+        let read = of(entry(None)).unwrap().unwrap();
+        let assertion = read.proof.assertion("me", "https://a.example").unwrap().unwrap();
+        let parts: Vec<Vec<u8>> =
+            assertion.split('.').map(|part| URL_SAFE_NO_PAD.decode(part).unwrap()).collect();
+        let claims: Value = serde_json::from_slice(&parts[1]).unwrap();
+        assert!(String::from_utf8_lossy(&parts[0]).contains("EdDSA") && parts[2].len() == 64);
+        assert_eq!((&claims["sub"], &claims["aud"]), (&json!("me"), &json!("https://a.example")));
+        assert!(of(entry(Some("RS256"))).unwrap_err().contains("signingAlgorithm"));
+    }
+
+    #[test]
     fn a_signature_is_two_numbers_of_one_width() {
         assert_eq!(halves(&[0x30, 7, 2, 2, 0, 0x81, 2, 1, 5], 2), Some(vec![0, 0x81, 0, 5]));
         for wrong in [

@@ -117,7 +117,7 @@ impl Connection {
                 return Err(format!("the definitions of its {what} have more than {MCP_TOOLS_BYTES} bytes"));
             }
             if found.len() > MCP_TOOLS {
-                return Err(format!("it has more than {MCP_TOOLS} {what}"));
+                return Err(format!("it lists more than {MCP_TOOLS} {what}"));
             }
             cursor = next;
             if cursor.is_none() {

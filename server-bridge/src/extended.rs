@@ -49,6 +49,7 @@ impl Extended {
             HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), plugins.clone());
         chats.hooks().put(hooks.clone());
         let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable);
+        chats.commands().add(mcp_servers.clone());
         let http_tools = HttpTools::new(ledger(), store(), router(), home(), reachable);
         let deferred: Vec<Arc<dyn Offers>> =
             vec![Arc::new(mcp_servers.clone()), Arc::new(http_tools.clone())];

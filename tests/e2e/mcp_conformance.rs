@@ -26,9 +26,8 @@ const COMMON: &[&str] = &[
     "auth/pre-registration",
 ];
 
-/// Runs the scenarios of both revisions, and these of this one's own; each must pass.
-fn run(revision: &str, own: &[&str]) {
-    let scenarios = [COMMON, own].concat();
+/// Runs scenarios of a revision; each must pass.
+fn run(revision: &str, scenarios: &[&str]) {
     // The model calls what the message says, one after the other.
     let model = ScriptedModel::start(|asked: &Asked| {
         let calls: Vec<(String, Value)> = serde_json::from_str(&asked.last_of_user()).unwrap_or_default();
@@ -45,7 +44,7 @@ fn run(revision: &str, own: &[&str]) {
     let mcp = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
     let suite: PathBuf = mcp.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let mut failed = Vec::new();
-    for scenario in &scenarios {
+    for scenario in scenarios {
         let output = Command::new("timeout")
             .arg("60")
             .arg(mcp.join("node_modules/node/bin/node"))
@@ -77,7 +76,8 @@ fn run(revision: &str, own: &[&str]) {
 
 #[test]
 fn revision_2025_11_25() {
-    run("2025-11-25", &["initialize", "elicitation-sep1034-client-defaults", "sse-retry"]);
+    let own = ["initialize", "elicitation-sep1034-client-defaults", "sse-retry"];
+    run("2025-11-25", &[COMMON, &own].concat());
 }
 
 #[test]
@@ -85,23 +85,39 @@ fn revision_2026_07_28() {
     run(
         "2026-07-28",
         &[
-            "request-metadata",
-            "auth/resource-mismatch",
-            "auth/offline-access-scope",
-            "auth/offline-access-not-supported",
-            "auth/authorization-server-migration",
-            "auth/iss-supported",
-            "auth/iss-not-advertised",
-            "auth/iss-supported-missing",
-            "auth/iss-wrong-issuer",
-            "auth/iss-unexpected",
-            "auth/iss-normalized",
-            "auth/metadata-issuer-mismatch",
-            "sep-2322-client-request-state",
-            "http-standard-headers",
-            "http-custom-headers",
-            "http-invalid-tool-headers",
-            "json-schema-ref-no-deref",
-        ],
+            COMMON,
+            &[
+                "request-metadata",
+                "auth/resource-mismatch",
+                "auth/offline-access-scope",
+                "auth/offline-access-not-supported",
+                "auth/authorization-server-migration",
+                "auth/iss-supported",
+                "auth/iss-not-advertised",
+                "auth/iss-supported-missing",
+                "auth/iss-wrong-issuer",
+                "auth/iss-unexpected",
+                "auth/iss-normalized",
+                "auth/metadata-issuer-mismatch",
+                "sep-2322-client-request-state",
+                "http-standard-headers",
+                "http-custom-headers",
+                "http-invalid-tool-headers",
+                "json-schema-ref-no-deref",
+            ],
+        ]
+        .concat(),
     );
+}
+
+#[test]
+fn skills() {
+    let checked = ["no-prefetch", "verify-digest", "verify-size", "verify-frontmatter"];
+    let scenarios = checked.map(|what| format!("sep-2640-client-{what}"));
+    run("2026-07-28", &scenarios.each_ref().map(String::as_str));
+}
+
+#[test]
+fn clients_with_credentials_of_their_own() {
+    run("2026-07-28", &["auth/client-credentials-jwt", "auth/client-credentials-basic"]);
 }

@@ -99,6 +99,41 @@ fn sent_back(page: &str) -> String {
 }
 
 #[test]
+fn a_client_of_its_own_needs_no_login_and_ten_checks_with_an_expired_token_get_one() {
+    let guarded = Guarded::start(3);
+    let world = World::with(calls(vec![("mcp__far__whoami", json!({}))]), &["--fetch-allow", "127.0.0.1"]);
+    let import = |secret: &str| {
+        let oauth =
+            json!({"grantType": "client_credentials", "clientId": "sandbridge", "clientSecret": secret});
+        let far = json!({"url": format!("http://127.0.0.1:{}/mcp", guarded.1), "oauth": oauth});
+        let document = json!({"mcpServers": {"far": far}}).to_string();
+        let imported = world.alice.with_stdin(&["mcp-server", "import", "-"], document.as_bytes());
+        assert_eq!(imported.code, 0, "{imported:?}");
+    };
+    import("wr0ng");
+    let refused = world.alice.run(&["mcp-server", "check", "far"]);
+    assert!(refused.code != 0 && refused.stderr.contains("refused the client credentials"), "{refused:?}");
+    assert!(!refused.stderr.contains("wr0ng"), "{refused:?}");
+    import("s3cret");
+    world.run(&["mcp-server", "check", "far"]);
+    eventually("the token has expired", PATIENCE, || (guarded.count("valid") == 0).then_some(()));
+    let check =
+        || world.alice.command(&["mcp-server", "check", "far"]).stdout(Stdio::null()).spawn().unwrap();
+    let checks: Vec<Child> = (0..10).map(|_| check()).collect();
+    for mut check in checks {
+        assert!(check.wait().unwrap().success());
+    }
+    assert_eq!(guarded.count("refreshes"), 2, "one token serves all");
+    world.chat("full");
+    assert_eq!(world.last_result(), "you are logged in");
+    let shown = world.server_named("far");
+    assert!(!shown.to_string().contains("s3cret") && shown["logged_in"] == false, "{shown}");
+    assert_eq!(shown["secrets"], json!(["oauth.clientSecret"]));
+    let login = world.alice.run(&["mcp-server", "login", "far"]);
+    assert!(login.code != 0 && login.stderr.contains("needs no login"), "{login:?}");
+}
+
+#[test]
 fn a_login_is_its_users_and_ten_calls_with_an_expired_token_refresh_it_once() {
     let guarded = Guarded::start(3);
     let world = World::with(calls(vec![("mcp__far__whoami", json!({}))]), &["--fetch-allow", "127.0.0.1"]);

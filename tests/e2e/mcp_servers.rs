@@ -53,7 +53,7 @@ impl World {
     }
 
     /// Copies a package from npm into the workspace, with all others.
-    fn npm(&self) {
+    pub(crate) fn npm(&self) {
         let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
         assert!(installed.join("node_modules").exists(), "run `npm ci` in {}", installed.display());
         let copied =

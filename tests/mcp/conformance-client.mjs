@@ -67,7 +67,15 @@ async function call(calls) {
 // The suite waits for it: a hang here says nothing.
 setTimeout(() => void leave(1), 40_000).unref();
 
-if ((await api("PUT", `/mcp-servers/${name}`, { type: "http", url })).status !== 204) process.exit(1);
+/** A definition with the client of a scenario whose client logs in for itself. */
+function entry() {
+  if (!scenario.startsWith("auth/client-credentials")) return { type: "http", url };
+  const { client_id, client_secret, private_key_pem, signing_algorithm } = context;
+  const oauth = { grantType: "client_credentials", clientId: client_id, clientSecret: client_secret };
+  return { type: "http", url, oauth: { ...oauth, privateKey: private_key_pem, signingAlgorithm: signing_algorithm } };
+}
+
+if ((await api("PUT", `/mcp-servers/${name}`, entry())).status !== 204) process.exit(1);
 let checked = await api("POST", `/mcp-servers/${name}/check`);
 for (let tries = 0; checked.kind === "login_required" && tries < 3; tries++) {
   if (!(await logIn())) await leave(1);
@@ -79,7 +87,8 @@ const usable = checked.answer.tools.filter((tool) => tool.state === "ready");
 const named = (wanted) => usable.find((tool) => tool.tool === wanted)?.name;
 const wanted = context.toolCalls?.map((call) => [named(call.name), call.arguments ?? {}]);
 const calls = wanted ?? usable.map((tool) => [tool.name, fitting(JSON.parse(tool.definition).schema)]);
-if (calls.length > 0) {
+// A skill is read when a model wants it.
+if (calls.length > 0 && scenario !== "sep-2640-client-no-prefetch") {
   let results = await call(calls);
   for (let tries = 0; results.includes("requires a login") && tries < 3; tries++) {
     if (!(await logIn())) await leave(1);

@@ -1,5 +1,5 @@
 // An MCP server over HTTP that wants a login, and the provider of the logins, in one. It counts refreshes. The first token of a login
-// lives for LIFETIME s, a refreshed one for an hour.
+// lives for LIFETIME s, a refreshed one for an hour. The client `sandbridge` gets tokens with the secret `s3cret` as well.
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -68,6 +68,14 @@ const server = createServer(async (request, response) => {
       if (form.get("refresh_token") !== refreshToken) return json(400, { error: "invalid_grant" });
       refreshes += 1;
       return json(200, issue(3600));
+    }
+    if (form.get("grant_type") === "client_credentials") {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const proof = `Basic ${Buffer.from("sandbridge:s3cret").toString("base64")}`;
+      if (request.headers.authorization !== proof) return json(401, { error: "invalid_client" });
+      const { refresh_token: _, ...token } = issue(refreshes === 0 ? lifetime : 3600);
+      refreshes += 1;
+      return json(200, token);
     }
     const verifier = createHash("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
     if (challenges.get(form.get("code")) !== verifier) return json(400, { error: "invalid_grant" });

@@ -1,4 +1,5 @@
-// A server of the era from 2026-07-28 on, over standard streams: it refuses `initialize`. Its tool asks its user before it answers.
+// A server of the era from 2026-07-28 on, over standard streams: it refuses `initialize`. Its tools ask its user, or the user's model,
+// before they answer.
 import { fromJsonSchema, inputRequired, acceptedContent, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
@@ -18,6 +19,14 @@ function server() {
       return inputRequired({ inputRequests: { colour: ask } });
     }
     return { content: [{ type: "text", text: `the door is ${said.colour}` }] };
+  });
+  server.registerTool("recite", { description: "Recites a poem." }, async (context) => {
+    const poem = context.mcpReq.inputResponses?.poem;
+    if (poem === undefined) {
+      const messages = [{ role: "user", content: { type: "text", text: "Write a poem." } }];
+      return inputRequired({ inputRequests: { poem: inputRequired.createMessage({ messages, maxTokens: 30 }) } });
+    }
+    return { content: [{ type: "text", text: `it goes: ${poem.content.text}` }] };
   });
   return server;
 }

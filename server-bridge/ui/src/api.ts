@@ -72,7 +72,8 @@ export interface Api {
   rewind(chatId: string, messageId: number, how: TakeBack): Promise<{ text: string }>;
   fork(chatId: string, messageId: number): Promise<Chat>;
   attach(chatId: string, file: File): Promise<Attachment>;
-  commands(): Promise<CommandLine[]>;
+  commands(chatId: string | null): Promise<CommandLine[]>;
+  completeArgument(chatId: string, text: string): Promise<string[]>;
   completePath(prefix: string, runner: string | null): Promise<PathEntry[]>;
 }
 
@@ -145,7 +146,8 @@ export function createApi(onUnauthorized: () => void): Api {
           signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS),
         }),
       ),
-    commands: () => taken(client.GET("/api/v1/commands")),
+    commands: (chatId) => taken(client.GET("/api/v1/commands", { params: { query: { chat: chatId ?? undefined } } })),
+    completeArgument: (id, text) => taken(client.GET("/api/v1/chats/{id}/completions", { params: { path: { id }, query: { text } } })),
     completePath: async (prefix, on) => {
       const query = { prefix, limit: COMPLETIONS_COUNT, on: on ?? undefined };
       return (await taken(client.GET("/api/v1/files/complete", { params: { query } }))).entries;

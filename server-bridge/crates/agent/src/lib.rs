@@ -12,6 +12,7 @@
 //! | [`approval`] | the permissions of a model without asking |
 //! | [`hooks`] | the points of a turn where hooks run: they watch it, and may deny its actions or have the user asked |
 //! | [`ask`] | questions to people: one type for all of them, answered once |
+//! | [`commands`] | slash commands of extensions |
 //! | [`library`] | the skills and roles of a workspace |
 //! | [`live`] | output that is shown while it is written |
 //! | [`mod@grouped`] | large numbers for people |
@@ -24,6 +25,7 @@
 
 pub mod approval;
 pub mod ask;
+pub mod commands;
 pub mod context;
 pub mod engine;
 mod error;

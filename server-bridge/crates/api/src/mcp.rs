@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
@@ -108,9 +108,70 @@ pub struct McpServerEntry {
     /// Headers of each request to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// How the Sandbridge server itself gets tokens for a server with an address, without a login of its user.
+    #[serde(default, deserialize_with = "oauth", skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<McpOAuth>,
     /// How long a call may take without a report of progress, in milliseconds; 5 minutes if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
+}
+
+/// A client that gets tokens for itself. Other fields, and other grants, are ignored.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpOAuth {
+    /// `client_credentials`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant_type: Option<String>,
+    /// The id that the server's provider issued for the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Its secret; or else its private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// Its private key in PEM, which signs assertions (`private_key_jwt`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_key: Option<String>,
+    /// The algorithm of the assertions, such as `RS256`; one that fits the key if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_algorithm: Option<String>,
+    /// The permissions to ask for, as a list or as words; those that the server names if there are none.
+    #[serde(default, alias = "scope", deserialize_with = "scopes", skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+}
+
+impl std::fmt::Debug for McpOAuth {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "McpOAuth({:?}, …)", self.client_id)
+    }
+}
+
+/// Other programs write `false` for no login.
+fn oauth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<McpOAuth>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Switch(bool),
+        Client(McpOAuth),
+    }
+    match Option::<Form>::deserialize(deserializer)? {
+        Some(Form::Client(client)) => Ok(Some(client)),
+        Some(Form::Switch(true)) => Err(serde::de::Error::custom("write an object")),
+        Some(Form::Switch(false)) | None => Ok(None),
+    }
+}
+
+fn scopes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Words(String),
+        List(Vec<String>),
+    }
+    Ok(match Form::deserialize(deserializer)? {
+        Form::Words(words) => words.split_whitespace().map(str::to_owned).collect(),
+        Form::List(list) => list,
+    })
 }
 
 /// An approval of an MCP server of a workspace, or of changed tools.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agent::approval::Mode;
 use agent::ask::Waiters;
+use agent::commands::CommandSources;
 use agent::engine::{AtWork, PromptParts};
 use agent::hooks::Hooks;
 use agent::tool::Registry;
@@ -43,6 +44,8 @@ pub(crate) struct House {
     /// The services that tools get, used everywhere else too: the store, the machines, the execs.
     pub(crate) services: Services,
     pub(crate) tools: Registry,
+    /// The slash commands of extensions.
+    pub(crate) commands: CommandSources,
     /// The hooks at the points of turns.
     pub(crate) hooks: Hooks,
     /// The prompt before and beside a conversation.

@@ -24,6 +24,7 @@ use crate::told::Told;
 use crate::transcript::LeftOut;
 use crate::turns;
 use agent::approval::Mode;
+use agent::commands::CommandSources;
 use agent::engine::PromptParts;
 use agent::hooks::Hooks;
 use agent::library::Library;
@@ -56,6 +57,7 @@ impl ChatService {
             asks,
             at_work,
             tools,
+            commands: CommandSources::default(),
             hooks: Hooks::default(),
             prompt,
             tasks,
@@ -87,6 +89,11 @@ impl ChatService {
         &self.0.prompt
     }
 
+    /// The slash commands of extensions: each registers its own here.
+    pub fn commands(&self) -> &CommandSources {
+        &self.0.commands
+    }
+
     /// The events of chats: a front end subscribes here.
     pub fn bus(&self) -> &Bus {
         &self.0.bus
@@ -113,7 +120,9 @@ impl ChatService {
     /// beyond 1 MiB; [`Error::Refused`] if too many messages are queued for the model; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
         let _tracked = self.check_saying(user, chat, text).await?;
-        let input = Input::parse(text);
+        let expanded = self.0.expanded(user, chat, text).await?;
+        let text = expanded.as_deref().unwrap_or(text);
+        let input = if expanded.is_some() { Input::Plain(text) } else { Input::parse(text) };
         self.0.check_room(user.id, chat, &input)?;
         let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
         self.0.answer(user, chat, said, input).await
@@ -130,10 +139,18 @@ impl ChatService {
         let text = text.as_str();
         let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
         let _tracked = self.check_saying(user, chat, text).await?;
-        let input = Input::parse(text);
+        let mut input = Input::parse(text);
+        // A server may make another text of the same command: what it once stood for stays.
+        let is_of_extension = matches!(input, Input::Unknown(..));
+        let mut expanded = None;
         if !self.0.store.was_said(user.id, chat, send_id).await? {
+            expanded = self.0.expanded(user, chat, text).await?;
+            if let Some(expanded) = &expanded {
+                input = Input::Plain(expanded);
+            }
             self.0.check_room(user.id, chat, &input)?;
         }
+        let text = expanded.as_deref().unwrap_or(text);
         // There is no await between this and the record, so that the first of several repetitions is the one that answers.
         let under_way = self.0.sending.begin(chat, send_id);
         let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
@@ -141,7 +158,7 @@ impl ChatService {
                 self.0.tell(user.id, ChatEvent::Message(message.clone()));
                 message
             }
-            Said::Known(known) if known.message.text != input.shown(text) => {
+            Said::Known(known) if !is_of_extension && known.message.text != input.shown(text) => {
                 return Err(Error::Refused {
                     kind: "conflict",
                     text: "another message was sent with this send_id before; choose another one".to_owned(),
@@ -155,6 +172,10 @@ impl ChatService {
             }
             Said::Known(known) => return sends::recall(&self.0, user, *known).await,
         };
+        let stood_for = said.text.clone();
+        if is_of_extension && stood_for != text.trim_end() {
+            input = Input::Plain(&stood_for);
+        }
         let posted = self.0.answer(user, chat, said, input).await?;
         sends::remember(&self.0, user, chat, send_id, &posted).await;
         Ok(posted.into())
@@ -274,6 +295,20 @@ impl House {
         let mut posted = commands::dispatch(context, input).await?;
         posted.messages.insert(0, said);
         Ok(posted)
+    }
+
+    /// The text that an extension's slash command stands for; `None` if it is none.
+    async fn expanded(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Option<String>> {
+        // The first line has the arguments; what follows is the user's own, and goes after the text.
+        let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+        let Input::Unknown(word, argument) = Input::parse(first) else { return Ok(None) };
+        let expanded = self.commands.text(user, chat, word, argument.unwrap_or_default()).await;
+        let expanded =
+            expanded.transpose().map_err(|text| Error::Refused { kind: "command_failed", text })?;
+        Ok(expanded.map(|expanded| match rest.trim() {
+            "" => expanded,
+            rest => format!("{expanded}\n\n{rest}"),
+        }))
     }
 
     /// Refuses a message for the model while too many of its chat are queued, before anything of it is stored: its client

@@ -65,6 +65,24 @@ pub const MCP_MAX_CALL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 pub const MCP_CALL_TOTAL: Duration = Duration::from_secs(3600);
 /// The most questions that a server may ask during one call.
 pub const MCP_QUESTIONS_PER_CALL: usize = 16;
+/// The most rounds of input of one call.
+pub const MCP_ROUNDS: usize = 16;
+/// How long a task is left alone before it is asked about, if its server does not say.
+pub const MCP_TASK_POLL: Duration = Duration::from_secs(1);
+/// The shortest and the longest such time.
+pub const MCP_TASK_POLL_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+/// The most answers of a model that a server may ask for during one call.
+pub const MCP_SAMPLES_PER_CALL: usize = 8;
+/// The longest answer of a model to a server, in tokens.
+pub const MCP_SAMPLE_TOKENS: u32 = 4096;
+/// The longest request of a server to a model, in bytes: its user sees all of it.
+pub const MCP_SAMPLE_BYTES: usize = 16 * 1024;
+/// The most messages of such a request.
+pub const MCP_SAMPLE_MESSAGES: usize = 32;
+/// How long a server may take to set what it logs.
+pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
+/// The resources of one connection that its user's agent watches, at most.
+pub const MCP_WATCHED: usize = 100;
 /// The longest report of progress that is shown, in bytes.
 pub const MCP_PROGRESS_BYTES: usize = 1024;
 /// The longest error of a server that is told, in bytes.
@@ -123,6 +141,24 @@ pub const MCP_IDLE: Duration = Duration::from_secs(30 * 60);
 pub const MCP_SWEEP: Duration = Duration::from_secs(60);
 /// The most connections of one user.
 pub const MCP_CONNECTIONS_PER_USER: usize = 20;
+/// The most prompts of one server.
+pub const MCP_PROMPTS: usize = 100;
+/// The longest name of a prompt or of one of its arguments, in characters.
+pub const MCP_PROMPT_NAME_CHARS: usize = 64;
+/// The most arguments of a prompt.
+pub const MCP_PROMPT_ARGUMENTS: usize = 16;
+/// The longest text of a prompt, in bytes.
+pub const MCP_PROMPT_BYTES: usize = 256 * 1024;
+/// The longest line about a prompt, and the longest value that is suggested, in characters.
+pub const MCP_ABOUT_CHARS: usize = 200;
+/// How long the suggestions for an argument of a prompt may take.
+pub const MCP_COMPLETION_PATIENCE: Duration = Duration::from_secs(5);
+/// The most values that are suggested.
+pub const MCP_COMPLETIONS: usize = 100;
+/// The largest file of a skill, in bytes.
+pub const MCP_SKILL_FILE_BYTES: usize = 1024 * 1024;
+/// The most files of a skill that are named.
+pub const MCP_SKILL_FILES_NAMED: usize = 200;
 /// The longest result of a call, in bytes; the rest is left out.
 pub const MCP_RESULT_BYTES: usize = 1024 * 1024;
 /// The most images of one result.
@@ -141,6 +177,8 @@ pub const MCP_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
 pub const MCP_LOGIN_REQUEST_PATIENCE: Duration = Duration::from_secs(30);
 /// How long before its end a token is refreshed.
 pub const MCP_TOKEN_MARGIN: Duration = Duration::from_secs(30);
+/// How long an assertion of a client may be used.
+pub const MCP_ASSERTION_LIFE: Duration = Duration::from_secs(300);
 /// The longest answer of a login provider, in bytes.
 pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
 /// The most logins that may have begun at once on a server.

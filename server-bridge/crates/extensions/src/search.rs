@@ -25,6 +25,11 @@ use crate::limits::{
 pub trait Offers: Send + Sync {
     /// The tools of a turn of a user's chat.
     fn offer<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Offer>;
+
+    /// See [`ToolSource::news`].
+    fn news<'a>(&'a self, _user: &'a User, _chat: &'a ChatId) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
 }
 
 /// The tools of a source, and the services that they belong to.
@@ -57,6 +62,14 @@ impl DeferredTools {
 }
 
 impl ToolSource for DeferredTools {
+    fn news<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let news = join_all(self.0.iter().map(|source| source.news(user, chat))).await;
+            let news: Vec<String> = news.into_iter().flatten().collect();
+            (!news.is_empty()).then(|| news.join("\n\n"))
+        })
+    }
+
     fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>> {
         Box::pin(async move {
             let mut all = Offer::default();

@@ -112,6 +112,13 @@ async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
         fn ask<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxFuture<'a, Result<Option<String>, Failure>> {
             Box::pin(async { Ok(None) })
         }
+        fn sample(
+            &self,
+            _: agent::tool::SampleRequest,
+        ) -> BoxFuture<'_, Result<agent::tool::Sampled, Failure>> {
+            Box::pin(async { Err(Failure::Told("no model here".to_owned())) })
+        }
+
         fn delegate<'a>(
             &'a self,
             _: DelegationRequest<'a>,

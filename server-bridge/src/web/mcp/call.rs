@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use accounts::KeyScope;
-use agent::tool::{DelegationRequest, Failure, Host, Outcome, Program, Tool, ToolCaller, ToolContext};
+use agent::tool::{
+    DelegationRequest, Failure, Host, Outcome, Program, SampleRequest, Sampled, Tool, ToolCaller, ToolContext,
+};
 use futures_util::future::BoxFuture;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
@@ -146,6 +148,10 @@ impl Host for ProgramHost<'_> {
         _options: &'a [String],
     ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async { Ok(None) })
+    }
+
+    fn sample(&self, _: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
+        Box::pin(async { Err(Failure::Told("models answer in a chat only".to_owned())) })
     }
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {

@@ -212,6 +212,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/chats/{id}/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Values for the last argument of an extension's slash command that is being written; none if there are no suggestions. */
+        get: operations["get_chats_id_completions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/chats/{id}/export": {
         parameters: {
             query?: never;
@@ -342,7 +359,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All slash commands, in the order of `/help`; one may be written in several ways. */
+        /** All slash commands, in the order of `/help`; one may be written in several ways. Those of extensions come last. */
         get: operations["get_commands"];
         put?: never;
         post?: never;
@@ -3059,6 +3076,21 @@ export interface components {
              */
             redirect_uri: string;
         };
+        /** @description A client that gets tokens for itself. Other fields, and other grants, are ignored. */
+        McpOAuth: {
+            /** @description The id that the server's provider issued for the client. */
+            clientId?: string | null;
+            /** @description Its secret; or else its private key. */
+            clientSecret?: string | null;
+            /** @description `client_credentials`. */
+            grantType?: string | null;
+            /** @description Its private key in PEM, which signs assertions (`private_key_jwt`). */
+            privateKey?: string | null;
+            /** @description The permissions to ask for, as a list or as words; those that the server names if there are none. */
+            scopes?: string[];
+            /** @description The algorithm of the assertions, such as `RS256`; one that fits the key if absent. */
+            signingAlgorithm?: string | null;
+        };
         /** @description The definition of an MCP server, as an entry of `mcpServers` in `.mcp.json`: either a command or an address. */
         McpServerEntry: {
             /** @description Its arguments. `${NAME}` and `${NAME:-default}` stand for variables of that machine. */
@@ -3073,6 +3105,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            oauth?: components["schemas"]["McpOAuth"] | null;
             /**
              * Format: int64
              * @description How long a call may take without a report of progress, in milliseconds; 5 minutes if absent.
@@ -4780,6 +4813,39 @@ export interface operations {
             };
         };
     };
+    get_chats_id_completions: {
+        parameters: {
+            query: {
+                /** @description The text that is written so far: `/WORD ARGUMENT`. */
+                text: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
+                };
+            };
+            /** @description The request failed; the body says why. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_chats_id_export: {
         parameters: {
             query?: {
@@ -5099,7 +5165,10 @@ export interface operations {
     };
     get_commands: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A chat, for the commands of its machine's workspace; the caller's active one's without it. */
+                chat?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

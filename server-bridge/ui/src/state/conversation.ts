@@ -16,6 +16,8 @@ export interface ConversationActions {
   attach(chatId: string, file: File): Promise<Attachment>;
   commands(): Promise<CommandLine[]>;
   completePath(prefix: string): Promise<PathEntry[]>;
+  /** Values for the last argument of an extension's command that is being written. */
+  completeArgument(text: string): Promise<string[]>;
   /** Takes a message back with everything after it, and puts its text into the composer. */
   takeBack(message: Message, how: TakeBack): Promise<void>;
   /** Repeats a message in its own place. */
@@ -67,7 +69,11 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
         openBegun(id);
       }),
     attach: api.attach,
-    commands: api.commands,
+    commands: () => api.commands(openChatOf(state())?.id ?? null),
+    completeArgument: async (text) => {
+      const chat = openChatOf(state());
+      return chat ? api.completeArgument(chat.id, text) : [];
+    },
     completePath: (prefix) => api.completePath(prefix, openChatOf(state())?.runner ?? null),
     takeBack: async (message, how) => {
       const { text } = await api.rewind(message.chat_id, message.id, how);

@@ -14,6 +14,7 @@ mod model;
 mod output;
 mod room;
 mod run_tools;
+mod sample;
 
 use llm::{Content, Message, Reply, Request, Stop, SystemPart, Usage};
 use records::{ChatId, MessageId, Spent, TurnId, TurnStatus, User};

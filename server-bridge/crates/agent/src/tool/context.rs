@@ -30,6 +30,11 @@ pub trait Host: Send + Sync {
     /// Fails if that cannot be found out.
     fn hidden<'a>(&'a self, base: &'a str, paths: &'a [String]) -> BoxFuture<'a, Result<Vec<bool>, Failure>>;
 
+    /// Asks the chat's model for one answer, outside of the conversation; what it costs counts for the turn.
+    ///
+    /// Fails with [`Failure::Told`] if there is no model, or it does not answer.
+    fn sample(&self, request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>>;
+
     /// Runs a sub-agent to the end of its turn.
     ///
     /// Fails with [`Failure::Told`] if it cannot be called this way, and if the turn that calls it cannot go on either.
@@ -81,6 +86,28 @@ pub struct Program<'a> {
     pub on: Option<&'a str>,
     /// True if it may do all that its user may, including joining their terminals.
     pub is_trusted: bool,
+}
+
+/// A tool's request for one answer of a model.
+#[derive(Clone, Debug)]
+pub struct SampleRequest {
+    /// The instructions; empty for none.
+    pub system: String,
+    /// The conversation, which ends with a message of the user.
+    pub messages: Vec<llm::Message>,
+    /// The most tokens of the answer.
+    pub max_tokens: u32,
+}
+
+/// A model's answer to a tool.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    /// Its text.
+    pub text: String,
+    /// The provider's name for the model.
+    pub model: String,
+    /// True if the answer was cut off at its limit.
+    pub is_cut: bool,
 }
 
 /// A model's request for a sub-agent.

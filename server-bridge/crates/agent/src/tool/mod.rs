@@ -42,7 +42,9 @@ use serde_json::{Map, Value};
 
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
-pub use context::{AgentTurn, DelegationRequest, Host, Program, ToolCaller, ToolContext};
+pub use context::{
+    AgentTurn, DelegationRequest, Host, Program, SampleRequest, Sampled, ToolCaller, ToolContext,
+};
 pub use look::{Bound, Ground, Looked, words_of};
 pub use outcome::{Failure, FileBytes, FileSeen, ForPrograms, Outcome, SubAgentState, TurnCost};
 pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};

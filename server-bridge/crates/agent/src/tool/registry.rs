@@ -11,6 +11,11 @@ use super::{Tool, Toolbox};
 pub trait ToolSource: Send + Sync {
     /// The tools of a turn of a user's chat. A tool that the server has by the same name goes before.
     fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>>;
+
+    /// What changed since a model used the tools, as a reminder for it; `None` if nothing did.
+    fn news<'a>(&'a self, _user: &'a User, _chat: &'a ChatId) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
 }
 
 /// The tools, in the order in which models see them, and the sources of more.
@@ -77,6 +82,14 @@ impl Registry {
             }
         }
         tools.into()
+    }
+
+    /// What changed since the model of a user's chat used the tools of all sources; `None` if nothing did.
+    pub async fn news(&self, user: &User, chat: &ChatId) -> Option<String> {
+        let sources = Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner));
+        let news = join_all(sources.iter().map(|source| source.news(user, chat))).await;
+        let news: Vec<String> = news.into_iter().flatten().collect();
+        (!news.is_empty()).then(|| news.join("\n\n"))
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<dyn Tool>>)) {

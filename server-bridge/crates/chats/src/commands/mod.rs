@@ -83,8 +83,8 @@ pub(crate) enum Input<'a> {
     Bang(&'a str),
     /// A command, and its argument.
     Command(&'static Command, Option<&'a str>),
-    /// An unknown slash command, by its name.
-    Unknown(&'a str),
+    /// A slash command of an extension, or an unknown one: its name, and its argument.
+    Unknown(&'a str, Option<&'a str>),
     /// Text for a model to answer.
     Plain(&'a str),
 }
@@ -106,7 +106,7 @@ impl<'a> Input<'a> {
         };
         match COMMANDS.iter().find(|command| command.word == word) {
             Some(command) => Self::Command(command, argument),
-            None => Self::Unknown(word),
+            None => Self::Unknown(word, argument),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Input<'a> {
     {
         match self {
             Self::Plain(plain) => plain,
-            Self::Bang(_) | Self::Command(..) | Self::Unknown(_) => text.trim_end(),
+            Self::Bang(_) | Self::Command(..) | Self::Unknown(..) => text.trim_end(),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Context<'_> {
 pub(crate) async fn dispatch(context: Context<'_>, input: Input<'_>) -> Result<Posted> {
     match input {
         Input::Plain(text) => plain::run(&context, text).await,
-        Input::Unknown(word) => help::unknown(&context, word).await,
+        Input::Unknown(word, _) => help::unknown(&context, word).await,
         Input::Bang(command) => bang::run(&context, command).await,
         Input::Command(command, argument) => (command.run)(&context, argument).await,
     }
@@ -178,9 +178,9 @@ mod tests {
             ("/runner  laptop ", command("runner", Some("laptop"))),
             ("/approval full", command("approval", Some("full"))),
             ("/cancel", command("cancel", None)),
-            ("/Help", Input::Unknown("Help")),
-            ("/helpme", Input::Unknown("helpme")),
-            ("/", Input::Unknown("")),
+            ("/Help", Input::Unknown("Help", None)),
+            ("/git:review  main ", Input::Unknown("git:review", Some("main"))),
+            ("/", Input::Unknown("", None)),
         ] {
             assert_eq!(Input::parse(text), expected, "{text:?}");
         }

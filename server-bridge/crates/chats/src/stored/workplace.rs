@@ -47,7 +47,10 @@ impl Workplace for Stored {
                 Err(Failure::Port(error)) => return Err(error),
                 Err(_) => {}
             }
-            Ok(reminder::text(&store.stale_reads(&self.root, &self.chat).await.ported()?))
+            let files = reminder::text(&store.stale_reads(&self.root, &self.chat).await.ported()?);
+            let others = self.service.tools.news(&self.user, &self.root).await;
+            let news: Vec<String> = files.into_iter().chain(others).collect();
+            Ok((!news.is_empty()).then(|| news.join("\n\n")))
         })
     }
 }

@@ -52,6 +52,7 @@ impl AddOptions {
                 .into_iter()
                 .map(|(name, value)| (name, value.trim().to_owned()))
                 .collect(),
+            oauth: None,
             timeout: self.timeout.map(|seconds| u64::from(seconds) * 1000),
         })
     }

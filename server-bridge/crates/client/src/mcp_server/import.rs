@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::failure::Failure;
 
 /// The fields of an entry that are used.
-const FIELDS: [&str; 7] = ["type", "command", "args", "env", "url", "headers", "timeout"];
+const FIELDS: [&str; 8] = ["type", "command", "args", "env", "url", "headers", "oauth", "timeout"];
 
 /// The fields that turn an entry off, with the value that does.
 const SWITCHES: [(&str, &str); 2] = [("disabled", "true"), ("enabled", "false")];
@@ -123,6 +123,8 @@ fn entry(name: &str, value: &RawValue) -> Entry {
 
 #[cfg(test)]
 mod tests {
+    use api::mcp::McpOAuth;
+
     use super::*;
 
     fn read(document: &str) -> Vec<(String, Entry)> {
@@ -190,6 +192,7 @@ mod tests {
             env: map(),
             url: text(),
             headers: map(),
+            oauth: Some(McpOAuth::default()),
             timeout: Some(1),
         };
         let fields: Object = serde_json::from_str(&api::to_line(&whole)).unwrap();

@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::connection::{Connection, Refused, Verified};
 use super::listing::{Definition, Listing};
+use super::prompts::ServerPrompt;
 use super::servers::Server;
 use super::{Inner, Owner, find, place_of, read, unread};
 use crate::limits::{
@@ -144,7 +145,7 @@ impl Inner {
         *verified = None;
         let since = Instant::now();
         let found = tokio::select! {
-            found = connection.tools() => found?,
+            found = connection.tools() => (found?, connection.prompts().await),
             () = self.stop.cancelled() => return Err("Sandbridge is shutting down".to_owned()),
         };
         let listing = Arc::new(self.record(owner, server, place, connection, found).await?);
@@ -158,7 +159,7 @@ impl Inner {
         server: &Server,
         place: Option<&str>,
         connection: &Connection,
-        found: Vec<Definition>,
+        (found, prompts): (Vec<Definition>, Vec<ServerPrompt>),
     ) -> Result<Listing, String> {
         let (user, place) = (owner.user.id, place_of(server, place));
         for _ in 0..MCP_LISTING_TRIES {
@@ -169,6 +170,7 @@ impl Inner {
                 .map_err(unread)?;
             let known = before.as_ref().and_then(|before| read(before, server));
             let mut listing = known.unwrap_or_default().after(found.clone())?;
+            listing.prompts.clone_from(&prompts);
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();
             // Also if nothing changed: what was not listed for the longest time is forgotten first.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-use api::mcp::McpServerEntry;
+use api::mcp::{McpOAuth, McpServerEntry};
 use api::words::McpTransport;
 use hooks::handler::scripts_of;
 use sandbox::ExecRequest;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::credentials::ClientCredentials;
 use crate::limits::{
     MCP_CALL_PATIENCE, MCP_FILE_BYTES, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_PATH_BYTES, MCP_WORD_BYTES,
     MCP_WORDS,
@@ -33,7 +34,7 @@ pub(super) enum Launch {
     /// A program on the user's machine. `${NAME}` and `${NAME:-default}` stand for variables of that machine.
     Program { command: String, args: Vec<String>, env: BTreeMap<String, String> },
     /// A server on the network.
-    Address { url: String, headers: BTreeMap<String, String> },
+    Address { url: String, headers: BTreeMap<String, String>, credentials: Option<Box<ClientCredentials>> },
 }
 
 impl fmt::Debug for Spec {
@@ -66,7 +67,7 @@ impl Spec {
     ///
     /// Fails with what is wrong with it; no part of a secret is in the text.
     pub(super) fn of(entry: &McpServerEntry) -> Result<Self, String> {
-        let McpServerEntry { transport, command, args, env, url, headers, timeout } = entry;
+        let McpServerEntry { transport, command, args, env, url, headers, oauth, timeout } = entry;
         let launch = match (transport.as_deref(), command, url) {
             (Some("sse"), ..) => {
                 return Err(
@@ -76,7 +77,7 @@ impl Spec {
             }
             (None | Some("stdio"), Some(command), None) => program(command, args, env)?,
             (None | Some("http" | "streamable-http" | "streamableHttp"), None, Some(url)) => {
-                address(url, headers)?
+                address(url, headers, oauth.as_ref())?
             }
             (Some(other), ..) if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&other) => {
                 return Err(format!("the type {other:?} is unknown; write \"stdio\" or \"http\""));
@@ -113,10 +114,18 @@ impl Spec {
 
     /// The names of its secrets.
     pub(super) fn secrets(&self) -> Vec<String> {
+        let credentials = self.credentials().map(|credentials| credentials.secret_name().to_owned());
+        let names = match &self.launch {
+            Launch::Program { env: secrets, .. } | Launch::Address { headers: secrets, .. } => secrets.keys(),
+        };
+        names.cloned().chain(credentials).collect()
+    }
+
+    /// The credentials of a client of its own, if it has one.
+    pub(super) fn credentials(&self) -> Option<&ClientCredentials> {
         match &self.launch {
-            Launch::Program { env: secrets, .. } | Launch::Address { headers: secrets, .. } => {
-                secrets.keys().cloned().collect()
-            }
+            Launch::Program { .. } => None,
+            Launch::Address { credentials, .. } => credentials.as_deref(),
         }
     }
 
@@ -151,8 +160,14 @@ impl Spec {
             Launch::Program { env, .. } => {
                 env.iter().map(|(name, value)| format!("{name}={value}")).collect()
             }
-            Launch::Address { headers, .. } => {
-                headers.iter().map(|(name, value)| format!("{name}: {value}")).collect()
+            Launch::Address { headers, credentials, .. } => {
+                let client = credentials.iter().flat_map(|client| {
+                    let scopes = client.scopes.join(" ");
+                    let known = [("oauth.clientId", client.client_id.as_str()), ("oauth.scopes", &scopes)];
+                    let known = known.map(|(name, value)| format!("{name}: {value}"));
+                    known.into_iter().chain([client.secret_name().to_owned()])
+                });
+                headers.iter().map(|(name, value)| format!("{name}: {value}")).chain(client).collect()
             }
         }
     }
@@ -171,7 +186,11 @@ impl Spec {
     pub(super) fn hash(&self, name: &str, of: Option<&OfWorkspace<'_>>) -> String {
         let launch = match &self.launch {
             Launch::Program { command, args, env } => json!({"command": command, "args": args, "env": env}),
-            Launch::Address { url, headers } => json!({"url": url, "headers": headers}),
+            Launch::Address { url, headers, credentials: None } => json!({"url": url, "headers": headers}),
+            // Not the secret: it goes to the provider of this address, and a hash is shown.
+            Launch::Address { url, headers, credentials: Some(client) } => {
+                json!({"url": url, "headers": headers, "oauth": client.identity()})
+            }
         };
         let what = json!({
             "version": VERSION,
@@ -239,7 +258,11 @@ fn program(command: &str, args: &[String], env: &BTreeMap<String, String>) -> Re
     Ok(Launch::Program { command: command.to_owned(), args: args.to_vec(), env: env.clone() })
 }
 
-fn address(url: &str, headers: &BTreeMap<String, String>) -> Result<Launch, String> {
+fn address(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    oauth: Option<&McpOAuth>,
+) -> Result<Launch, String> {
     guard::check_text(url).map_err(|error| error.to_string())?;
     if std::iter::once(url).chain(headers.values().map(String::as_str)).any(|text| text.contains("${")) {
         return Err(
@@ -259,7 +282,14 @@ fn address(url: &str, headers: &BTreeMap<String, String>) -> Result<Launch, Stri
             )
         })?;
     }
-    Ok(Launch::Address { url: url.to_owned(), headers: headers.clone() })
+    let credentials = oauth.map_or(Ok(None), ClientCredentials::of)?;
+    if credentials.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+        return Err(
+            "it has both a header Authorization and a client of its own; write one of them".to_owned()
+        );
+    }
+    let credentials = credentials.map(Box::new);
+    Ok(Launch::Address { url: url.to_owned(), headers: headers.clone(), credentials })
 }
 
 fn is_variable(name: &str) -> bool {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::config::{self, Launch};
 use super::connection::{self, Connection, Refused};
+use super::credentials::ClientCredentials;
 use super::listing::Era;
 use super::login::Who;
 use super::pool::{Held, Key};
@@ -41,6 +42,7 @@ impl Inner {
             place: place_of(server, sandbox.map(Sandbox::place)),
             server: server.name.clone(),
             hash: server.hash.clone(),
+            secret: server.spec.credentials().map(ClientCredentials::sealed),
         };
         let busy = |why| Refused { why, is_passing: true, ..Refused::default() };
         let slot = self.pool.slot(&key).map_err(busy)?;
@@ -140,7 +142,7 @@ impl Inner {
         era: Era,
     ) -> Result<Connection, Refused> {
         match &server.spec.launch {
-            Launch::Address { url, headers } => {
+            Launch::Address { url, headers, credentials } => {
                 let (client, url) =
                     self.talker.client(url).map_err(|error| Refused::of_words(error.to_string()))?;
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
@@ -157,7 +159,8 @@ impl Inner {
                     connection::connect(transport, era, None, ProgramStatus::default()).await
                 } else {
                     let (store, talker) = (&self.store, &self.talker);
-                    let client = self.logins.client(store, talker, &who, url.as_str(), client).await;
+                    let own = credentials.as_deref();
+                    let client = self.logins.client(store, talker, &who, url.as_str(), client, own).await;
                     let client = client.map_err(Refused::of_words)?;
                     let transport = StreamableHttpClientTransport::with_client(client, config);
                     connection::connect(transport, era, None, ProgramStatus::default()).await

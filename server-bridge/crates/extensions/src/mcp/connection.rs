@@ -1,6 +1,6 @@
 //! A connection to a server: calls of its tools, and what it wants to know meanwhile.
 
-#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots")]
+#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask models, and log")]
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,27 +9,28 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
-    ElicitResult, ElicitationAction, ElicitationCapability, FormElicitationCapability, Implementation,
-    ListRootsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResult, Resource, Root, UrlElicitationCapability,
+    CallToolRequestParams, CallToolResult, CreateMessageRequestParams, CreateMessageResult,
+    ElicitRequestParams, ElicitResult, LoggingLevel, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResult, RequestParamsMeta, Resource, SetLevelRequestParams,
 };
 use rmcp::service::{
-    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext,
-    RequestContext, RunningService, ServiceError,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService,
+    ServiceError,
 };
 use rmcp::transport::IntoTransport;
-use rmcp::{ClientHandler, ErrorData, RoleClient};
+use rmcp::{ErrorData, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::bounded::Bounded;
-use super::listing::{Definition, Era, Listing};
+use super::client::Client;
+use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
+use super::watch::Watched;
 use crate::limits::{
-    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LIST_PATIENCE, MCP_PAGES, MCP_PROGRESS_BYTES,
-    MCP_QUESTIONS_PER_CALL, MCP_TOOLS, MCP_TOOLS_BYTES,
+    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE, MCP_QUESTIONS_PER_CALL,
+    MCP_SAMPLES_PER_CALL,
 };
 
 /// A server's wish during a call.
@@ -38,6 +39,8 @@ pub(super) enum Event {
     Progress(String),
     /// It asks the user something; the answer goes into the channel.
     Asks(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
+    /// It asks the user's model for an answer, which goes into the channel.
+    Samples(Box<CreateMessageRequestParams>, oneshot::Sender<Result<CreateMessageResult, ErrorData>>),
 }
 
 /// Handles what a server wants during a call.
@@ -48,9 +51,11 @@ pub(super) trait Listener: Send {
 
 /// A connection. The server's program ends, and its session is over, when it is dropped.
 pub(super) struct Connection {
-    service: RunningService<RoleClient, Client>,
+    pub(super) service: RunningService<RoleClient, Client>,
     calls: Calls,
     is_stale: Arc<AtomicBool>,
+    /// Its resources that are watched.
+    pub(super) watched: Watched,
     /// Its tools as they were listed and recorded last. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,
     /// True once a call was not answered in time: the next call gets another connection.
@@ -70,15 +75,15 @@ pub(super) struct Verified {
 
 /// The calls in progress on a connection.
 #[derive(Clone, Default)]
-struct Calls {
+pub(super) struct Calls {
     begun: Arc<Mutex<Vec<Begun>>>,
     next_id: Arc<AtomicU64>,
 }
 
 /// A call that began, and the channel for what the server wants during it.
-struct Begun {
+pub(super) struct Begun {
     id: u64,
-    events: mpsc::Sender<Event>,
+    pub(super) events: mpsc::Sender<Event>,
 }
 
 /// A call in progress, until it is dropped.
@@ -88,13 +93,13 @@ struct Calling<'a> {
 }
 
 impl Calls {
-    fn all(&self) -> MutexGuard<'_, Vec<Begun>> {
+    pub(super) fn all(&self) -> MutexGuard<'_, Vec<Begun>> {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The channel of the call that began last: a server does not say which of them it means.
-    fn last(&self) -> Option<mpsc::Sender<Event>> {
+    pub(super) fn last(&self) -> Option<mpsc::Sender<Event>> {
         Some(self.all().last()?.events.clone())
     }
 }
@@ -103,65 +108,6 @@ impl Drop for Calling<'_> {
     fn drop(&mut self) {
         self.connection.calls.all().retain(|call| call.id != self.id);
         self.connection.touch();
-    }
-}
-
-/// Answers what a server asks.
-pub(super) struct Client {
-    calls: Calls,
-    is_stale: Arc<AtomicBool>,
-    /// The address of the workspace, if the server runs beside it.
-    root: Option<String>,
-}
-
-impl ClientHandler for Client {
-    fn get_info(&self) -> ClientConfig {
-        let elicitation = ElicitationCapability::new()
-            .with_form(FormElicitationCapability::default())
-            .with_url(UrlElicitationCapability::default());
-        let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation = Some(elicitation);
-        capabilities.roots = self.root.is_some().then(Default::default);
-        let info = Implementation::new("sandbridge", env!("CARGO_PKG_VERSION")).with_title("Sandbridge");
-        ClientConfig::new(capabilities, info).with_protocol_version(ProtocolVersion::V_2025_11_25)
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let nobody = || ElicitResult::new(ElicitationAction::Cancel);
-        let Some(call) = self.calls.last() else { return Ok(nobody()) };
-        let (answer, answered) = oneshot::channel();
-        // A flood of questions is not worth waiting for.
-        if call.try_send(Event::Asks(Box::new(request), answer)).is_err() {
-            return Ok(nobody());
-        }
-        Ok(answered.await.unwrap_or_else(|_| nobody()))
-    }
-
-    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        let root = self.root.iter().map(|root| Root::new(root.clone()).with_name("workspace"));
-        Ok(ListRootsResult::new(root.collect()))
-    }
-
-    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        // The report does not say to people which call it is about: with several in progress, it is none of theirs.
-        let call = match &self.calls.all()[..] {
-            [call] => call.events.clone(),
-            _ => return,
-        };
-        let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
-        let message = progress.message.unwrap_or_default();
-        let message = &message[..message.floor_char_boundary(MCP_PROGRESS_BYTES)];
-        let gap = if message.is_empty() { "" } else { ": " };
-        // A storm of reports is not worth waiting for.
-        let _ = call.try_send(Event::Progress(format!("{}{of}{gap}{message}\n", progress.progress)));
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.is_stale.store(true, Ordering::Relaxed);
     }
 }
 
@@ -181,7 +127,9 @@ where
 {
     let transport = Bounded::new(transport.into_transport());
     let (calls, is_stale) = (Calls::default(), Arc::new(AtomicBool::new(true)));
-    let client = Client { calls: calls.clone(), is_stale: Arc::clone(&is_stale), root };
+    let watched = Watched::default();
+    let client =
+        Client { calls: calls.clone(), is_stale: Arc::clone(&is_stale), watched: watched.clone(), root };
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let lifecycle = match era {
         Era::Unknown => ClientLifecycleMode::Auto {
@@ -195,10 +143,19 @@ where
     let service = begun.map_err(|error| Refused::of(&error))?;
     // What was listed is compared with what was accepted: an older list would tell nothing.
     service.set_response_cache_config(ClientCacheConfig::disabled()).await;
+    if service
+        .peer_info()
+        .is_some_and(|info| info.protocol_version.has_initialize() && info.capabilities.logging.is_some())
+    {
+        let level = service.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
+        // What it logs helps people; it works without.
+        let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
+    }
     Ok(Connection {
         service,
         calls,
         is_stale,
+        watched,
         verified: AsyncMutex::default(),
         is_suspect: AtomicBool::new(false),
         status,
@@ -301,41 +258,6 @@ impl Connection {
         self.is_stale.swap(false, Ordering::Relaxed)
     }
 
-    /// Its tools.
-    ///
-    /// Fails with the reason in words.
-    pub(super) async fn tools(&self) -> Result<Vec<Definition>, String> {
-        if self.service.peer_info().is_none_or(|info| info.capabilities.tools.is_none()) {
-            return Ok(Vec::new());
-        }
-        let listed = async {
-            let mut tools: Vec<Definition> = Vec::new();
-            let (mut cursor, mut bytes) = (None, 0);
-            for _ in 0..MCP_PAGES {
-                let page = PaginatedRequestParams::default().with_cursor(cursor);
-                let page = self.service.list_tools(Some(page)).await.map_err(|error| self.words(&error))?;
-                let before = tools.len();
-                tools.extend(page.tools.iter().map(Definition::from));
-                bytes += tools[before..].iter().map(Definition::bytes).sum::<usize>();
-                if bytes > MCP_TOOLS_BYTES {
-                    return Err(format!(
-                        "the definitions of its tools have more than {MCP_TOOLS_BYTES} bytes"
-                    ));
-                }
-                if tools.len() > MCP_TOOLS {
-                    return Err(format!("it has more than {MCP_TOOLS} tools"));
-                }
-                cursor = page.next_cursor;
-                if cursor.is_none() {
-                    return Ok(tools);
-                }
-            }
-            Err(format!("its list of tools has more than {MCP_PAGES} pages"))
-        };
-        let late = || format!("it did not list its tools within {} s", MCP_LIST_PATIENCE.as_secs());
-        timeout(MCP_LIST_PATIENCE, listed).await.map_err(|_| late())?
-    }
-
     /// Calls a tool. The listener gets what the server wants meanwhile; the call may take `patience` from the last of that on.
     ///
     /// Fails with the reason in words.
@@ -346,8 +268,11 @@ impl Connection {
         patience: Duration,
         listener: Option<&mut dyn Listener>,
     ) -> Result<CallToolResult, String> {
-        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        self.wait(self.service.call_tool(request), patience, listener).await
+        let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        if self.era() == Era::Discover {
+            request.meta_mut().get_or_insert_default().set_log_level(LoggingLevel::Info);
+        }
+        self.wait(self.called(request), patience, listener).await
     }
 
     /// The first of its resources.
@@ -371,7 +296,7 @@ impl Connection {
         self.wait(self.service.read_resource(request), patience, listener).await
     }
 
-    async fn wait<T>(
+    pub(super) async fn wait<T>(
         &self,
         request: impl Future<Output = Result<T, ServiceError>>,
         patience: Duration,
@@ -384,7 +309,7 @@ impl Connection {
         tokio::pin!(request);
         let mut deadline = Instant::now() + patience;
         let mut at_last = Instant::now() + patience.max(MCP_CALL_TOTAL);
-        let mut questions = 0;
+        let (mut questions, mut samples) = (0, 0);
         loop {
             let event = tokio::select! {
                 done = &mut request => return done.map_err(|error| self.words(&error)),
@@ -407,6 +332,14 @@ impl Connection {
                     ));
                 }
             }
+            if matches!(event, Event::Samples(..)) {
+                samples += 1;
+                if samples > MCP_SAMPLES_PER_CALL {
+                    return Err(format!(
+                        "it asked the model more than {MCP_SAMPLES_PER_CALL} times; the call was cancelled"
+                    ));
+                }
+            }
             let since = Instant::now();
             if let Some(listener) = &mut listener {
                 tokio::select! {
@@ -421,7 +354,7 @@ impl Connection {
     }
 
     /// An error, with the last words of its program.
-    fn words(&self, error: &ServiceError) -> String {
+    pub(super) fn words(&self, error: &ServiceError) -> String {
         let mut words = self.words_of(error);
         words.truncate(words.floor_char_boundary(MCP_ERROR_BYTES));
         words

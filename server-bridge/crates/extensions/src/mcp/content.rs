@@ -41,6 +41,13 @@ pub(super) fn listed(resources: &[Resource]) -> Outcome {
     parts.outcome("The server has no resources.")
 }
 
+/// A part of a prompt as text.
+pub(super) fn text(block: &ContentBlock) -> String {
+    let mut parts = Parts::default();
+    parts.block(block);
+    parts.texts.join("\n\n")
+}
+
 #[derive(Default)]
 struct Parts {
     texts: Vec<String>,

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::limits::{MCP_FIELD_CHOICES, MCP_FIELD_TRIES, MCP_FIELDS, MCP_QUESTION_CHARS};
 
-const DECLINE: &str = "Decline";
+pub(super) const DECLINE: &str = "Decline";
 const SKIP: &str = "Skip";
 const DEFAULT: &str = "Use the suggested value";
 const DONE: &str = "I have done that";
@@ -96,8 +96,12 @@ async fn form(
 
 /// A server's own text: none of its lines looks like ours, and nothing is pushed out of sight.
 fn shortened(text: &str) -> String {
-    let text = visible::whole(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>());
-    text.lines().collect::<Vec<_>>().join("\n  | ")
+    quoted(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>())
+}
+
+/// The same, whole.
+pub(super) fn quoted(text: &str) -> String {
+    visible::whole(text).lines().collect::<Vec<_>>().join("\n  | ")
 }
 
 /// A field of a form.

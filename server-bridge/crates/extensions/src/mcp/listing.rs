@@ -2,10 +2,13 @@
 //! the difference.
 
 use agent::tool::visible;
+use rmcp::model::Skill;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::config::hash_of;
+use super::prompts::ServerPrompt;
+use super::skill;
 use crate::limits::{
     MCP_INDENT_FACTOR, MCP_SCHEMA_BYTES, MCP_TOOL_DESCRIPTION_BYTES, MCP_TOOL_NAME_BYTES, MCP_TOOLS,
 };
@@ -19,6 +22,9 @@ pub(super) struct Listing {
     pub(super) era: Era,
     /// True if it has resources.
     pub(super) has_resources: bool,
+    /// Its prompts, which its user calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) prompts: Vec<ServerPrompt>,
     /// Its tools, in its own order; those that it lists no more come last.
     pub(super) tools: Vec<Pinned>,
 }
@@ -66,6 +72,9 @@ pub(super) struct Definition {
     /// The server's hints; permission follows from none of them.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub(super) annotations: Value,
+    /// The skill that it is, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) skill: Option<Skill>,
 }
 
 impl Definition {
@@ -89,6 +98,8 @@ impl Definition {
             Some(format!("its schema has {bytes} bytes; {MCP_SCHEMA_BYTES} at most can be used"))
         } else if kind.is_some_and(|kind| kind != "object") {
             Some("its schema is not that of an object".to_owned())
+        } else if let Some(problem) = self.skill.as_ref().and_then(skill::problem) {
+            Some(problem)
         } else {
             schema::problem(&Value::Object(self.schema.clone()))
         }
@@ -196,6 +207,7 @@ impl From<&rmcp::model::Tool> for Definition {
                 .as_ref()
                 .and_then(|hints| serde_json::to_value(hints).ok())
                 .unwrap_or_default(),
+            skill: None,
         }
     }
 }

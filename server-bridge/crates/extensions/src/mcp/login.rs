@@ -8,6 +8,7 @@
 //! A grant is bound to the hash of its server's definition: a token goes to no other address.
 
 mod client;
+mod own;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,10 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 
 pub(super) use client::LoggedIn;
+use client::Renewal;
+use own::OwnClient;
 
+use super::credentials::ClientCredentials;
 use super::servers::Server;
 use crate::limits::{
     MCP_LOGIN_ANSWER_BYTES, MCP_LOGIN_PATIENCE, MCP_LOGIN_REQUEST_PATIENCE, MCP_LOGINS_PENDING,
@@ -124,9 +128,14 @@ impl Logins {
         who: &Who,
         url: &str,
         http: reqwest::Client,
+        own: Option<&ClientCredentials>,
     ) -> Result<LoggedIn, String> {
-        let mut manager = manager(talker, url).await?;
         let grants = self.grants(store, who);
+        if let Some(own) = own {
+            let own = OwnClient::new(talker.clone(), url.to_owned(), own.clone());
+            return Ok(LoggedIn { http, renewal: Renewal::Own(Arc::new(own)), grants });
+        }
+        let mut manager = manager(talker, url).await.map_err(|error| words(&error))?;
         let known = grants.read().await.map_err(|error| words(&error))?;
         manager.set_credential_store(grants.clone());
         let mut is_known = false;
@@ -142,8 +151,8 @@ impl Logins {
                 manager.configure_client(config.with_client_secret(secret)).map_err(|error| words(&error))?;
             }
         }
-        let manager = is_known.then(|| Arc::new(manager));
-        Ok(LoggedIn { http, manager, grants })
+        let renewal = if is_known { Renewal::Refresh(Arc::new(manager)) } else { Renewal::Login };
+        Ok(LoggedIn { http, renewal, grants })
     }
 
     /// Begins a login; returns the page for the user's browser.
@@ -157,7 +166,7 @@ impl Logins {
         url: &str,
         start: &Start<'_>,
     ) -> Result<String, String> {
-        let mut manager = manager(talker, url).await?;
+        let mut manager = manager(talker, url).await.map_err(|error| words(&error))?;
         let grants = self.grants(store, who);
         let granted = grants.read().await.map_err(|error| words(&error))?;
         let granted = granted.map(|grant| grant.credentials.granted_scopes).unwrap_or_default();
@@ -263,9 +272,9 @@ impl Logins {
     }
 }
 
-async fn manager(talker: &Talker, url: &str) -> Result<AuthorizationManager, String> {
+async fn manager(talker: &Talker, url: &str) -> Result<AuthorizationManager, AuthError> {
     let http = Arc::new(Guarded(talker.clone()));
-    AuthorizationManager::new_with_oauth_http_client(url, http).await.map_err(|error| words(&error))
+    AuthorizationManager::new_with_oauth_http_client(url, http).await
 }
 
 /// The grant of a user's server, in the store.
@@ -290,11 +299,10 @@ impl Grants {
         let response = serde_json::to_value(&grant.credentials.token_response).unwrap_or_default();
         let Some(token) = response["access_token"].as_str() else { return Ok(None) };
         let since = grant.credentials.token_received_at.unwrap_or_default();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let ends = response["expires_in"].as_u64().map(|seconds| since + seconds);
         // One that lives only for moments is used to its end.
         let is_over =
-            ends.is_some_and(|ends| now + MCP_TOKEN_MARGIN.as_secs().min((ends - since) / 2) >= ends);
+            ends.is_some_and(|ends| now() + MCP_TOKEN_MARGIN.as_secs().min((ends - since) / 2) >= ends);
         Ok(Some((token.to_owned(), is_over)))
     }
 
@@ -304,6 +312,10 @@ impl Grants {
             serde_json::to_string(grant).map_err(|error| AuthError::InternalError(error.to_string()))?;
         self.store.put_oauth_grant(*user, server, hash, &grant).await.map_err(stored)
     }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn stored(error: store::Error) -> AuthError {
@@ -338,13 +350,19 @@ struct Guarded(Talker);
 impl OAuthHttpClient for Guarded {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
-            let (client, url) = self.0.client(&request.request.uri().to_string())?;
-            let (parts, body) = request.request.into_parts();
-            let patience =
-                request.timeout.unwrap_or(MCP_LOGIN_REQUEST_PATIENCE).min(MCP_LOGIN_REQUEST_PATIENCE);
-            let sent = client.request(parts.method, url).headers(parts.headers).body(body);
-            Ok(timeout(patience, answer(sent)).await.map_err(|_| guard::Error::Timeout)??)
+            let patience = request.timeout.unwrap_or(MCP_LOGIN_REQUEST_PATIENCE);
+            let sent = self.send(request.request);
+            let patience = patience.min(MCP_LOGIN_REQUEST_PATIENCE);
+            Ok(timeout(patience, sent).await.map_err(|_| guard::Error::Timeout)??)
         })
+    }
+}
+
+impl Guarded {
+    async fn send(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, guard::Error> {
+        let (client, url) = self.0.client(&request.uri().to_string())?;
+        let (parts, body) = request.into_parts();
+        answer(client.request(parts.method, url).headers(parts.headers).body(body)).await
     }
 }
 
@@ -419,6 +437,7 @@ pub(super) fn words(error: &AuthError) -> String {
         | AuthError::AuthorizationServerMissingIssuer { .. } => {
             format!("its login provider is not the one that it named: {}", line(&error.to_string()))
         }
+        AuthError::ClientCredentialsError(why) => line(why),
         other => line(&other.to_string()),
     }
 }

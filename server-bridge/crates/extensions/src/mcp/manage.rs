@@ -11,6 +11,7 @@ use store::{McpCatalogue, McpServer, User};
 
 use super::config::{self, Launch, Spec};
 use super::connection::LOGIN_WANTED;
+use super::credentials::ClientCredentials;
 use super::listing::{Listing, Pinned};
 use super::login::{self, Start, Who};
 use super::servers::{HAS_SECRETS, KIND, Server, Servers};
@@ -58,8 +59,13 @@ impl McpServers {
             Launch::Program { command, args, env } => {
                 (json!({"command": command, "args": args}), json!({"env": env}))
             }
-            Launch::Address { url, headers } => {
-                (json!({"type": "http", "url": url}), json!({"headers": headers}))
+            Launch::Address { url, headers, credentials } => {
+                let client = credentials.as_deref().map(ClientCredentials::entry);
+                let secrets = client.map_or_else(
+                    || json!({"headers": headers}),
+                    |client| json!({"headers": headers, "oauth": client}),
+                );
+                (json!({"type": "http", "url": url}), secrets)
             }
         };
         if let Some(timeout) = entry.timeout {
@@ -72,6 +78,10 @@ impl McpServers {
             secrets_json: (!spec.secrets().is_empty()).then(|| secrets.to_string()),
         };
         store.put_mcp_server(user.id, &server).await?;
+        if spec.credentials().is_some() {
+            // A token for the secret before, which the hash does not tell from this one.
+            store.remove_oauth_grant(user.id, name).await?;
+        }
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
         approvals::note(&self.0.store, user, "mcp_server.put", name, &spec.action()).await;
         Ok(())
@@ -157,6 +167,10 @@ impl McpServers {
                 format!("the MCP server {name:?} is a program; only servers with an address have logins");
             return Err(Error::refused("invalid", why));
         };
+        if server.spec.credentials().is_some() {
+            let why = format!("the MCP server {name:?} has credentials of its own, and needs no login");
+            return Err(Error::refused("invalid", why));
+        }
         if !server.is_ready() {
             return Err(waits(name));
         }
@@ -383,7 +397,8 @@ impl Found {
             state: server.state.clone(),
             tools: tools(server, &listing),
             listed_at,
-            logged_in: self.logins.iter().any(|(name, hash)| *name == server.name && *hash == server.hash),
+            logged_in: server.spec.credentials().is_none()
+                && self.logins.iter().any(|(name, hash)| *name == server.name && *hash == server.hash),
             changes: listing.changes(),
         }
     }

@@ -14,35 +14,50 @@
 //! | `config` | one server's definition, and what runs for it |
 //! | `servers` | the servers of all layers |
 //! | `names` | names of tools for models |
+//! | `lists` | what a server lists, page by page |
 //! | `listing` | the tools that a server listed, pinned |
 //! | `connection` | a connection: its calls, and what the server wants meanwhile |
+//! | `client` | what is answered to a server, and its notifications |
+//! | `tasks` | calls in rounds, and tasks |
 //! | `program` | a server that is a program |
 //! | `bounded` | what a server may want at once |
 //! | `connect` | connecting, once for all who wait |
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that want one |
+//! | `credentials` | a client's own credentials, in place of a login |
 //! | `tool`, `resource` | the tools for models |
-//! | `elicit` | what servers ask users |
+//! | `skill` | the skills of servers |
+//! | `prompts` | the prompts of servers as slash commands |
+//! | `elicit`, `sample` | what servers ask users, and their models |
+//! | `watch` | resources that are watched |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |
 
 mod bounded;
 mod catalogue;
+mod client;
 mod config;
 mod connect;
 mod connection;
 mod content;
+mod credentials;
 mod elicit;
 mod listing;
+mod lists;
 mod login;
 mod manage;
 mod names;
 mod pool;
 mod program;
+mod prompts;
 mod resource;
+mod sample;
 mod servers;
+mod skill;
+mod tasks;
 mod tool;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,7 +65,7 @@ use std::sync::Arc;
 use execs::Ledger;
 use futures_util::future::BoxFuture;
 use guard::{Reach, Talker};
-use sandbox::SandboxRouter;
+use sandbox::{Sandbox, SandboxRouter};
 use store::{ChatId, McpCatalogue, Store, User};
 use tokio::time::interval;
 use tokio_util::sync::CancellationToken;
@@ -138,6 +153,10 @@ impl McpServers {
 }
 
 impl Offers for McpServers {
+    fn news<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move { self.0.changed_resources(user, chat) })
+    }
+
     fn offer<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Offer> {
         Box::pin(async move {
             self.0.offer(user, chat).await.unwrap_or_else(|error| {
@@ -151,11 +170,7 @@ impl Offers for McpServers {
 impl Inner {
     /// The tools of a turn that begins.
     async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
-        let route = execs::chat_route_request(&self.store, user.id, Some(chat)).await?;
-        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
-        let servers = self.servers(user.id, sandbox.as_ref()).await?;
-        let usable = |server: &Server| server.is_ready() && (sandbox.is_some() || !server.is_program());
-        let ready: Vec<Arc<Server>> = servers.all.into_iter().filter(usable).map(Arc::new).collect();
+        let (sandbox, ready) = self.ready(user, Some(chat)).await?;
         if ready.is_empty() {
             return Ok(Offer::default());
         }
@@ -179,6 +194,22 @@ impl Inner {
         }
         offer.tools.extend(resources);
         Ok(offer)
+    }
+}
+
+impl Inner {
+    /// The servers that a user can use in a chat, or on the machine that they use, and that machine if it can be reached.
+    async fn ready(
+        &self,
+        user: &User,
+        chat: Option<&ChatId>,
+    ) -> store::Result<(Option<Sandbox>, Vec<Arc<Server>>)> {
+        let route = execs::chat_route_request(&self.store, user.id, chat).await?;
+        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let servers = self.servers(user.id, sandbox.as_ref()).await?;
+        let usable = |server: &Server| server.is_ready() && (sandbox.is_some() || !server.is_program());
+        let ready = servers.all.into_iter().filter(usable).map(Arc::new).collect();
+        Ok((sandbox, ready))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn prefix(server: &str) -> String {
 }
 
 /// ASCII letters, digits, `-` and `_`, so that each character is one byte.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Key {
     pub(super) server: String,
     /// The hash of what runs: another definition is another server.
     pub(super) hash: String,
+    /// A digest of the secret of its client, which the hash leaves out.
+    pub(super) secret: Option<[u8; 32]>,
 }
 
 /// A connection, or the wait for it: the task that connects holds the lock.
@@ -118,6 +120,16 @@ impl Pool {
         });
     }
 
+    /// The connections of a user's chat that serve more calls, with the names of their servers.
+    pub(super) fn of_chat(&self, user: UserId, chat: &ChatId) -> Vec<(String, Arc<Connection>)> {
+        let slots = self.slots();
+        let own = slots.iter().filter(|(key, _)| key.user == user && key.chat == *chat);
+        own.filter_map(|(key, slot)| {
+            Some((key.server.clone(), Arc::clone(slot.0.try_lock().ok()?.connection()?)))
+        })
+        .collect()
+    }
+
     /// Ends all connections.
     pub(super) fn clear(&self) {
         self.slots().clear();
@@ -142,6 +154,7 @@ mod tests {
             place: "laptop".to_owned(),
             server: server.to_string(),
             hash: String::new(),
+            secret: None,
         }
     }
 

@@ -53,7 +53,9 @@ impl Tool for McpResource {
 
     fn parameters(&self) -> Value {
         let uri = json!({"type": "string", "description": "The resource to read; absent to list them"});
-        json!({"type": "object", "properties": {"uri": uri}})
+        let watch = "True to be told when the resource changes, from this reading on";
+        let watch = json!({"type": "boolean", "description": watch});
+        json!({"type": "object", "properties": {"uri": uri, "watch": watch}})
     }
 
     fn rules(&self) -> Rules {
@@ -67,7 +69,13 @@ impl Tool for McpResource {
             Some(Value::String(uri)) => Some(uri.clone()),
             Some(_) => return Err("the arguments are invalid: `uri` must be a text".to_owned()),
         };
-        Ok(Box::new(Read { inner: Arc::clone(&self.inner), server: Arc::clone(&self.server), uri }))
+        let watches = match arguments.get("watch") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(watches)) => *watches && uri.is_some(),
+            Some(_) => return Err("the arguments are invalid: `watch` must be true or false".to_owned()),
+        };
+        let (inner, server) = (Arc::clone(&self.inner), Arc::clone(&self.server));
+        Ok(Box::new(Read { inner, server, uri, watches }))
     }
 }
 
@@ -75,6 +83,8 @@ struct Read {
     inner: Arc<Inner>,
     server: Arc<Server>,
     uri: Option<String>,
+    /// True if the model wants to know of changes.
+    watches: bool,
 }
 
 impl Call for Read {
@@ -116,7 +126,12 @@ impl Call for Read {
                 let resources = connection.resources(patience).await.map_err(told)?;
                 return Ok(content::listed(&resources));
             };
-            let mut listener = Asking { context, live, server: &self.server.name };
+            let mut listener = Asking::new(context, live, &self.server.name);
+            if self.watches {
+                connection.watch(uri).await.map_err(told)?;
+            }
+            // A change during the reading is one after it.
+            connection.watched.seen(uri);
             let read = connection.resource(uri, patience, Some(&mut listener)).await.map_err(told)?;
             Ok(content::read(&read))
         })

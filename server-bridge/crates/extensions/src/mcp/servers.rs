@@ -72,6 +72,19 @@ struct Found {
 }
 
 impl Server {
+    /// A server with this name that is a program.
+    #[cfg(test)]
+    pub(super) fn for_test(name: &str) -> Self {
+        let entry = McpServerEntry { command: Some("true".to_owned()), ..McpServerEntry::default() };
+        let mut servers = Servers::default();
+        servers.add(Found {
+            layer: ExtensionLayer::User,
+            origin: OWN,
+            entries: vec![(name.to_owned(), Ok(entry))],
+        });
+        servers.all.remove(0)
+    }
+
     /// True if it is used.
     pub(super) fn is_ready(&self) -> bool {
         self.state == McpServerState::Ready

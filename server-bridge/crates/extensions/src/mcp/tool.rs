@@ -15,7 +15,7 @@ use super::elicit::{self, Asker};
 use super::listing::Definition;
 use super::login::Who;
 use super::servers::Server;
-use super::{Inner, Owner, content, names};
+use super::{Inner, Owner, content, names, sample, skill};
 use crate::search::Offered;
 
 /// How much of a hash tells definitions apart in what a user allows for good, in digits.
@@ -135,7 +135,12 @@ impl Call for McpCall {
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
         let (server, tool) = (visible::line(&self.server.name), visible::line(&self.definition.name));
         let arguments = serde_json::to_string_pretty(&self.arguments).unwrap_or_default();
-        let effect = format!("calls the tool {tool} of the MCP server {server}");
+        let effect = match &self.definition.skill {
+            Some(skill) => {
+                format!("reads the skill {} of the MCP server {server}", visible::line(skill.name()))
+            }
+            None => format!("calls the tool {tool} of the MCP server {server}"),
+        };
         let looked = Looked::words(effect, vec![part("arguments", &arguments)])
             .at(ground.filter(|_| self.server.is_program()))
             .always(
@@ -158,8 +163,13 @@ impl Call for McpCall {
                 .check_tool(&owner, &self.server, place, &connection, &self.definition)
                 .await
                 .map_err(told)?;
-            let mut listener = Asking { context, live, server: &self.server.name };
+            let mut listener = Asking::new(context, live, &self.server.name);
             let (tool, patience) = (&self.definition.name, self.server.spec.patience);
+            if let Some(skill) = &self.definition.skill {
+                let uri = skill::address(skill, &self.arguments).map_err(told)?;
+                let read = connection.resource(&uri, patience, Some(&mut listener)).await.map_err(told)?;
+                return skill::loaded(skill, &uri, &read).map_err(told);
+            }
             let called = connection.call(tool, self.arguments.clone(), patience, Some(&mut listener)).await;
             if let Some(challenge) = connection.take_challenge() {
                 self.inner.logins.challenged(&Who::of(owner.user.id, &self.server), &challenge);
@@ -192,9 +202,22 @@ pub(super) fn allowed<'a>(server: &'a Server, tool: &'a str) -> [&'a str; 3] {
 
 /// Shows progress, and asks the user what a server asks, in the chat of the call.
 pub(super) struct Asking<'a, 'c> {
-    pub(super) context: &'a ToolContext<'c>,
-    pub(super) live: Live<'a>,
-    pub(super) server: &'a str,
+    context: &'a ToolContext<'c>,
+    live: Live<'a>,
+    server: &'a str,
+    /// True once the user allowed all that the server asks the model during this call.
+    is_allowed: bool,
+}
+
+impl<'a, 'c> Asking<'a, 'c> {
+    pub(super) fn new(context: &'a ToolContext<'c>, live: Live<'a>, server: &'a str) -> Self {
+        Self { context, live, server, is_allowed: false }
+    }
+
+    /// True if the user sees the chat: not that of a sub-agent, and a program has none.
+    fn has_user(&self) -> bool {
+        self.context.agent().is_ok_and(|turn| turn.chat == turn.root)
+    }
 }
 
 impl Listener for Asking<'_, '_> {
@@ -202,9 +225,16 @@ impl Listener for Asking<'_, '_> {
         Box::pin(async move {
             match event {
                 Event::Progress(text) => (self.live)(&visible::lines(&text)),
-                // A sub-agent's user does not see its chat.
-                Event::Asks(_, answer) if self.context.agent().is_ok_and(|turn| turn.chat != turn.root) => {
+                Event::Asks(_, answer) if !self.has_user() => {
                     let _ = answer.send(ElicitResult::new(ElicitationAction::Cancel));
+                }
+                Event::Samples(_, answer) if !self.has_user() => {
+                    let _ = answer.send(Err(sample::refused("there is nobody to be asked")));
+                }
+                Event::Samples(request, answer) => {
+                    let (asker, host) = (InChat(self.context), self.context.host);
+                    let answered = sample::answer(&asker, host, self.server, *request, &mut self.is_allowed);
+                    let _ = answer.send(answered.await);
                 }
                 Event::Asks(request, answer) => {
                     let asker = InChat(self.context);

@@ -4,6 +4,8 @@ import type { Completion } from "./completion";
 import type { Completions } from "./useCompletion";
 import styles from "./composer.module.css";
 
+const LABELS = { command: "complete.commands", argument: "complete.arguments", path: "complete.files" } as const;
+
 interface Props {
   id: string;
   completions: Completions;
@@ -18,7 +20,7 @@ export function CompletionList({ id, completions, onChoose }: Props) {
   useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [marked]);
   if (found.length === 0) return null;
   return (
-    <ul id={id} className={styles.completions} role="listbox" aria-label={wanted?.kind === "path" ? t("complete.files") : t("complete.commands")}>
+    <ul id={id} className={styles.completions} role="listbox" aria-label={t(LABELS[wanted?.kind ?? "command"])}>
       {found.map((completion, at) => (
         <li
           key={completion.insert}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { completed, matchingCommands, matchingPaths, wantedAt } from "./completion";
+import { completed, matchingCommands, matchingPaths, matchingValues, wantedAt } from "./completion";
 
 test("a command is completed at the beginning only, a path behind an at sign", () => {
   expect(wantedAt("/un", 3)).toEqual({ kind: "command", prefix: "un", start: 0 });
@@ -8,6 +8,14 @@ test("a command is completed at the beginning only, a path behind an at sign", (
   expect(wantedAt("see @src/m now", 10)).toEqual({ kind: "path", prefix: "src/m", start: 4 });
   expect(wantedAt("mail a@b", 8)).toBeNull();
   expect(wantedAt("@", 1)).toEqual({ kind: "path", prefix: "", start: 0 });
+});
+
+test("arguments are completed for the commands of extensions", () => {
+  expect(wantedAt("/git:re", 7)).toEqual({ kind: "command", prefix: "git:re", start: 0 });
+  expect(wantedAt("/git:review ma", 14)).toEqual({ kind: "argument", prefix: "/git:review ma", start: 12 });
+  expect(wantedAt("/git:review main by=Al", 22)).toEqual({ kind: "argument", prefix: "/git:review main by=Al", start: 20 });
+  expect(wantedAt("/git:review @sr", 15)).toEqual({ kind: "path", prefix: "sr", start: 12 });
+  expect(matchingValues(["main", "old one"]).map((found) => found.insert)).toEqual(["main ", '"old one" ']);
 });
 
 test("a word with several lines is offered once", () => {

@@ -1,10 +1,10 @@
-/** The composer's completions at the caret: slash commands and file paths. Pure. */
+/** The composer's completions at the caret: slash commands, arguments of extensions' commands, and file paths. Pure. */
 import type { CommandLine, PathEntry } from "../../types";
 
 /** A word to be completed, from `start` to the caret. */
 export interface Wanted {
-  kind: "command" | "path";
-  /** Without its first sign. */
+  kind: "command" | "argument" | "path";
+  /** Without its first sign; for an argument, the whole text before the caret. */
   prefix: string;
   start: number;
 }
@@ -21,10 +21,12 @@ export interface Completion {
 /** The word at the caret, if there is something to complete. */
 export function wantedAt(text: string, caret: number): Wanted | null {
   const before = text.slice(0, caret);
-  const command = /^\/([\w-]*)$/.exec(before);
+  const command = /^\/([\w:-]*)$/.exec(before);
   if (command) return { kind: "command", prefix: command[1] ?? "", start: 0 };
   const path = /(?:^|\s)@([^\s@]*)$/.exec(before);
-  return path ? { kind: "path", prefix: path[1] ?? "", start: caret - (path[1] ?? "").length - 1 } : null;
+  if (path) return { kind: "path", prefix: path[1] ?? "", start: caret - (path[1] ?? "").length - 1 };
+  const argument = /^\/[\w-]+:[\w-]+ (?:.*\s)?(?:[\w-]+=)?([^\s=]*)$/.exec(before);
+  return argument ? { kind: "argument", prefix: before, start: caret - (argument[1] ?? "").length } : null;
 }
 
 /** Commands whose word begins with the prefix; a word with several lines is listed once. */
@@ -42,6 +44,11 @@ export function matchingPaths(entries: PathEntry[]): Completion[] {
     const whole = isDirectory && !path.endsWith("/") ? `${path}/` : path;
     return { insert: isDirectory ? `@${whole}` : `@${whole} `, label: whole, about: "", goesOn: isDirectory };
   });
+}
+
+/** Suggested values of an argument; quotes hold one with spaces together. */
+export function matchingValues(values: string[]): Completion[] {
+  return values.map((value) => ({ insert: /\s/.test(value) ? `"${value}" ` : `${value} `, label: value, about: "", goesOn: false }));
 }
 
 /** A text with a word completed, and the new position of the caret. */

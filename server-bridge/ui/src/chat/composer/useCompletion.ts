@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { COMPLETION_WAIT_MS, COMPLETIONS_COUNT } from "../../limits";
 import { useActions } from "../../state/context";
 import type { CommandLine } from "../../types";
-import { type Completion, matchingCommands, matchingPaths, type Wanted, wantedAt } from "./completion";
+import { type Completion, matchingCommands, matchingPaths, matchingValues, type Wanted, wantedAt } from "./completion";
 
 export interface Completions {
   wanted: Wanted | null;
@@ -44,7 +44,9 @@ export function useCompletion(text: string, caret: number): Completions {
         isWanted = false;
       };
     }
-    const timer = setTimeout(() => void actions.completePath(prefix).then((entries) => show(matchingPaths(entries)), nothing), COMPLETION_WAIT_MS);
+    const ask = () =>
+      kind === "path" ? actions.completePath(prefix).then(matchingPaths) : actions.completeArgument(prefix).then(matchingValues);
+    const timer = setTimeout(() => void ask().then(show, nothing), COMPLETION_WAIT_MS);
     return () => {
       isWanted = false;
       clearTimeout(timer);

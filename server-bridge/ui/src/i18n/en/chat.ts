@@ -234,6 +234,7 @@ export const chat = {
   },
   complete: {
     commands: "Commands",
+    arguments: "Values",
     files: "Files",
   },
   said: {

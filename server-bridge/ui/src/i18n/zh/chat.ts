@@ -236,6 +236,7 @@ export const chat: Room<"chat"> = {
   },
   complete: {
     commands: "命令",
+    arguments: "参数值",
     files: "文件",
   },
   said: {

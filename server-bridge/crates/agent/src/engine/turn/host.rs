@@ -10,7 +10,7 @@ use crate::ask::{Ask, Kind};
 use crate::engine::agents;
 use crate::engine::ports::CallState;
 use crate::limits::QUESTION_PATIENCE;
-use crate::tool::{DelegationRequest, Failure, Host, Outcome};
+use crate::tool::{DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled};
 
 /// A call's connection to its turn.
 pub(super) struct CallHost<'a> {
@@ -45,6 +45,10 @@ impl Host for CallHost<'_> {
 
     fn hidden<'a>(&'a self, base: &'a str, paths: &'a [String]) -> BoxFuture<'a, Result<Vec<bool>, Failure>> {
         Box::pin(async move { Ok(self.turn.ports.permissions.hidden(self.begun.tool(), base, paths).await?) })
+    }
+
+    fn sample(&self, request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
+        Box::pin(self.turn.sample(request))
     }
 
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {

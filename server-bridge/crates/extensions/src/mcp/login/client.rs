@@ -14,6 +14,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 
 use super::Grants;
+use super::own::OwnClient;
 
 type Error = StreamableHttpError<reqwest::Error>;
 
@@ -22,41 +23,57 @@ type Error = StreamableHttpError<reqwest::Error>;
 #[derive(Clone)]
 pub(in crate::mcp) struct LoggedIn {
     pub(super) http: reqwest::Client,
-    /// Refreshes tokens; `None` if there is no grant.
-    pub(super) manager: Option<Arc<AuthorizationManager>>,
+    pub(super) renewal: Renewal,
     pub(super) grants: Grants,
+}
+
+/// The way to another token.
+#[derive(Clone)]
+pub(super) enum Renewal {
+    /// Only a login of the user.
+    Login,
+    /// A refresh of what was granted.
+    Refresh(Arc<AuthorizationManager>),
+    /// The credentials of a client of the server's definition.
+    Own(Arc<OwnClient>),
 }
 
 impl LoggedIn {
     /// The token to send; `None` without a grant.
     async fn token(&self) -> Result<Option<String>, Error> {
-        let Some(manager) = &self.manager else { return Ok(None) };
+        if matches!(self.renewal, Renewal::Login) {
+            return Ok(None);
+        }
         match self.grants.token().await? {
             None => Ok(None),
             Some((token, false)) => Ok(Some(token)),
-            Some((token, true)) => self.refreshed(manager, &token).await,
+            Some((token, true)) => self.renewed(&token, None).await,
         }
     }
 
-    /// A token in place of one that is over; `None` if the grant cannot be refreshed, and its user has to log in again.
-    async fn refreshed(
-        &self,
-        manager: &Arc<AuthorizationManager>,
-        old: &str,
-    ) -> Result<Option<String>, Error> {
-        let (client, manager, old) = (self.clone(), Arc::clone(manager), old.to_owned());
+    /// A token in place of one that is over, if there was one; `None` if the user has to log in. The server's challenge says what it
+    /// wants, if it refused a request.
+    async fn renewed(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error> {
+        let (client, old, challenge) = (self.clone(), old.to_owned(), challenge.map(str::to_owned));
         // A caller that gives up does not end it: the provider may have replaced the refresh token already.
-        tokio::spawn(async move { client.refresh(&manager, &old).await }).await?
+        tokio::spawn(async move { client.renew(&old, challenge.as_deref()).await }).await?
     }
 
-    async fn refresh(&self, manager: &AuthorizationManager, old: &str) -> Result<Option<String>, Error> {
+    async fn renew(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error> {
         let _one_at_a_time = self.grants.refreshing.lock().await;
-        match self.grants.token().await? {
+        let known = self.grants.token().await?;
+        if let Some((token, false)) = &known
+            && token != old
+        {
             // Another client was faster.
-            Some((token, false)) if token != old => return Ok(Some(token)),
-            None => return Ok(None),
-            Some(_) => {}
+            return Ok(Some(token.clone()));
         }
+        let manager = match &self.renewal {
+            Renewal::Login => return Ok(None),
+            Renewal::Refresh(_) if known.is_none() => return Ok(None),
+            Renewal::Refresh(manager) => manager,
+            Renewal::Own(own) => return Ok(Some(own.token(&self.grants, challenge).await?)),
+        };
         match manager.refresh_token().await {
             Ok(_) => Ok(self.grants.token().await?.map(|(token, _)| token)),
             Err(
@@ -79,12 +96,18 @@ impl LoggedIn {
             Err(StreamableHttpError::AuthRequired(challenge)) => challenge,
             done => return done,
         };
-        let (Some(manager), Some(token)) = (&self.manager, token) else {
-            return Err(StreamableHttpError::AuthRequired(refused));
-        };
-        match self.refreshed(manager, &token).await? {
+        let token = token.unwrap_or_default();
+        let again = match self.renewed(&token, Some(&refused.www_authenticate_header)).await? {
             Some(other) if other != token => request(Some(other)).await,
             _ => Err(StreamableHttpError::AuthRequired(refused)),
+        };
+        match again {
+            // There is nothing that a login could change.
+            Err(StreamableHttpError::AuthRequired(_)) if matches!(self.renewal, Renewal::Own(_)) => {
+                let why = "it refuses the token that its client credentials gave";
+                Err(AuthError::ClientCredentialsError(why.to_owned()).into())
+            }
+            done => done,
         }
     }
 }

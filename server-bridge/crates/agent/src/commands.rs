@@ -1,0 +1,102 @@
+//! Slash commands of extensions, such as the prompts of a user's MCP servers: each stands for a text that the model answers.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures_util::future::{BoxFuture, join_all};
+use records::{ChatId, User};
+
+/// A slash command of an extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionCommand {
+    /// Its name, without the slash.
+    pub word: String,
+    /// Its form: `/word ARGUMENT [ARGUMENT]`.
+    pub usage: String,
+    /// What it does, in one line.
+    pub about: String,
+}
+
+/// A source of slash commands that depend on the user.
+pub trait CommandSource: Send + Sync {
+    /// The commands of a user: in a chat of theirs, or on the machine that they use. Nothing is started for them.
+    fn commands<'a>(
+        &'a self,
+        user: &'a User,
+        chat: Option<&'a ChatId>,
+    ) -> BoxFuture<'a, Vec<ExtensionCommand>>;
+
+    /// The text that a command stands for; `None` if it is none of this source's.
+    ///
+    /// Fails with the reason in words.
+    fn text<'a>(
+        &'a self,
+        user: &'a User,
+        chat: &'a ChatId,
+        word: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Option<Result<String, String>>>;
+
+    /// Values for the last one of the arguments that were begun; none if there are no suggestions.
+    fn complete<'a>(
+        &'a self,
+        user: &'a User,
+        chat: &'a ChatId,
+        word: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Vec<String>>;
+}
+
+/// All sources of slash commands.
+#[derive(Default)]
+pub struct CommandSources(RwLock<Arc<[Arc<dyn CommandSource>]>>);
+
+impl CommandSources {
+    /// Adds a source. Where two have the same command, the first one's is used.
+    pub fn add(&self, source: impl CommandSource + 'static) {
+        let mut sources = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *sources = sources.iter().cloned().chain([Arc::new(source) as Arc<dyn CommandSource>]).collect();
+    }
+
+    fn all(&self) -> Arc<[Arc<dyn CommandSource>]> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The commands of all sources.
+    pub async fn commands(&self, user: &User, chat: Option<&ChatId>) -> Vec<ExtensionCommand> {
+        let sources = self.all();
+        let found = join_all(sources.iter().map(|source| source.commands(user, chat))).await;
+        let mut commands: Vec<ExtensionCommand> = Vec::new();
+        for command in found.into_iter().flatten() {
+            if !commands.iter().any(|known| known.word == command.word) {
+                commands.push(command);
+            }
+        }
+        commands
+    }
+
+    /// The text that a command stands for; `None` if no source has it.
+    ///
+    /// Fails with the reason in words.
+    pub async fn text(
+        &self,
+        user: &User,
+        chat: &ChatId,
+        word: &str,
+        arguments: &str,
+    ) -> Option<Result<String, String>> {
+        for source in self.all().iter() {
+            if let Some(text) = source.text(user, chat, word, arguments).await {
+                return Some(text);
+            }
+        }
+        None
+    }
+
+    /// Values for the last argument of a command.
+    pub async fn complete(&self, user: &User, chat: &ChatId, word: &str, arguments: &str) -> Vec<String> {
+        let sources = self.all();
+        let found = join_all(sources.iter().map(|source| source.complete(user, chat, word, arguments))).await;
+        found.into_iter().flatten().collect()
+    }
+}

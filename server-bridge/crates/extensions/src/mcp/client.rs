@@ -1,0 +1,152 @@
+//! The client's side of a connection: what it answers a server, and what it does with its notifications.
+
+#![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots and models, and log")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ElicitationCapability, FormElicitationCapability, Implementation,
+    JsonObject, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
+    ProtocolVersion, ResourceUpdatedNotificationParam, Root, SKILLS_EXTENSION_ID, SamplingCapability,
+    TASKS_EXTENSION_ID, UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, ErrorData, RoleClient};
+use tokio::sync::oneshot;
+
+use super::connection::{Calls, Event};
+use super::sample;
+use super::watch::Watched;
+use crate::limits::MCP_PROGRESS_BYTES;
+
+/// Answers what a server asks.
+pub(super) struct Client {
+    pub(super) calls: Calls,
+    pub(super) is_stale: Arc<AtomicBool>,
+    pub(super) watched: Watched,
+    /// The address of the workspace, if the server runs beside it.
+    pub(super) root: Option<String>,
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        let elicitation = ElicitationCapability::new()
+            .with_form(FormElicitationCapability::default())
+            .with_url(UrlElicitationCapability::default());
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(elicitation);
+        capabilities.sampling = Some(SamplingCapability::default());
+        capabilities.extensions = Some(
+            [SKILLS_EXTENSION_ID, TASKS_EXTENSION_ID]
+                .map(|id| (id.to_owned(), JsonObject::new()))
+                .into_iter()
+                .collect(),
+        );
+        capabilities.roots = self.root.is_some().then(Default::default);
+        let info = Implementation::new("sandbridge", env!("CARGO_PKG_VERSION")).with_title("Sandbridge");
+        ClientConfig::new(capabilities, info).with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.elicited(request).await)
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.sampled(request).await
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Ok(self.roots())
+    }
+
+    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let message = progress.message.unwrap_or_default();
+        let message = &message[..message.floor_char_boundary(MCP_PROGRESS_BYTES)];
+        let gap = if message.is_empty() { "" } else { ": " };
+        self.tell(format!("{}{of}{gap}{message}\n", progress.progress));
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        if matches!(message.level, LoggingLevel::Debug) {
+            return;
+        }
+        let text = message.data.as_str().map_or_else(|| message.data.to_string(), str::to_owned);
+        let text = &text[..text.floor_char_boundary(MCP_PROGRESS_BYTES)];
+        let level = serde_json::to_value(message.level).unwrap_or_default();
+        self.tell(format!("[{}] {text}\n", level.as_str().unwrap_or_default()));
+    }
+
+    async fn on_resource_updated(
+        &self,
+        updated: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.watched.changed(&updated.uri);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.is_stale.store(true, Ordering::Relaxed);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.is_stale.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Client {
+    /// The user's answer to a question of the server.
+    pub(super) async fn elicited(&self, request: ElicitRequestParams) -> ElicitResult {
+        let answered = self.asked(|answer| Event::Asks(Box::new(request), answer)).await;
+        answered.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel))
+    }
+
+    /// The model's answer to a request of the server.
+    pub(super) async fn sampled(
+        &self,
+        request: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let answered = self.asked(|answer| Event::Samples(Box::new(request), answer)).await;
+        answered.unwrap_or_else(|| Err(sample::refused("there is nobody to be asked")))
+    }
+
+    /// The directories that the server may work in.
+    pub(super) fn roots(&self) -> ListRootsResult {
+        let root = self.root.iter().map(|root| Root::new(root.clone()).with_name("workspace"));
+        ListRootsResult::new(root.collect())
+    }
+
+    /// Has the call that began last handle what the server asks; `None` if there is none, or it does not.
+    async fn asked<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Option<T> {
+        let call = self.calls.last()?;
+        let (answer, answered) = oneshot::channel();
+        // A flood of questions is not worth waiting for.
+        call.try_send(event(answer)).ok()?;
+        answered.await.ok()
+    }
+
+    /// Shows a line in the call in progress.
+    pub(super) fn tell(&self, line: String) {
+        // It does not say to people which call it is about: with several in progress, it is none of theirs.
+        let call = match &self.calls.all()[..] {
+            [call] => call.events.clone(),
+            _ => return,
+        };
+        // A storm of them is not worth waiting for.
+        let _ = call.try_send(Event::Progress(line));
+    }
+}

@@ -1,0 +1,129 @@
+//! What a server lists, page by page.
+
+use std::future::Future;
+use std::time::Duration;
+
+use rmcp::model::{GetPromptRequestParams, GetPromptResult, PaginatedRequestParams, Prompt};
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use super::connection::Connection;
+use super::listing::Definition;
+use super::prompts::{self, ServerPrompt};
+use crate::limits::{MCP_LIST_PATIENCE, MCP_PAGES, MCP_TOOLS, MCP_TOOLS_BYTES};
+
+/// One page: its entries, and the place of the next one.
+type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
+
+impl Connection {
+    /// Its tools, and its skills.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn tools(&self) -> Result<Vec<Definition>, String> {
+        let Some(info) = self.service.peer_info() else { return Ok(Vec::new()) };
+        let listed = async {
+            let mut tools = Vec::new();
+            if info.capabilities.tools.is_some() {
+                let page = |page| async {
+                    let listed = self.service.list_tools(Some(page)).await?;
+                    Ok((listed.tools.iter().map(Definition::from).collect(), listed.next_cursor))
+                };
+                self.pages("tools", &mut tools, Definition::bytes, page).await?;
+            }
+            if info.capabilities.supports_skills() {
+                let page = |page| async {
+                    let listed = self.service.list_skills(Some(page)).await?;
+                    Ok((listed.skills.into_iter().map(Definition::from).collect(), listed.next_cursor))
+                };
+                self.pages("skills", &mut tools, Definition::bytes, page).await?;
+            }
+            Ok(tools)
+        };
+        let late = || format!("it did not list its tools within {} s", MCP_LIST_PATIENCE.as_secs());
+        timeout(MCP_LIST_PATIENCE, listed).await.map_err(|_| late())?
+    }
+
+    /// Its prompts; none if it has none, or does not list them.
+    pub(super) async fn prompts(&self) -> Vec<ServerPrompt> {
+        if self.service.peer_info().is_none_or(|info| info.capabilities.prompts.is_none()) {
+            return Vec::new();
+        }
+        let mut prompts = Vec::new();
+        let size = |prompt: &Prompt| serde_json::to_string(prompt).unwrap_or_default().len();
+        let page = |page| async {
+            let listed = self.service.list_prompts(Some(page)).await?;
+            Ok((listed.prompts, listed.next_cursor))
+        };
+        // Its tools are of use without them.
+        match timeout(MCP_LIST_PATIENCE, self.pages("prompts", &mut prompts, size, page)).await {
+            Ok(Ok(())) => prompts::usable(prompts),
+            Ok(Err(why)) => {
+                tracing::debug!(why, "an MCP server did not list its prompts");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// A prompt with these arguments.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        patience: Duration,
+    ) -> Result<GetPromptResult, String> {
+        let mut request = GetPromptRequestParams::new(name);
+        request.arguments = Some(arguments);
+        self.wait(self.service.get_prompt(request), patience, None).await
+    }
+
+    /// Values that the server suggests for an argument of a prompt.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn completions(
+        &self,
+        prompt: &str,
+        argument: &str,
+        begun: &str,
+    ) -> Result<Vec<String>, String> {
+        if self.service.peer_info().is_none_or(|info| info.capabilities.completions.is_none()) {
+            return Ok(Vec::new());
+        }
+        let asked = self.service.complete_prompt_argument(prompt, argument, begun, None).await;
+        asked.map(|found| found.values).map_err(|error| self.words(&error))
+    }
+
+    /// Adds the entries of all pages of a list.
+    ///
+    /// Fails with the reason in words, if it is too much.
+    async fn pages<T, F: Future<Output = Page<T>>>(
+        &self,
+        what: &str,
+        found: &mut Vec<T>,
+        size: impl Fn(&T) -> usize,
+        page: impl Fn(PaginatedRequestParams) -> F,
+    ) -> Result<(), String> {
+        let mut bytes: usize = found.iter().map(&size).sum();
+        let mut cursor = None;
+        for _ in 0..MCP_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor);
+            let (more, next) = page(params).await.map_err(|error| self.words(&error))?;
+            bytes += more.iter().map(&size).sum::<usize>();
+            found.extend(more);
+            if bytes > MCP_TOOLS_BYTES {
+                return Err(format!("the definitions of its {what} have more than {MCP_TOOLS_BYTES} bytes"));
+            }
+            if found.len() > MCP_TOOLS {
+                return Err(format!("it lists more than {MCP_TOOLS} {what}"));
+            }
+            cursor = next;
+            if cursor.is_none() {
+                return Ok(());
+            }
+        }
+        Err(format!("its list of {what} has more than {MCP_PAGES} pages"))
+    }
+}

@@ -1,0 +1,118 @@
+//! Resources that an agent watches: a change is told to its model until it reads the resource again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent::tool::visible;
+use rmcp::model::{ServerNotification, SubscriptionFilter};
+use store::{ChatId, User};
+
+use super::Inner;
+use super::connection::Connection;
+use super::listing::Era;
+use crate::limits::MCP_WATCHED;
+
+/// The watched resources of a connection, by address; true for one that changed.
+#[derive(Clone, Default)]
+pub(super) struct Watched(Arc<Mutex<BTreeMap<String, bool>>>);
+
+impl Watched {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a change of a resource, if it is watched.
+    pub(super) fn changed(&self, uri: &str) {
+        if let Some(has_changed) = self.all().get_mut(uri) {
+            *has_changed = true;
+        }
+    }
+
+    /// Notes that a resource is read as it is now.
+    pub(super) fn seen(&self, uri: &str) {
+        if let Some(has_changed) = self.all().get_mut(uri) {
+            *has_changed = false;
+        }
+    }
+
+    fn news(&self) -> Vec<String> {
+        self.all().iter().filter(|(_, has_changed)| **has_changed).map(|(uri, _)| uri.clone()).collect()
+    }
+}
+
+impl Connection {
+    /// Watches a resource from now on.
+    ///
+    /// Fails with the reason in words.
+    #[expect(deprecated, reason = "servers of the revisions up to 2025-11-25 know no other way")]
+    pub(super) async fn watch(&self, uri: &str) -> Result<(), String> {
+        if self.service.peer_info().is_none_or(|info| {
+            info.capabilities.resources.as_ref().is_none_or(|resources| resources.subscribe != Some(true))
+        }) {
+            return Err("it does not tell when a resource changes".to_owned());
+        }
+        {
+            let mut all = self.watched.all();
+            if !all.contains_key(uri) && all.len() >= MCP_WATCHED {
+                return Err(format!("{MCP_WATCHED} of its resources are watched already"));
+            }
+            if all.insert(uri.to_owned(), false).is_some() {
+                return Ok(());
+            }
+        }
+        let subscribed = if self.era() == Era::Discover {
+            let filter = SubscriptionFilter::builder().resource_subscriptions(vec![uri.to_owned()]).build();
+            self.service.listen(filter).await.map(|mut subscription| {
+                let watched = self.watched.clone();
+                // It ends with the connection.
+                tokio::spawn(async move {
+                    while let Ok(Some(told)) = subscription.next().await {
+                        if let ServerNotification::ResourceUpdatedNotification(updated) = told {
+                            watched.changed(&updated.params.uri);
+                        }
+                    }
+                });
+            })
+        } else {
+            self.service.subscribe(rmcp::model::SubscribeRequestParams::new(uri)).await
+        };
+        subscribed.map_err(|error| {
+            self.watched.all().remove(uri);
+            self.words(&error)
+        })
+    }
+}
+
+impl Inner {
+    /// The watched resources of a chat that changed, for its model.
+    pub(super) fn changed_resources(&self, user: &User, chat: &ChatId) -> Option<String> {
+        let mut lines = Vec::new();
+        for (server, connection) in self.pool.of_chat(user.id, chat) {
+            let changed = connection.watched.news();
+            let server = visible::line(&server);
+            lines.extend(
+                changed.iter().map(|uri| format!("- {} of the MCP server {server}", visible::line(uri))),
+            );
+        }
+        let head = "These resources that you watch have changed since you read them; read them again if you need them:";
+        (!lines.is_empty()).then(|| format!("{head}\n{}", lines.join("\n")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_until_the_resource_is_read_and_only_of_what_is_watched() {
+        let watched = Watched::default();
+        watched.changed("a://b");
+        assert!(watched.news().is_empty());
+        watched.all().insert("a://b".to_owned(), false);
+        watched.changed("a://b");
+        assert_eq!(watched.news(), ["a://b"]);
+        watched.seen("a://b");
+        assert!(watched.news().is_empty());
+    }
+}

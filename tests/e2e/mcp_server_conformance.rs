@@ -1,0 +1,208 @@
+//! The official conformance suite of the Model Context Protocol, server side: against this server's own endpoint.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tests::{Machine, Server, process};
+
+/// The endpoint has tools of its own, and none of those that the suite wants to call.
+const OWN_TOOLS: &str = "calls a tool that only a server made for the suite has";
+/// What the endpoint does not offer, and does not claim.
+const NO_PROMPTS: &str = "prompts are not offered";
+const NO_RESOURCES: &str = "resources are not offered";
+const NO_COMPLETION: &str = "completion is not offered";
+const NO_LOGGING: &str = "log messages are not offered";
+const NO_SKILLS: &str = "the extension for skills is not offered";
+const NO_TASKS: &str = "the extension for tasks is not offered";
+const NO_INPUT: &str = "tools ask their client nothing, and wait for no input";
+
+/// The scenarios of what the endpoint does not claim, each with the reason.
+const UNCLAIMED: &[(&str, &str)] = &[
+    ("logging-set-level", NO_LOGGING),
+    ("completion-complete", NO_COMPLETION),
+    ("tools-call-simple-text", OWN_TOOLS),
+    ("tools-call-image", OWN_TOOLS),
+    ("tools-call-audio", OWN_TOOLS),
+    ("tools-call-embedded-resource", OWN_TOOLS),
+    ("tools-call-mixed-content", OWN_TOOLS),
+    ("tools-call-with-logging", OWN_TOOLS),
+    ("tools-call-error", OWN_TOOLS),
+    ("tools-call-with-progress", OWN_TOOLS),
+    ("tools-call-sampling", OWN_TOOLS),
+    ("tools-call-elicitation", OWN_TOOLS),
+    ("json-schema-2020-12", OWN_TOOLS),
+    ("elicitation-sep1034-defaults", OWN_TOOLS),
+    ("elicitation-sep1330-enums", OWN_TOOLS),
+    ("http-custom-header-server-validation", OWN_TOOLS),
+    ("resources-list", NO_RESOURCES),
+    ("resources-read-text", NO_RESOURCES),
+    ("resources-read-binary", NO_RESOURCES),
+    ("resources-templates-read", NO_RESOURCES),
+    ("resources-subscribe", NO_RESOURCES),
+    ("resources-unsubscribe", NO_RESOURCES),
+    ("prompts-list", NO_PROMPTS),
+    ("prompts-get-simple", NO_PROMPTS),
+    ("prompts-get-with-args", NO_PROMPTS),
+    ("prompts-get-embedded-resource", NO_PROMPTS),
+    ("prompts-get-with-image", NO_PROMPTS),
+    ("sep-2640-skills-directory", NO_SKILLS),
+    ("sep-2640-skills-enumeration", NO_SKILLS),
+    ("sep-2640-skills-manifest", NO_SKILLS),
+    ("tasks-lifecycle", NO_TASKS),
+    ("tasks-capability-negotiation", NO_TASKS),
+    ("tasks-wire-fields", NO_TASKS),
+    ("tasks-request-state-removal", NO_TASKS),
+    ("tasks-mrtr-input", NO_TASKS),
+    ("tasks-request-headers", NO_TASKS),
+    ("tasks-dispatch-and-envelope", NO_TASKS),
+    ("tasks-status-notifications", NO_TASKS),
+    ("tasks-required-task-error", NO_TASKS),
+    ("tasks-mrtr-composition", NO_TASKS),
+    ("input-required-result-basic-elicitation", NO_INPUT),
+    ("input-required-result-basic-sampling", NO_INPUT),
+    ("input-required-result-basic-list-roots", NO_INPUT),
+    ("input-required-result-request-state", NO_INPUT),
+    ("input-required-result-multiple-input-requests", NO_INPUT),
+    ("input-required-result-multi-round", NO_INPUT),
+    ("input-required-result-non-tool-request", NO_INPUT),
+    ("input-required-result-result-type", NO_INPUT),
+    ("input-required-result-tampered-state", NO_INPUT),
+    ("input-required-result-capability-check", NO_INPUT),
+];
+
+/// The checks of claimed scenarios that need what the endpoint does not claim, each with the reason.
+const UNCLAIMED_CHECKS: &[(&str, &str)] = &[
+    ("sep-2575-server-rejects-undeclared-capability", OWN_TOOLS),
+    ("sep-2575-missing-capability-http-400", OWN_TOOLS),
+    ("sep-2575-http-server-no-independent-requests-on-stream", OWN_TOOLS),
+    ("sep-2575-server-no-log-without-loglevel", OWN_TOOLS),
+    ("sep-2549-prompts-list-caching-hints", NO_PROMPTS),
+    ("sep-2549-resources-list-caching-hints", NO_RESOURCES),
+    ("sep-2549-resources-templates-list-caching-hints", NO_RESOURCES),
+];
+
+/// A proxy with a key, since the suite has no place for one.
+struct Keyed(Child, String);
+
+impl Keyed {
+    fn start(server: &Server, key: &str) -> Self {
+        let mut child = Command::new("node")
+            .arg(mcp().join("keyed.mjs"))
+            .env("TARGET", server.url())
+            .env("KEY", key)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim().strip_prefix("listening ").unwrap();
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        Self(child, url)
+    }
+}
+
+impl Drop for Keyed {
+    fn drop(&mut self) {
+        process::terminate(&mut self.0);
+    }
+}
+
+fn mcp() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp")
+}
+
+/// The suite's command.
+fn suite() -> Command {
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(mcp().join("node_modules/node/bin/node"));
+    command.arg(mcp().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
+    command
+}
+
+/// The suite's scenarios for servers of a revision, and those of extensions.
+fn scenarios(revision: &str) -> Vec<String> {
+    let listed = suite().arg("list").output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let of_servers = listed.split("\n\n").next().unwrap();
+    let known = of_servers.lines().filter_map(|line| line.strip_prefix("  - ")?.split_once(" ["));
+    let of_revision = known.filter(|(_, revisions)| {
+        let revisions = revisions.trim_end_matches(']');
+        revisions.split(',').any(|known| known == revision || known == "extension")
+    });
+    of_revision.map(|(name, _)| name.to_owned()).collect()
+}
+
+fn run(revision: &str) {
+    let server = Server::start_with(&["--docker", "off"]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let key = alice.json(&["key", "add", "suite", "--scope", "exec", "--json"]);
+    let keyed = Keyed::start(&server, key["key"].as_str().unwrap());
+    let (mut wrong, mut unclaimed) = (Vec::new(), BTreeSet::new());
+    for scenario in scenarios(revision) {
+        let output = suite()
+            .args([
+                "server",
+                "--url",
+                &keyed.1,
+                "--spec-version",
+                revision,
+                "--scenario",
+                &scenario,
+                "--verbose",
+            ])
+            .output()
+            .unwrap();
+        if is_among(UNCLAIMED, &scenario) {
+            unclaimed.insert(scenario.clone());
+            // What is not claimed and yet passes would be claimed.
+            if output.status.success() && !is_skipped(&output.stdout) {
+                wrong.push(format!("{scenario} passes"));
+            }
+        } else if !output.status.success() {
+            let failed = failed_checks(&output.stdout);
+            if failed.is_empty() || !failed.iter().all(|check| is_among(UNCLAIMED_CHECKS, check)) {
+                let [stdout, stderr] =
+                    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+                wrong.push(format!("{scenario}: {failed:?}\n{stdout}\n{stderr}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are not as expected\n{}", wrong.len(), wrong.join("\n---\n"));
+    assert!(!unclaimed.is_empty(), "the suite names its scenarios otherwise");
+}
+
+fn is_among(list: &[(&str, &str)], name: &str) -> bool {
+    list.iter().any(|(known, _)| *known == name)
+}
+
+/// The checks of a scenario, as the suite prints them.
+fn checks(stdout: &[u8]) -> Vec<Value> {
+    let text = String::from_utf8_lossy(stdout);
+    let from = text.find("\n[").unwrap_or(text.len());
+    let mut read = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Vec<Value>>();
+    read.next().and_then(Result::ok).unwrap_or_default()
+}
+
+fn failed_checks(stdout: &[u8]) -> Vec<String> {
+    let failed = checks(stdout).into_iter().filter(|check| check["status"] == "FAILURE");
+    failed.map(|check| check["id"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// True if the suite passed over all checks of a scenario, since the endpoint does not offer what they are about.
+fn is_skipped(stdout: &[u8]) -> bool {
+    checks(stdout).iter().all(|check| check["status"] == "SKIPPED" || check["status"] == "INFO")
+}
+
+#[test]
+fn revision_2025_11_25() {
+    run("2025-11-25");
+}
+
+#[test]
+fn revision_2026_07_28() {
+    run("2026-07-28");
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chats::ChatService;
 use extensions::Notice;
+use extensions::commands::TextCommands;
 use extensions::custom_tools::CustomTools;
 use extensions::hooks::HookRunner;
 use extensions::http_tools::HttpTools;
@@ -48,8 +49,9 @@ impl Extended {
         let hooks =
             HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), plugins.clone());
         chats.hooks().put(hooks.clone());
-        let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable);
+        let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable, plugins.clone());
         chats.commands().add(mcp_servers.clone());
+        chats.commands().add(TextCommands::new(store(), router(), plugins.clone()));
         let http_tools = HttpTools::new(ledger(), store(), router(), home(), reachable);
         let deferred: Vec<Arc<dyn Offers>> =
             vec![Arc::new(mcp_servers.clone()), Arc::new(http_tools.clone())];

@@ -4,13 +4,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::{Asked, Page, Pages, Reply};
+use tests::{Asked, Page, Pages, Reply, eventually};
 
+use crate::agent::{messages, new_chat, say};
 use crate::workspace_trust::{system, tools};
 use crate::world::{World, put};
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A hook that denies Bash, and says so.
 const GUARD: &str =
@@ -136,6 +140,80 @@ fn a_plugins_skills_and_roles_are_offered_and_its_files_are_brought_to_the_machi
     let sub_agent = asked.iter().find(|asked| system(asked).contains("You only look."));
     let sub_agent = sub_agent.unwrap_or_else(|| panic!("no sub-agent was asked: {asked:?}"));
     assert_eq!(tools(sub_agent), ["Read", "Grep"]);
+}
+
+#[test]
+fn commands_of_plugins_and_workspaces_become_the_users_message_and_run_nothing_by_themselves() {
+    let world = World::new(|_: &Asked| Reply::Say("that is all".to_owned()));
+    let root = world.plugin("1.0");
+    let review = "---\ndescription: Reviews\nargument-hint: BRANCH\n---\nReview $1.\n!`touch pwned`\n";
+    put(&root.join("commands/git/review.md"), review);
+    world.install(root.to_str().unwrap());
+    world.put(".claude/commands/tidy.md", "Tidy $ARGUMENTS, please.");
+    let skill = "---\ndescription: Ships it\ndisable-model-invocation: true\n---\nShip it.";
+    world.put("skills/ship/SKILL.md", skill);
+    let (client, asked) = (Client::login(&world.server, "alice"), || world.model.asked().pop().unwrap());
+    let chat = new_chat(&client, "full");
+    let send = |text: &str| {
+        say(&client, &chat, text);
+        eventually("the model answered", PATIENCE, || {
+            let messages = messages(&client, &chat);
+            messages
+                .last()
+                .filter(|last| last["role"] == "assistant" && last["text"] == "that is all")
+                .cloned()
+        })
+    };
+    send("/guard:git:review main; rm -rf x");
+    let text = asked().last_of_user();
+    assert!(text.contains("Review main;.") && text.contains("run this first"), "{text}");
+    assert!(!world.path("pwned").exists());
+    assert!(!system(&asked()).contains("Ships it"), "models are not told of it");
+    for (typed, told) in [("/tidy the shed", "Tidy the shed, please."), ("/ship", "Ship it.")] {
+        client.send(
+            "POST",
+            &format!("/chats/{chat}/messages"),
+            json!({"text": typed}).to_string().as_bytes(),
+        );
+        eventually(told, PATIENCE, || asked().last_of_user().contains(told).then_some(()));
+        eventually("the turn ended", PATIENCE, || {
+            (messages(&client, &chat).last()?["text"] == "that is all").then_some(())
+        });
+    }
+    let commands = client.call("GET", &format!("/commands?chat={chat}")).json().to_string();
+    for part in ["/guard:git:review BRANCH", "Reviews", "/tidy", "/ship"] {
+        assert!(commands.contains(part), "{part}: {commands}");
+    }
+    // An argument that a line of shell could not take as one word is told, and nothing is sent.
+    put(&root.join("commands/git/review.md"), "!`sh -c \"git log $1\"`");
+    world.install(root.to_str().unwrap());
+    let body = json!({"text": "/guard:git:review $(touch pwned)"}).to_string();
+    let refused = client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
+    assert_eq!(refused.kind(), "command_failed");
+}
+
+#[test]
+fn a_plugins_server_runs_on_the_users_machine_from_its_copy() {
+    let world = World::new(|asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![("search_tools", json!({"query": "repeat a text"}))]),
+        1 => Reply::Call(vec![("mcp__plugin_guard_echo__echo", json!({"text": "hello"}))]),
+        _ => Reply::Say("that is all".to_owned()),
+    });
+    let root = world.plugin("1.0");
+    put(&root.join("server/echo.py"), include_str!("../fixtures/mcp_echo.py"));
+    put(&root.join("server/about.txt"), "Repeats a text.");
+    let args = ["${CLAUDE_PLUGIN_ROOT}/server/echo.py", "${CLAUDE_PLUGIN_ROOT}/server/about.txt", "word"];
+    let servers = json!({"mcpServers": {"echo": {"command": "python3", "args": args}}});
+    put(&root.join(".mcp.json"), &servers.to_string());
+    fs::remove_dir_all(root.join("hooks")).unwrap();
+    world.install(root.to_str().unwrap());
+    world.chat("full");
+    let result = world.last_result();
+    assert!(result.contains("hello"), "{result}");
+    let listed = world.server_named("plugin_guard_echo");
+    assert_eq!((&listed["origin"], &listed["state"]), (&json!("plugin guard"), &json!("ready")));
+    world.run(&["plugin", "remove", "guard"]);
+    assert!(!world.alice.json(&["mcp-server", "list", "--json"]).to_string().contains("plugin_guard"));
 }
 
 #[test]

@@ -83,6 +83,8 @@ pub const LIBRARY_NAME_CHARS: usize = 64;
 pub const LIBRARY_DESCRIPTION_CHARS: usize = 300;
 /// The largest skill, in bytes; the rest is left out.
 pub const SKILL_BYTES: u64 = 64 * 1024;
+/// The largest command, in bytes; the rest is left out.
+pub const COMMAND_BYTES: u64 = 64 * 1024;
 /// The largest role, in bytes; the rest is left out.
 pub const ROLE_BYTES: u64 = 32 * 1024;
 /// Letters of ASCII that are about one token.

@@ -27,6 +27,7 @@
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`custom_tools`] | executables of a workspace that are tools |
+//! | [`commands`] | slash commands that are texts, of workspaces and plugins |
 //! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed as one thing |
 //! | [`skills`] | skills whose text stands in every prompt |
 //! | [`trust`] | everything that needs approval, in one list |
@@ -37,6 +38,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod approvals;
+pub mod commands;
 mod condition;
 pub mod custom_tools;
 mod documents;

@@ -208,6 +208,8 @@ pub const CUSTOM_TOOL_STDERR_SHOWN_BYTES: usize = 4 * 1024;
 pub const CUSTOM_TOOL_LIVE_PIECES: usize = 64;
 /// The most bytes of the files of one approval that are kept, to tell what changed since; more are not kept.
 pub const TRUST_FILES_BYTES: usize = 64 * 1024;
+/// The longest line about a slash command, in characters.
+pub const COMMAND_ABOUT_CHARS: usize = 200;
 /// The most that skills which always apply add to a prompt together, in bytes.
 pub const ALWAYS_SKILLS_BYTES: usize = 32 * 1024;
 /// The chats in which a notice about missing approvals was shown, and that are remembered.

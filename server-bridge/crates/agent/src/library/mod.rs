@@ -5,14 +5,16 @@
 //!   .sandbridge/agents/NAME.md          who a sub-agent can be                        ├─▶ Library: by name, the workspace's first
 //!   Shelf                               those of others, named PLUGIN:NAME            ┘
 //! ```
-//! The directories of other products are read as well: `.agents/skills`, `.claude/skills`, `skills`, `.claude/agents`.
+//! The directories of other products are read as well: `.agents/skills`, `.claude/skills`, `skills`, `.claude/agents`,
+//! `.claude/commands`.
 //! The catalogues are read again at each turn, only the heads, side by side. Entries that are too long, too many or not text
 //! are left out. What a workspace has is trusted no more than its other files.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `skills`, `roles` | those of a workspace, one kind each |
+//! | `skills`, `roles`, [`commands`] | those of a workspace, one kind each |
 
+pub mod commands;
 mod roles;
 pub mod skills;
 

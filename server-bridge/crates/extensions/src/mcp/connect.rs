@@ -176,6 +176,16 @@ impl Inner {
                     return Err(Refused::of_words("no machine can be reached".to_owned()));
                 };
                 let mut request = config::request(command, args, env);
+                if let Some(plugin) = &server.plugin {
+                    let brought = self.plugins.bring(owner.user.id, plugin, sandbox).await;
+                    brought.map_err(Refused::of_words)?;
+                    let variables = plugin.variables(&sandbox.facts().workspace);
+                    let pairs = variables.pairs();
+                    let pairs = pairs
+                        .iter()
+                        .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+                    request.env.extend(pairs);
+                }
                 request.profile =
                     self.is_plan(owner).await.map_err(Refused::of_words)?.then_some(Profile::ReadOnly);
                 let action = server.spec.action();

@@ -72,6 +72,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::limits::MCP_SWEEP;
+use crate::plugins::Plugins;
 use crate::search::{Offer, Offers};
 use catalogue::Failures;
 use listing::Listing;
@@ -91,6 +92,7 @@ struct Inner {
     router: SandboxRouter,
     /// The server's home directory, with the administrator's document.
     home: PathBuf,
+    plugins: Plugins,
     talker: Talker,
     pool: Pool,
     logins: Logins,
@@ -118,13 +120,25 @@ impl McpServers {
         router: SandboxRouter,
         home: PathBuf,
         reachable: &[String],
+        plugins: Plugins,
     ) -> Self {
         let talker = Talker::new(Reach::public(reachable));
         let (pool, logins) = (Pool::default(), Logins::default());
         let (failures, tasks) = (Failures::default(), TaskTracker::new());
         let stop = CancellationToken::new();
-        let inner =
-            Arc::new(Inner { store, ledger, router, home, talker, pool, logins, failures, tasks, stop });
+        let inner = Arc::new(Inner {
+            store,
+            ledger,
+            router,
+            home,
+            plugins,
+            talker,
+            pool,
+            logins,
+            failures,
+            tasks,
+            stop,
+        });
         let swept = Arc::downgrade(&inner);
         let stop = inner.stop.clone();
         inner.tasks.spawn(async move {

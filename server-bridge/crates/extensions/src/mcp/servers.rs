@@ -4,6 +4,7 @@
 //! that of the workspace. A workspace's server is used only after its user approved the hash of what runs.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use agent::library::beginning;
 use api::mcp::McpServerEntry;
@@ -19,6 +20,7 @@ use super::names;
 use crate::approvals::{approved, workspace_of};
 use crate::documents::{AtPath, look_at, managed};
 use crate::limits::{EXTENSION_SCRIPTS, MCP_FILE_BYTES};
+use crate::plugins::Installed;
 
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "mcp.json";
@@ -53,6 +55,8 @@ pub(super) struct Server {
     pub(super) files: Vec<(String, String)>,
     /// True if it could be approved: all that its command names is known.
     pub(super) is_approvable: bool,
+    /// The plugin that has it: its files are brought to the machine before it begins.
+    pub(super) plugin: Option<Arc<Installed>>,
     /// The beginning of its tools' names.
     prefix: String,
 }
@@ -67,8 +71,9 @@ pub(super) struct Servers {
 /// A document that was found.
 struct Found {
     layer: ExtensionLayer,
-    origin: &'static str,
+    origin: String,
     entries: Vec<Entry>,
+    plugin: Option<Arc<Installed>>,
 }
 
 impl Server {
@@ -79,7 +84,8 @@ impl Server {
         let mut servers = Servers::default();
         servers.add(Found {
             layer: ExtensionLayer::User,
-            origin: OWN,
+            origin: OWN.to_owned(),
+            plugin: None,
             entries: vec![(name.to_owned(), Ok(entry))],
         });
         servers.all.remove(0)
@@ -113,7 +119,7 @@ impl Servers {
     }
 
     fn add(&mut self, found: Found) {
-        let Found { layer, origin, entries } = found;
+        let Found { layer, origin, entries, plugin } = found;
         for (name, entry) in entries {
             let spec = config::check_name(&name).and_then(|()| Spec::of(&entry?));
             let spec = match spec {
@@ -142,7 +148,8 @@ impl Servers {
                 spec,
                 hash: String::new(),
                 layer: layer.clone(),
-                origin: origin.to_owned(),
+                origin: origin.clone(),
+                plugin: plugin.clone(),
                 state,
                 files: Vec::new(),
                 is_approvable: true,
@@ -188,16 +195,47 @@ impl Inner {
         let mut found: Vec<Found> = Vec::new();
         for (layer, origin, text) in texts {
             match config::entries(&text) {
-                Ok(entries) => found.push(Found { layer, origin, entries }),
+                Ok(entries) => found.push(Found { layer, origin: origin.to_owned(), entries, plugin: None }),
                 Err(why) => servers.problems.push(format!("{origin}: {why}")),
             }
         }
-        let own = Found { layer: ExtensionLayer::User, origin: OWN, entries: self.own(user).await? };
+        let entries = self.own(user).await?;
+        let own = Found { layer: ExtensionLayer::User, origin: OWN.to_owned(), entries, plugin: None };
         let after_managed = found.iter().take_while(|found| found.layer == ExtensionLayer::Managed).count();
-        found.insert(after_managed, own);
+        let of_plugins = self.of_plugins(user, sandbox, &mut servers.problems).await?;
+        found.splice(after_managed..after_managed, std::iter::once(own).chain(of_plugins));
         found.into_iter().for_each(|found| servers.add(found));
         self.seal(user, &mut servers, sandbox).await?;
         Ok(servers)
+    }
+
+    /// The servers of the user's plugins, as `plugin_PLUGIN_SERVER`, which is how peers name them.
+    async fn of_plugins(
+        &self,
+        user: UserId,
+        sandbox: Option<&Sandbox>,
+        problems: &mut Vec<String>,
+    ) -> store::Result<Vec<Found>> {
+        let workspace = sandbox.map_or(".", |sandbox| sandbox.facts().workspace.as_str());
+        let mut found = Vec::new();
+        for plugin in self.plugins.of(user).await? {
+            if plugin.plugin.servers.is_empty() {
+                continue;
+            }
+            let origin = format!("plugin {}", plugin.name);
+            let mut document = plugin.plugin.servers_document();
+            plugin.variables(workspace).fill_json(&mut document);
+            match config::entries(&document.to_string()) {
+                Ok(entries) => {
+                    let named = |(name, entry): Entry| (format!("plugin_{}_{name}", plugin.name), entry);
+                    let entries = entries.into_iter().map(named).collect();
+                    let plugin = Some(Arc::clone(&plugin));
+                    found.push(Found { layer: ExtensionLayer::User, origin, entries, plugin });
+                }
+                Err(why) => problems.push(format!("{origin}: {why}")),
+            }
+        }
+        Ok(found)
     }
 
     /// The user's own entries, with their secrets.

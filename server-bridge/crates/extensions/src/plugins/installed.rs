@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::library::Shelved;
+use agent::library::{Shelved, Skill};
 use plugins::{Plugin, PluginPath, Tree, Variables};
 use sha2::{Digest, Sha256};
 use store::PluginFile;
@@ -45,6 +45,11 @@ impl Installed {
             .collect();
         let shelved = Arc::new(shelved(&plugin, &name, &root)?);
         Ok(Self { name, hash, plugin, root, files, shelved })
+    }
+
+    /// Its skills, by the names that they have here.
+    pub(crate) fn skills(&self) -> &[Skill] {
+        &self.shelved.skills
     }
 
     /// Its variables on a machine with this workspace.

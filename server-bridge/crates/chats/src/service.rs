@@ -28,7 +28,7 @@ use agent::commands::CommandSources;
 use agent::engine::PromptParts;
 use agent::hooks::Hooks;
 use agent::library::Library;
-use agent::tool::Registry;
+use agent::tool::{Registry, visible};
 use tools::Services;
 use tools::internet::Internet;
 
@@ -305,9 +305,15 @@ impl House {
         let expanded = self.commands.text(user, chat, word, argument.unwrap_or_default()).await;
         let expanded =
             expanded.transpose().map_err(|text| Error::Refused { kind: "command_failed", text })?;
-        Ok(expanded.map(|expanded| match rest.trim() {
-            "" => expanded,
-            rest => format!("{expanded}\n\n{rest}"),
+        Ok(expanded.map(|expanded| {
+            // It becomes the user's own words: they see all of it, and taken back it is no command either.
+            let expanded = visible::lines(&expanded);
+            let is_plain = !expanded.trim_start().starts_with(['!', '/']);
+            let title = if is_plain { String::new() } else { format!("({first})\n\n") };
+            match rest.trim() {
+                "" => format!("{title}{expanded}"),
+                rest => format!("{title}{expanded}\n\n{rest}"),
+            }
         }))
     }
 

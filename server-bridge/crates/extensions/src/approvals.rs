@@ -44,6 +44,11 @@ pub(crate) async fn approved(store: &Store, user: UserId, kind: &str) -> store::
     Ok(store.trusts(user, Some(kind)).await?.into_iter().map(|trust| trust.hash).collect())
 }
 
+/// As much of the words on what is approved as is kept.
+pub(crate) fn kept(shown: &str) -> &str {
+    &shown[..shown.floor_char_boundary(TRUST_SHOWN_MAX_BYTES)]
+}
+
 /// Approves something of a workspace. Audited.
 ///
 /// # Errors
@@ -55,16 +60,16 @@ pub(crate) async fn approve(
     approval: &Approval<'_>,
 ) -> Result<()> {
     let Approval { kind, hash, name, shown, files } = *approval;
-    let shown = &shown[..shown.floor_char_boundary(TRUST_SHOWN_MAX_BYTES)];
+    let shown = kept(shown);
     let files_json = serde_json::to_string(files).unwrap_or_default();
-    let kept = files_json.len() <= TRUST_FILES_BYTES;
+    let are_kept = files_json.len() <= TRUST_FILES_BYTES;
     let trust = Trust {
         kind: kind.to_owned(),
         hash: hash.to_owned(),
         shown: shown.to_owned(),
         name: name.to_owned(),
         workspace: sandbox.map(workspace_of).unwrap_or_default(),
-        files_json: if kept { files_json } else { "[]".to_owned() },
+        files_json: if are_kept { files_json } else { "[]".to_owned() },
         created_at_ms: 0,
     };
     store.trust(user.id, &trust).await?;

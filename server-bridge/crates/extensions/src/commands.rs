@@ -51,25 +51,14 @@ impl TextCommands {
         })
     }
 
-    /// The command of that name: the workspace's, else a plugin's.
+    /// The command of that name: a plugin's, else the workspace's.
     ///
     /// Fails with the reason in words.
     async fn find(&self, user: &User, chat: &ChatId, word: &str) -> Result<Option<Found>, String> {
         let sandbox = self.machine(user, Some(chat)).await;
         let workspace = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone());
-        if let Some(sandbox) = &sandbox {
-            let told = |error: sandbox::SandboxError| error.to_string();
-            let variables = || Variables { root: workspace.clone().unwrap_or_default(), data: String::new() };
-            if let Some(command) = commands::read(sandbox, word).await.map_err(told)? {
-                return Ok(Some(Found::of_command(command, variables())));
-            }
-            if let Some(skill) = skills::read(sandbox, word).await.map_err(told)?
-                && is_command(&skill)
-            {
-                return Ok(Some(Found::of_skill(skill, variables())));
-            }
-        }
-        let Some((name, rest)) = word.split_once(':') else { return Ok(None) };
+        // What the user installed goes before what a repository calls by the same name.
+        let (name, rest) = word.split_once(':').unwrap_or_default();
         for plugin in self.installed(user).await {
             if plugin.name != name {
                 continue;
@@ -90,6 +79,18 @@ impl TextCommands {
                 return Ok(found);
             }
         }
+        if let Some(sandbox) = &sandbox {
+            let told = |error: sandbox::SandboxError| error.to_string();
+            let variables = || Variables { root: workspace.clone().unwrap_or_default(), data: String::new() };
+            if let Some(command) = commands::read(sandbox, word).await.map_err(told)? {
+                return Ok(Some(Found::of_command(command, variables())));
+            }
+            if let Some(skill) = skills::read(sandbox, word).await.map_err(told)?
+                && is_command(&skill)
+            {
+                return Ok(Some(Found::of_skill(skill, variables())));
+            }
+        }
         Ok(None)
     }
 }
@@ -102,17 +103,17 @@ impl CommandSource for TextCommands {
     ) -> BoxFuture<'a, Vec<ExtensionCommand>> {
         Box::pin(async move {
             let mut found = Vec::new();
+            for plugin in self.installed(user).await {
+                let prefix = format!("{}:", plugin.name);
+                found.extend(plugin.plugin.commands.iter().map(|command| offered(&prefix, command)));
+                found.extend(plugin.skills().iter().filter(|skill| is_command(skill)).map(offered_skill));
+            }
             if let Some(sandbox) = self.machine(user, chat).await {
                 // A machine that goes away meanwhile shows none.
                 let own = commands::heads(&sandbox).await.unwrap_or_default();
                 found.extend(own.iter().map(|command| offered("", command)));
                 let own = skills::heads(&sandbox).await.unwrap_or_default();
                 found.extend(own.iter().filter(|skill| is_command(skill)).map(offered_skill));
-            }
-            for plugin in self.installed(user).await {
-                let prefix = format!("{}:", plugin.name);
-                found.extend(plugin.plugin.commands.iter().map(|command| offered(&prefix, command)));
-                found.extend(plugin.skills().iter().filter(|skill| is_command(skill)).map(offered_skill));
             }
             found
         })

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::skills;
+use agent::tool::visible;
 use futures_util::future::{BoxFuture, try_join_all};
 use sandbox::{Sandbox, SandboxError};
 use sha2::{Digest, Sha256};
@@ -95,7 +96,7 @@ impl Source for AlwaysSkills {
                 items.items.push(Item {
                     name: skill.name.clone(),
                     origin: skill.file.clone(),
-                    action: format!("adds its {} bytes of instructions to every prompt", skill.text.len()),
+                    action: format!("adds this to every prompt:\n{}", visible::lines(&skill.text)),
                     hash: skill.hash.clone(),
                     files: vec![(skill.file.clone(), skill.content.clone())],
                     is_approved,

@@ -36,8 +36,9 @@ pub(super) fn whole(item: &TrustItem) -> String {
         format!("{}", named(item)),
         format!("  file:   {}", one_line(&item.origin)),
         format!("  hash:   {}", one_line(&item.hash)),
-        format!("  effect: {}", one_line(&item.action)),
+        "  effect:".to_owned(),
     ];
+    lines.extend(item.action.split('\n').map(|line| format!("    | {}", one_line(line))));
     lines.extend(item.files.iter().map(|file| format!("  covers: {}", one_line(file))));
     lines.extend(change(item).iter().map(|line| format!("  {line}")));
     lines.join("\n")

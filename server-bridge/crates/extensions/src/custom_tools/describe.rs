@@ -16,6 +16,7 @@ use crate::limits::{
     CUSTOM_TOOL_PATIENCE, CUSTOM_TOOL_STDERR_SHOWN_BYTES,
 };
 use crate::on_record::OnRecord;
+use crate::schema;
 use crate::to_the_end::{Output, Ran, run};
 
 /// What a tool says about itself.
@@ -69,10 +70,15 @@ impl Description {
         if !parameters.entry("properties").or_insert_with(|| json!({})).is_object() {
             return Err("the properties of its parameters are not an object".to_owned());
         }
+        let mut parameters = Value::Object(parameters);
+        if let Some(problem) = schema::problem(&parameters) {
+            return Err(format!("its parameters cannot be used: {problem}"));
+        }
+        schema::make_visible(&mut parameters);
         let patience = printed.timeout.map_or(CUSTOM_TOOL_PATIENCE, Duration::from_secs);
         Ok(Self {
             description,
-            parameters: Value::Object(parameters),
+            parameters,
             only_reads: printed.read_only,
             patience: patience.clamp(Duration::from_secs(1), CUSTOM_TOOL_MAX_PATIENCE),
         })
@@ -175,6 +181,10 @@ mod tests {
             (r#"{"description": "d", "readonly": true}"#, "readonly"),
             (r#"{"description": "d", "parameters": {"type": "string"}}"#, "\"object\""),
             (r#"{"description": "d", "parameters": {"properties": []}}"#, "properties"),
+            (
+                r#"{"description": "d", "parameters": {"properties": {"a": {"$ref": "https://x.example/s"}}}}"#,
+                "cannot be used",
+            ),
         ] {
             let why = Description::read(text.as_bytes()).unwrap_err();
             assert!(why.contains(reason), "{text}: {why}");

@@ -1,6 +1,6 @@
 //! The documents of all layers: the administrator's file, the user's own document, and files of the workspace.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use agent::library::beginning;
 use futures_util::future::join_all;
@@ -81,9 +81,9 @@ impl Inner {
         if let Some(text) = self.store.hook_document(user).await? {
             found.push(of_server(Layer::User, OWN, text));
         }
-        let Some(sandbox) = sandbox else { return Ok(found) };
+        let workspace = sandbox.map_or("", |sandbox| sandbox.facts().workspace.as_str());
         for plugin in self.plugins.of(user).await? {
-            let root = plugin.variables(&sandbox.facts().workspace).root;
+            let root = plugin.variables(workspace).root;
             found.extend(plugin.plugin.hooks.iter().map(|document| Found {
                 layer: Layer::User,
                 format: Format::Plugin,
@@ -93,6 +93,7 @@ impl Inner {
                 text: document.text.clone(),
             }));
         }
+        let Some(sandbox) = sandbox else { return Ok(found) };
         let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
             // A file that cannot be read defines nothing.
             let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
@@ -114,8 +115,8 @@ impl Inner {
             return Ok(Loaded::default());
         }
         let approved = approved(&self.store, user, KIND).await?;
-        let sources: Vec<Source<'_>> = documents.iter().map(Found::source).collect();
-        let load = |approved: &HashSet<String>, scripts: &HashMap<String, String>| {
+        let load = |documents: &[&Found], scripts: &HashMap<String, String>| {
+            let sources: Vec<Source<'_>> = documents.iter().map(|document| document.source()).collect();
             hooks::load(
                 &sources,
                 &[],
@@ -126,41 +127,60 @@ impl Inner {
                 },
             )
         };
-        let first = load(&approved, &HashMap::new());
-        Ok(match scripts(&first, sandbox).await {
-            Ok(scripts) if scripts.is_empty() => first,
-            Ok(scripts) => load(&approved, &scripts),
-            // What is not hashed could change after it was approved.
-            Err(why) => {
-                let mut loaded = load(&HashSet::new(), &HashMap::new());
-                loaded.waiting.clear();
-                let text = format!("none of its hooks are used: {why}");
-                let problem =
-                    Problem { severity: Severity::Refused, place: String::new(), event: None, text };
-                let origin = "the workspace".to_owned();
-                loaded.troubles.push(Trouble { layer: Layer::Workspace, origin, problem });
-                loaded
-            }
-        })
+        let all: Vec<&Found> = documents.iter().collect();
+        let first = load(&all, &HashMap::new());
+        let Scripts { hashes, unknown } = scripts(&first, sandbox).await;
+        if hashes.is_empty() && unknown.is_empty() {
+            return Ok(first);
+        }
+        // What is not hashed could change after it was approved; the other documents are none the worse for it.
+        let kept: Vec<&Found> =
+            all.into_iter().filter(|document| !unknown.contains_key(&document.origin)).collect();
+        let mut loaded = load(&kept, &hashes);
+        for (origin, why) in unknown {
+            let text = format!("none of its hooks are used: {why}");
+            let problem = Problem { severity: Severity::Refused, place: String::new(), event: None, text };
+            loaded.troubles.push(Trouble { layer: Layer::Workspace, origin, problem });
+        }
+        Ok(loaded)
     }
 }
 
-/// The hashes of the files that commands of the workspace name: a change of one needs another approval.
-///
-/// Fails with the reason if one of them cannot be hashed.
-async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Result<HashMap<String, String>, String> {
-    let Some(sandbox) = sandbox else { return Ok(HashMap::new()) };
-    let of = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
-    let of = of.filter(|hook| hook.layer.needs_approval()).flat_map(|hook| &hook.scripts);
-    let paths: HashSet<&str> = of.map(|(script, _)| script.path.as_str()).collect();
-    if paths.len() > EXTENSION_SCRIPTS {
-        return Err(format!("they name more than {EXTENSION_SCRIPTS} files"));
+/// The files that commands of the workspace name.
+#[derive(Default)]
+struct Scripts {
+    /// Their hashes by their paths.
+    hashes: HashMap<String, String>,
+    /// The documents whose files cannot all be hashed, with the reason.
+    unknown: BTreeMap<String, String>,
+}
+
+/// Hashes the files that commands of the workspace name: a change of one needs another approval.
+async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Scripts {
+    let mut found = Scripts::default();
+    let Some(sandbox) = sandbox else { return found };
+    let mut paths: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
+    let hooks = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
+    for hook in hooks.filter(|hook| hook.layer.needs_approval()) {
+        let scripts = hook.scripts.iter().map(|(script, _)| script.path.as_str());
+        paths.entry(&hook.origin).or_default().extend(scripts);
     }
-    let found = look_at(sandbox, paths).await.into_iter();
-    let hashed = found.filter_map(|(path, at)| match at {
-        AtPath::File(hash) => Some(Ok((path, hash))),
-        AtPath::Unhashed => Some(Err(format!("the content of {path:?} cannot be checked on this machine"))),
-        AtPath::Nothing => None,
-    });
-    hashed.collect()
+    for (origin, paths) in paths {
+        if paths.len() > EXTENSION_SCRIPTS {
+            let why = format!("they name more than {EXTENSION_SCRIPTS} files");
+            found.unknown.insert(origin.to_owned(), why);
+            continue;
+        }
+        for (path, at) in look_at(sandbox, paths).await {
+            match at {
+                AtPath::File(hash) => drop(found.hashes.insert(path, hash)),
+                AtPath::Unhashed => {
+                    let why = format!("the content of {path:?} cannot be checked on this machine");
+                    found.unknown.insert(origin.to_owned(), why);
+                }
+                AtPath::Nothing => {}
+            }
+        }
+    }
+    found
 }

@@ -153,7 +153,7 @@ fn item(hook: &Hook, is_approved: bool) -> trust::Item {
     trust::Item {
         name: format!("{} {}", hook.origin, hook.place),
         origin: hook.origin.clone(),
-        action: format!("{} ({}): {}", hook.event_name(), hook.origin, hook.handler.describe()),
+        action: format!("{} {}\n{}", hook.event_name(), hook.matcher.pattern(), hook.handler.describe()),
         hash: hook.hash.as_str().to_owned(),
         files: hook
             .scripts

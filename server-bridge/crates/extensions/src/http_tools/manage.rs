@@ -303,7 +303,12 @@ fn item(known: &Known) -> trust::Item {
     trust::Item {
         name: tool.name().to_owned(),
         origin: known.origin.to_owned(),
-        action: format!("{} ({}): {} {}", tool.name(), known.origin, tool.method(), tool.origin()),
+        action: format!(
+            "{} {}\n{}",
+            tool.method(),
+            tool.origin(),
+            serde_json::to_string_pretty(tool.document()).unwrap_or_default()
+        ),
         hash: known.hash.clone(),
         files: Vec::new(),
         is_approved: known.state == HttpToolState::Ready,

@@ -330,7 +330,10 @@ fn item(server: &Server) -> trust::Item {
     trust::Item {
         name: server.name.clone(),
         origin: server.origin.clone(),
-        action: format!("{} ({}): {}", server.name, server.origin, server.spec.action()),
+        action: std::iter::once(server.spec.action())
+            .chain(server.spec.told_secrets())
+            .collect::<Vec<_>>()
+            .join("\n"),
         hash: server.hash.clone(),
         files: server.files.clone(),
         is_approved: server.is_ready(),

@@ -139,6 +139,12 @@ impl McpServers {
             tasks,
             stop,
         });
+        let ended = Arc::downgrade(&inner);
+        inner.plugins.at_end(move |user, plugin| {
+            let Some(inner) = ended.upgrade() else { return };
+            let beginning = servers::of_plugin(plugin);
+            inner.pool.forget(|key| key.user == user && key.server.starts_with(&beginning));
+        });
         let swept = Arc::downgrade(&inner);
         let stop = inner.stop.clone();
         inner.tasks.spawn(async move {

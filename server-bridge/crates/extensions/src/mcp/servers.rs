@@ -68,6 +68,11 @@ pub(super) struct Servers {
     pub(super) problems: Vec<String>,
 }
 
+/// The beginning of the names of a plugin's servers.
+pub(super) fn of_plugin(plugin: &str) -> String {
+    format!("plugin_{plugin}_")
+}
+
 /// A document that was found.
 struct Found {
     layer: ExtensionLayer,
@@ -227,7 +232,7 @@ impl Inner {
             plugin.variables(workspace).fill_json(&mut document);
             match config::entries(&document.to_string()) {
                 Ok(entries) => {
-                    let named = |(name, entry): Entry| (format!("plugin_{}_{name}", plugin.name), entry);
+                    let named = |(name, entry): Entry| (format!("{}{name}", of_plugin(&plugin.name)), entry);
                     let entries = entries.into_iter().map(named).collect();
                     let plugin = Some(Arc::clone(&plugin));
                     found.push(Found { layer: ExtensionLayer::User, origin, entries, plugin });

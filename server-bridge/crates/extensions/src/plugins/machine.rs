@@ -1,7 +1,9 @@
 //! The files of a plugin on a machine. They are compared before each use, and written again where they differ.
 
+use std::collections::{BTreeSet, HashSet};
+
 use futures_util::future::try_join_all;
-use sandbox::{Sandbox, SandboxError, WriteOptions};
+use sandbox::{FileKind, Resolved, Sandbox, SandboxError, WriteOptions};
 use store::UserId;
 
 use super::Plugins;
@@ -22,6 +24,8 @@ impl Plugins {
         plugin: &Installed,
         sandbox: &Sandbox,
     ) -> Result<(), String> {
+        let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
+        tidy(plugin, sandbox).await.map_err(failed)?;
         let mut missing = Vec::new();
         for files in plugin.files.chunks(PLUGIN_FILES_AT_ONCE) {
             let place = |path: &str| format!("{}/{path}", plugin.root);
@@ -41,7 +45,6 @@ impl Plugins {
         if files.len() < missing.len() {
             return Err(format!("the plugin {} was removed or replaced meanwhile", plugin.name));
         }
-        let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
         // Copies are no part of the user's work.
         write(sandbox, &format!("{DIRECTORY}/.gitignore"), b"*\n", MODES.0).await.map_err(failed)?;
         for files in files.chunks(PLUGIN_FILES_AT_ONCE) {
@@ -53,6 +56,60 @@ impl Plugins {
         }
         Ok(())
     }
+}
+
+/// Removes what is in a plugin's directory and is not the plugin's: its programs would load it.
+async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError> {
+    let is_link = match sandbox.resolve(plugin.root.as_bytes()).await? {
+        Some(Resolved { found: None, .. }) => return Ok(()),
+        Some(resolved) => resolved.path.as_bytes() != plugin.root.as_bytes(),
+        // An older runner cannot tell; what is there is compared entry by entry.
+        None => false,
+    };
+    if is_link {
+        return sandbox.remove_all(plugin.root.as_bytes()).await;
+    }
+    let mut directories = BTreeSet::from([""]);
+    for (path, _) in &plugin.files {
+        directories.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
+    }
+    let files: HashSet<&str> = plugin.files.iter().map(|(path, _)| path.as_str()).collect();
+    // A directory comes before what is in it: one that is removed is not looked into.
+    let mut gone: Vec<String> = Vec::new();
+    for directory in &directories {
+        if gone.iter().any(|gone| *directory == gone || directory.starts_with(&format!("{gone}/"))) {
+            continue;
+        }
+        let place = format!("{}/{directory}", plugin.root);
+        let mut reader = sandbox.read_dir(place.trim_end_matches('/').as_bytes()).await?;
+        while let Some(entries) = reader.next_batch().await {
+            let entries = match entries {
+                Ok(entries) => entries,
+                // A directory that is not there yet.
+                Err(SandboxError::Remote { .. }) => break,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let name = String::from_utf8_lossy(&entry.name).into_owned();
+                let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+                let is_own = match entry.kind {
+                    FileKind::File => files.contains(path.as_str()),
+                    FileKind::Directory => directories.contains(path.as_str()),
+                    _ => false,
+                };
+                if !is_own {
+                    let mut extra = format!("{}/{directory}", plugin.root).into_bytes();
+                    if !directory.is_empty() {
+                        extra.push(b'/');
+                    }
+                    extra.extend_from_slice(&entry.name);
+                    sandbox.remove_all(&extra).await?;
+                    gone.push(path);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn write(sandbox: &Sandbox, path: &str, content: &[u8], mode: u32) -> Result<(), SandboxError> {

@@ -85,6 +85,7 @@ impl Plugins {
             installed_at_ms: 0,
         };
         self.0.store.put_plugin(user.id, &row, &files_of(&looked.tree)).await?;
+        self.ended(user.id, &row.name);
         approvals::note(&self.0.store, user, "plugin.install", &row.name, &row.hash).await;
         self.view_of(user, &row.name).await
     }
@@ -97,6 +98,7 @@ impl Plugins {
         if !self.0.store.enable_plugin(user.id, name, is_enabled).await? {
             return Err(unknown(name));
         }
+        self.ended(user.id, name);
         let outcome = if is_enabled { "enabled" } else { "disabled" };
         approvals::note(&self.0.store, user, "plugin.change", name, outcome).await;
         self.view_of(user, name).await
@@ -110,6 +112,7 @@ impl Plugins {
         if !self.0.store.remove_plugin(user.id, name).await? {
             return Err(unknown(name));
         }
+        self.ended(user.id, name);
         approvals::note(&self.0.store, user, "plugin.remove", name, "").await;
         Ok(())
     }

@@ -28,7 +28,7 @@ mod shelf;
 mod view;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use guard::{Getter, Reach};
 use store::{PluginRow, Store, UserId};
@@ -41,9 +41,13 @@ pub(crate) use installed::Installed;
 #[derive(Clone)]
 pub struct Plugins(Arc<Inner>);
 
+type Ends = Box<dyn Fn(UserId, &str) + Send + Sync>;
+
 struct Inner {
     store: Store,
     getter: Getter,
+    /// What ends with a plugin that is removed, replaced or not used any more.
+    ends: RwLock<Vec<Ends>>,
     /// Those that were read, without the content of their files.
     read: Mutex<HashMap<(UserId, String), Arc<Installed>>>,
 }
@@ -54,7 +58,17 @@ impl Plugins {
         let getter = Getter::new(Reach::public(reachable))
             .with_patience(PLUGIN_FETCH_PATIENCE)
             .with_most_bytes(PLUGIN_ARCHIVE_BYTES);
-        Self(Arc::new(Inner { store, getter, read: Mutex::default() }))
+        Self(Arc::new(Inner { store, getter, ends: RwLock::default(), read: Mutex::default() }))
+    }
+
+    /// Calls this with a user and the name of a plugin of theirs that is removed, replaced or not used any more.
+    pub(crate) fn at_end(&self, ends: impl Fn(UserId, &str) + Send + Sync + 'static) {
+        self.0.ends.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(ends));
+    }
+
+    fn ended(&self, user: UserId, name: &str) {
+        let ends = self.0.ends.read().unwrap_or_else(PoisonError::into_inner);
+        ends.iter().for_each(|end| end(user, name));
     }
 
     /// The plugins that a user uses. One that cannot be read any more is left out, and logged.

@@ -6,6 +6,7 @@ use api::trust::TrustChange;
 use store::Trust;
 
 use super::Item;
+use crate::approvals::kept;
 
 /// The change since the newest approval of this item's name in its workspace; `None` if there is none.
 pub(super) fn since(kind: &str, item: &Item, approvals: &[Trust], workspace: &str) -> Option<TrustChange> {
@@ -21,7 +22,7 @@ pub(super) fn since(kind: &str, item: &Item, approvals: &[Trust], workspace: &st
     Some(TrustChange {
         approved_at: before.created_at_ms,
         hash: before.hash.clone(),
-        action: (before.shown != item.action).then(|| before.shown.clone()),
+        action: (before.shown != kept(&item.action)).then(|| before.shown.clone()),
         files: differing(&files, &item.files),
     })
 }

@@ -131,8 +131,10 @@ pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>)
         .filter(|(_, document)| document.enable_command_hooks)
         .map(|(source, _)| source.layer)
         .collect();
-    // A workspace's document can turn off its own hooks alone: nobody approved it.
-    let powerful = read.iter().filter(|(source, _)| source.layer.may_loosen());
+    // A workspace's document can turn off its own hooks alone: nobody approved it. So can a plugin's, which is no place for the user's
+    // own choices.
+    let powerful =
+        read.iter().filter(|(source, _)| source.layer.may_loosen() && source.plugin_root.is_none());
     let disabled =
         powerful.filter(|(_, document)| document.disables_all).map(|(source, _)| source.layer).min();
     let mut candidates: Vec<Hook> = Vec::new();

@@ -65,6 +65,7 @@ specs! {
     hooks,
     http_tools,
     mcp_servers,
+    plugins,
     trust,
     hostile_port,
     setup,

@@ -218,3 +218,12 @@ export const HTTP_TRY_TIMEOUT_MS = 150_000;
 
 /** The largest OpenAPI document that is sent; the server accepts no larger one. */
 export const OPENAPI_BYTES = 3 * 1024 * 1024;
+
+/** The largest archive of a plugin that is sent: in base64 it fits into the server's limit for a request. */
+export const PLUGIN_ARCHIVE_BYTES = 32 * 1024 * 1024;
+
+/** The time limit for looking at a plugin and for installing it: the server gives an archive 300 s to arrive, and each request to a source 60 s. */
+export const PLUGIN_TIMEOUT_MS = 330_000;
+
+/** The most files that the server lists when a plugin differs from the installed copy. */
+export const PLUGIN_CHANGES_COUNT = 50;

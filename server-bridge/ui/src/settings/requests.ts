@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
-import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
+import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { HttpToolImport, KeyScope, McpServerEntry, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { HttpToolImport, KeyScope, McpServerEntry, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -98,6 +98,15 @@ export function createRequests(client: ApiClient) {
     approveHttpTool: async (hash: string) => void (await client.POST("/api/v1/http-tool-approvals", { body: { hash } })),
     revokeHttpTool: async (hash: string) =>
       void (await client.DELETE("/api/v1/http-tool-approvals/{hash}", { params: { path: { hash } } })),
+
+    plugins: () => taken(client.GET("/api/v1/plugins")),
+    /** What is in a plugin; nothing of it is kept. */
+    lookAtPlugin: (plugin: NewPlugin) => taken(client.POST("/api/v1/plugins/look", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),
+    /** Installs a plugin with the hash of what was looked at. */
+    installPlugin: async (plugin: NewPlugin) => void (await client.POST("/api/v1/plugins", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),
+    letPluginBeUsed: async (name: string, enabled: boolean) =>
+      void (await client.PUT("/api/v1/plugins/{name}", { ...named(name), body: { enabled } })),
+    removePlugin: async (name: string) => void (await client.DELETE("/api/v1/plugins/{name}", named(name))),
 
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),

@@ -2,6 +2,7 @@
 import {
   BadgeCheck,
   ArrowLeftRight,
+  Blocks,
   Brain,
   ChartColumn,
   CircleUser,
@@ -33,6 +34,7 @@ export interface Section {
     | "mcp"
     | "trust"
     | "http"
+    | "plugins"
     | "memory"
     | "usage"
     | "keys"
@@ -58,6 +60,7 @@ export const SECTIONS: Section[] = [
   { id: "mcp", icon: Plug, group: "work", View: lazy(() => import("./mcp/McpServers")) },
   { id: "trust", icon: BadgeCheck, group: "work", View: lazy(() => import("./Trust")) },
   { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
+  { id: "plugins", icon: Blocks, group: "work", View: lazy(() => import("./plugins/Plugins")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

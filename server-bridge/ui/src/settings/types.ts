@@ -31,6 +31,12 @@ export type McpTool = Schemas["McpToolView"];
 /** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */
 export type McpServerEntry = Schemas["McpServerEntry"];
 
+/** A plugin, installed or looked at. */
+export type Plugin = Schemas["PluginView"];
+export type PluginPart = Schemas["PluginPart"];
+/** A plugin to look at or to install. */
+export type NewPlugin = Schemas["NewPlugin"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

@@ -1,5 +1,6 @@
 import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
+import { plugins } from "./plugins";
 
 export const settings = {
   title: "Settings",
@@ -26,6 +27,7 @@ export const settings = {
     hooks: "Hooks",
     mcp: "MCP servers",
     http: "HTTP tools",
+    plugins: "Plugins",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -45,6 +47,7 @@ export const settings = {
     hooks: "Commands and requests that run at points of a model's turn.",
     mcp: "Programs and services that offer tools to your agents.",
     http: "Requests to services that your agents may send, described without code.",
+    plugins: "Skills, roles, slash commands, hooks and MCP servers that are installed as one thing.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -357,6 +360,7 @@ export const settings = {
   },
   mcp: mcpServers,
   http: httpTools,
+  plugins,
   memory: {
     none: "Nothing is remembered about you.",
     forget: "Forget",

@@ -1,6 +1,7 @@
 import type { Room } from "../words";
 import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
+import { plugins } from "./plugins";
 
 export const settings: Room<"settings"> = {
   title: "设置",
@@ -27,6 +28,7 @@ export const settings: Room<"settings"> = {
     hooks: "钩子",
     mcp: "MCP 服务器",
     http: "HTTP 工具",
+    plugins: "插件",
     memory: "记忆",
     usage: "用量与费用",
     keys: "API 密钥",
@@ -46,6 +48,7 @@ export const settings: Room<"settings"> = {
     hooks: "在模型工作的各个时刻自动运行的命令和请求。",
     mcp: "为你的智能体提供工具的程序和服务。",
     http: "智能体可以向服务发送的请求，无需编写代码。",
+    plugins: "作为一个整体安装的技能、角色、斜杠命令、钩子和 MCP 服务器。",
     memory: "智能体跨会话记住的、关于你的信息。",
     usage: "你的模型的 token 用量和费用。日期按 UTC 计算。",
     keys: "用于让程序代你执行操作。",
@@ -357,6 +360,7 @@ export const settings: Room<"settings"> = {
   },
   mcp: mcpServers,
   http: httpTools,
+  plugins,
   memory: {
     none: "没有记住任何关于你的内容。",
     forget: "忘记",

@@ -1,20 +1,11 @@
 // @vitest-environment jsdom
-import { QueryClientProvider } from "@tanstack/react-query";
-import { act, cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import i18next from "i18next";
-import { initReactI18next } from "react-i18next";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, expect, test, vi } from "vitest";
 import { ApiError } from "../../api";
-import * as en from "../../i18n/en";
-import type { Actions } from "../../state/actions";
-import { SessionContext } from "../../state/context";
-import { openState } from "../../state/fixtures";
-import { createQueries } from "../../state/queries";
-import { Store } from "../../state/store";
+import { type Asked, press, showSection, write } from "../fixtures";
 import type { McpServer, McpTool } from "../types";
 import McpServers from "./McpServers";
 
-beforeAll(async () => void (await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame", interpolation: { escapeValue: false } })));
 afterEach(cleanup);
 
 function server(name: string, change: Partial<McpServer> = {}): McpServer {
@@ -40,33 +31,13 @@ function tool(name: string, change: Partial<McpTool> = {}): McpTool {
   return { name: `mcp__s__${name}`, tool: name, description: `about ${name}`, state: "ready", definition: "{}", changed: null, ...change };
 }
 
-interface Asked {
-  params?: { path?: Record<string, string> };
-  body?: unknown;
-}
-
 /** Shows the section in front of a server that has these; `answers` are to requests that change something. */
 async function show(first: McpServer[], answers: (method: string, path: string, asked: Asked) => unknown = () => undefined) {
   const has = { servers: first, problems: [] as string[] };
-  const asked = (method: string) =>
-    vi.fn(async (path: string, options: Asked = {}) => ({ data: path === "/api/v1/mcp-servers" ? { ...has } : await answers(method, path, options) }));
-  const client = { GET: asked("GET"), PUT: asked("PUT"), POST: asked("POST"), DELETE: asked("DELETE") };
-  const session = { store: new Store(openState()), actions: { client } as unknown as Actions, retry: () => {} };
-  await act(async () =>
-    render(
-      <QueryClientProvider client={createQueries()}>
-        <SessionContext value={session}>
-          <McpServers />
-        </SessionContext>
-      </QueryClientProvider>,
-    ),
-  );
+  const client = await showSection(<McpServers />, (method, path, asked) => (path === "/api/v1/mcp-servers" ? { ...has } : answers(method, path, asked)));
   await screen.findByRole("region", { name: "All servers" });
   return { client, has };
 }
-
-const press = (name: string | RegExp) => act(async () => void fireEvent.click(screen.getByRole("button", { name })));
-const write = (label: string, value: string) => fireEvent.change(screen.getByLabelText(label), { target: { value } });
 
 test("a waiting server is shown whole, and is approved by its hash after a question", async () => {
   const action = "sh -c 'echo one\n\u202eecho two'";

@@ -1,0 +1,49 @@
+import { useTranslation } from "react-i18next";
+import { useAction } from "../../lib/useAction";
+import { useLoaded } from "../../lib/useLoaded";
+import { Problem, Ready } from "../parts";
+import { useRequests } from "../requests";
+import { InstallPlugin } from "./InstallPlugin";
+import { PluginCard } from "./PluginCard";
+import styles from "../settings.module.css";
+import layout from "../mcp/mcp.module.css";
+
+/** The user's plugins, and a form to install another one, or another copy of one. */
+export default function Plugins() {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const loaded = useLoaded(["plugins"], requests.plugins);
+  // The card goes with the plugin, so the error of its removal is shown here.
+  const remove = useAction(async (name: string) => {
+    await requests.removePlugin(name);
+    await loaded.reload();
+  });
+  return (
+    <>
+      <section className={layout.list} aria-labelledby="plugins">
+        <h4 id="plugins">{t("plugins.title")}</h4>
+        <p className="hint">{t("plugins.about")}</p>
+        <Ready loaded={loaded}>
+          {({ plugins }) => (
+            <>
+              {plugins.length === 0 && <p className={styles.nothing}>{t("plugins.none")}</p>}
+              <ul className={styles.cards}>
+                {plugins.map((plugin) => (
+                  // A removal that is being asked about is of this copy.
+                  <PluginCard
+                    key={`${plugin.name} ${plugin.hash}`}
+                    plugin={plugin}
+                    onChanged={loaded.reload}
+                    onRemove={() => void remove.run(plugin.name)}
+                  />
+                ))}
+              </ul>
+            </>
+          )}
+        </Ready>
+        <Problem text={remove.error} />
+      </section>
+      <InstallPlugin onInstalled={loaded.reload} />
+    </>
+  );
+}

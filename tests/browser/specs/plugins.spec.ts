@@ -1,0 +1,115 @@
+/** Plugins in the settings: an archive is looked at, installed, disabled and removed; another copy says what differs. */
+import { gzipSync } from "node:zlib";
+import type { Page } from "@playwright/test";
+import { expect, expectAccessible, picture, test } from "../house/test";
+
+/** An entry of a tar archive: a ustar header, and the content filled up to whole blocks. */
+function entry(name: string, text: string): Buffer {
+  const content = Buffer.from(text);
+  const header = Buffer.alloc(512);
+  header.write(name, 0, 100);
+  header.write("0000755\0", 100);
+  header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
+  header.write("        0", 148);
+  header.write("ustar\0", 257);
+  header.write("00", 263);
+  // The sum counts its own field as spaces.
+  const sum = header.reduce((before, byte) => before + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+}
+
+/** A plugin in the form of Claude Code, as a .tar.gz archive. */
+function guard(version: string, script: string) {
+  const hooks = { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "${CLAUDE_PLUGIN_ROOT}/hooks/guard.sh" }] }] };
+  const files = {
+    ".claude-plugin/plugin.json": JSON.stringify({ name: "guard", version, description: "Guards the shell", lspServers: { x: { command: "x" } } }),
+    "hooks/hooks.json": JSON.stringify({ hooks }),
+    "hooks/guard.sh": script,
+    ".mcp.json": JSON.stringify({ mcpServers: { db: { command: "db-server" } } }),
+    "commands/look.md": "---\ndescription: Looks around\n---\nLook around.",
+    "skills/release/SKILL.md": "---\nname: release\ndescription: How to release\n---\nTag it.",
+    "agents/looker.md": "---\ndescription: Only looks\n---\nYou only look.",
+  };
+  const entries = Object.entries(files).map(([name, text]) => entry(`guard/${name}`, text));
+  const buffer = gzipSync(Buffer.concat([...entries, Buffer.alloc(1024)]));
+  return { name: "guard.tar.gz", mimeType: "application/gzip", buffer };
+}
+
+const list = (page: Page) => page.getByRole("region", { name: "Your plugins" });
+/** The card of a plugin: its parts are items of lists too. */
+const card = (page: Page) => list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name: /^guard / }) });
+const form = (page: Page) => page.getByRole("form", { name: "Install a plugin" });
+
+test("an archive shows what it runs before it is installed, and is then listed, disabled and removed", async ({ page }) => {
+  await page.goto("/#/settings/plugins");
+  await expect(list(page)).toContainText("You have no plugins.");
+  await form(page).getByRole("radio", { name: "An archive file" }).check();
+  await form(page).getByLabel("Archive", { exact: true }).setInputFiles(guard("1.0", "#!/bin/sh\nexit 2\n"));
+  await form(page).getByRole("button", { name: "Look at it" }).click();
+  const looked = form(page).getByRole("region", { name: "guard 1.0" });
+  await expect(looked).toContainText("Guards the shell");
+  await expect(looked.getByText("PreToolUse Bash")).toBeVisible();
+  await expect(looked.locator("pre").filter({ hasText: "${CLAUDE_PLUGIN_ROOT}/hooks/guard.sh" })).toBeVisible();
+  await expect(looked.locator("pre").filter({ hasText: "db-server" })).toBeVisible();
+  await expect(looked.getByText("lspServers", { exact: true })).toBeVisible();
+  await expect(form(page).getByRole("status")).toContainText("Nothing is installed yet.");
+  await expect(list(page)).toContainText("You have no plugins.");
+  await expectAccessible(page);
+  await picture(page, "plugins-look");
+
+  await form(page).getByRole("button", { name: "Install" }).click();
+  await expect(form(page).getByRole("status")).toHaveText("guard is installed. It is used from the next turn on.");
+  await expect(form(page).getByRole("button", { name: "Install" })).toHaveCount(0);
+  await expect(card(page).getByRole("heading", { name: "guard 1.0 Used" })).toBeVisible();
+  await expect(card(page)).toContainText("the archive guard");
+  for (const [fold, part] of [["1 hook", "PreToolUse Bash"], ["1 slash command", "/guard:look"], ["1 skill", "guard:release"], ["1 role for sub-agents", "guard:looker"]] as const) {
+    await expect(card(page).getByText(part)).toBeHidden();
+    await card(page).getByText(fold, { exact: true }).click();
+    await expect(card(page).getByText(part)).toBeVisible();
+  }
+  await expectAccessible(page);
+  await picture(page, "plugins");
+
+  await card(page).getByRole("button", { name: "Disable guard" }).click();
+  await expect(card(page).getByRole("heading", { name: "guard 1.0 Not used" })).toBeVisible();
+  await page.reload();
+  await card(page).getByRole("button", { name: "Enable guard" }).click();
+  await expect(card(page).getByRole("heading", { name: "guard 1.0 Used" })).toBeVisible();
+  await card(page).getByRole("button", { name: "Remove guard" }).click();
+  await card(page).getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(list(page)).toContainText("You have no plugins.");
+});
+
+test("another copy says which files differ, and what cannot be installed says why and keeps the form", async ({ page }) => {
+  await page.goto("/#/settings/plugins");
+  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await expect(form(page).getByLabel("Source", { exact: true })).toHaveAccessibleDescription(/^Enter a source\./);
+  await form(page).getByLabel("Source", { exact: true }).fill("nothing at all");
+  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await expect(form(page).getByRole("alert").filter({ hasText: "the plugin cannot be installed" })).toBeVisible();
+  await expect(form(page).getByLabel("Source", { exact: true })).toHaveValue("nothing at all");
+  await expectAccessible(page);
+
+  await form(page).getByRole("radio", { name: "An archive file" }).check();
+  const archive = form(page).getByLabel("Archive", { exact: true });
+  await archive.setInputFiles({ name: "guard.zip", mimeType: "application/zip", buffer: Buffer.from("no archive") });
+  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await expect(form(page).getByRole("alert").filter({ hasText: "neither a .tar.gz nor a .zip archive" })).toBeVisible();
+  for (const version of ["1.0", "2.0"]) {
+    await archive.setInputFiles(guard(version, `#!/bin/sh\necho ${version}\n`));
+    await form(page).getByRole("button", { name: "Look at it" }).click();
+    const looked = form(page).getByRole("region", { name: `guard ${version}` });
+    await expect(looked).toBeVisible();
+    if (version === "2.0") {
+      await expect(looked).toContainText("It replaces your copy 1.0");
+      await expect(looked.getByRole("listitem").filter({ hasText: /^hooks\/guard\.sh$/ })).toBeVisible();
+      await expect(looked.getByRole("listitem").filter({ hasText: /^commands\/look\.md$/ })).toHaveCount(0);
+      await expectAccessible(page);
+      await picture(page, "plugins-other-copy");
+    }
+    await form(page).getByRole("button", { name: "Install" }).click();
+    await expect(card(page).getByRole("heading", { name: `guard ${version} Used` })).toBeVisible();
+  }
+  await expect(card(page)).toHaveCount(1);
+});

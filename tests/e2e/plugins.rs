@@ -23,7 +23,7 @@ const GUARD: &str =
 impl World {
     /// A plugin in the form of Claude Code, in a directory of this test.
     fn plugin(&self, version: &str) -> PathBuf {
-        let root = self.machine.workspace().parent().unwrap().join(format!("plugin-{version}"));
+        let root = self.alice.home().join(format!("plugin-{version}"));
         let manifest = json!({
             "name": "guard", "version": version, "description": "Guards", "lspServers": {"x": {"command": "x"}}
         });
@@ -183,7 +183,7 @@ fn commands_of_plugins_and_workspaces_become_the_users_message_and_run_nothing_b
     for (typed, told) in [
         ("/tidy the shed", "Tidy the shed, please."),
         ("/ship", "Ship it."),
-        ("/hidden", "(/hidden)\n\n!Do\\u{e0041} it."),
+        ("/hidden", "(/hidden)\n\n!Do it."),
     ] {
         client.send(
             "POST",

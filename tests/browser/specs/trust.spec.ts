@@ -29,6 +29,7 @@ test("what a workspace defines waits, is approved, works, waits again after a ch
   await expect(card).toContainText("Approved");
   await page.keyboard.press("Escape");
   await say(page, "Go");
+  await page.getByRole("button", { name: "Allow", exact: true }).click();
   await expect(messages(page, "assistant").last()).toContainText("Done.");
   await expect(page.getByText("Waiting for your approval in this workspace")).toBeVisible();
   writeFileSync(tool, TOOL.replace("hello from", "goodbye from"));

@@ -62,6 +62,29 @@ pub(super) const TABLE: &[Row] = &[
         "you approved nothing with this hash; see `sandbridge trust list`",
         "你没有批准过此哈希的内容；请用 `sandbridge trust list` 查看",
     ),
+    // Plugins.
+    ("the plugin cannot be installed: {}", "无法安装插件：{0*}"),
+    (
+        "the plugin {} is not the one that you looked at: look at it again",
+        "插件 {0} 与你查看的内容不同：请重新查看",
+    ),
+    (
+        "you have no plugin {}; see `sandbridge plugin list`",
+        "你没有名为 {0} 的插件；请用 `sandbridge plugin list` 查看",
+    ),
+    ("what the marketplace adds is not used: {}", "不使用市场附加的内容：{0}"),
+    ("its content is not base64", "其内容不是 base64"),
+    ("give a source, an archive or its files", "请提供来源、归档或文件"),
+    ("the marketplace has no plugin {}; it has {}", "该市场没有插件 {0}；它有 {1}"),
+    ("the plugin's files cannot be written: {}", "无法写入插件的文件：{0*}"),
+    ("/{} was not sent: {}", "未发送 /{0}：{1*}"),
+    // Custom tools.
+    ("{}: the tool is not offered: {}", "{0}：不提供此工具：{1*}"),
+    ("{}: another file is the tool {} already", "{0}：工具 {1} 已由另一个文件提供"),
+    (
+        "{}: it is no tool: make it executable with `chmod +x {}`",
+        "{0}：不是工具：请用 `chmod +x {1}` 使其可执行",
+    ),
     ("it exited with {}: {}", "退出码为 {0}：{1}"),
     ("it exited with {}", "退出码为 {0}"),
     ("it was ended by signal {}", "被信号 {0} 终止"),

@@ -44,6 +44,8 @@ pub const HTTP_ANSWER_BYTES: usize = 1024 * 1024;
 pub const HTTP_TOLD_BYTES: usize = 128 * 1024;
 /// How long extracting a part of an answer may take.
 pub const HTTP_EXTRACT_PATIENCE: Duration = Duration::from_secs(5);
+/// The most answers of HTTP tools that are read at once; others wait for as long as extracting may take.
+pub const HTTP_EXTRACTS_AT_ONCE: usize = 4;
 
 /// How much of a document of MCP servers is read, in bytes: one more than is accepted.
 pub const MCP_FILE_BYTES: u64 = 256 * 1024 + 1;

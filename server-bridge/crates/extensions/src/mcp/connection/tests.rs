@@ -34,17 +34,31 @@ impl Server {
 
 /// A connection to a server of the older era.
 async fn connected() -> (Arc<Connection>, Server) {
+    connected_in(Era::Initialize).await
+}
+
+/// A connection to a server of an era.
+async fn connected_in(era: Era) -> (Arc<Connection>, Server) {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (theirs_in, out) = split(theirs);
     let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
+    let capabilities = json!({"tools": {}, "resources": {"subscribe": true}});
+    let name = json!({"name": "s", "version": "1"});
     let began = async {
+        if era == Era::Discover {
+            let begun = server.hear("server/discover").await;
+            let versions = ["2026-07-28"];
+            let info = json!({"supportedVersions": versions, "capabilities": capabilities, "serverInfo": name,
+                "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
+            return server.answer(&begun, info).await;
+        }
         let begun = server.hear("initialize").await;
-        let info = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}});
+        let info = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": name});
         server.answer(&begun, info).await;
         server.hear("notifications/initialized").await;
     };
     let root = Some("file:///work".to_owned());
-    let connection = connect(split(ours), Era::Initialize, root, ProgramStatus::default());
+    let connection = connect(split(ours), era, root, ProgramStatus::default());
     let (connection, ()) = tokio::join!(connection, began);
     (Arc::new(connection.unwrap()), server)
 }
@@ -134,6 +148,26 @@ async fn a_flood_of_requests_ends_the_connection() {
     }
     assert!(called.await.unwrap().is_err());
     assert!(connection.is_over());
+}
+
+#[tokio::test(start_paused = true)]
+async fn watching_that_a_server_never_begins_ends_and_leaves_nothing_watched() {
+    let uri = "a://b";
+    for (era, method) in [(Era::Initialize, "resources/subscribe"), (Era::Discover, "subscriptions/listen")] {
+        let (connection, mut server) = connected_in(era).await;
+        assert_eq!(connection.era(), era);
+        let watching = async { tokio::join!(connection.watch(uri, PATIENCE), server.hear(method)).0 };
+        assert!(watching.await.unwrap_err().contains("for 5 s"));
+        assert!(!connection.watched.has(uri) && connection.is_over());
+
+        // A call that is cancelled meanwhile leaves nothing either.
+        let (connection, mut server) = connected_in(era).await;
+        tokio::select! {
+            _ = connection.watch(uri, PATIENCE) => unreachable!("it is not answered"),
+            is_watched = async { server.hear(method).await; connection.watched.has(uri) } => assert!(is_watched),
+        }
+        assert!(!connection.watched.has(uri));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
 
 use super::*;
+use crate::limits::MCP_ASK_BYTES;
 
 /// The other end of a connection: a server that a test speaks for.
 struct Server {
@@ -23,6 +24,18 @@ impl Server {
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["method"] == method {
                 return message;
+            }
+        }
+    }
+
+    /// The reason why a request of the server was refused; nothing else is answered before.
+    async fn refusal(&mut self, id: u64) -> String {
+        loop {
+            let line = self.lines.next_line().await.unwrap().expect("the client is there");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"].is_null() {
+                assert_eq!(message["id"], id, "{message}");
+                return message["error"]["message"].as_str().expect("it is refused").to_owned();
             }
         }
     }
@@ -148,6 +161,45 @@ async fn a_flood_of_requests_ends_the_connection() {
     }
     assert!(called.await.unwrap().is_err());
     assert!(connection.is_over());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_asks_is_small_and_little_of_it_waits() {
+    let ask = |id: u64, method: &str, text: &str| {
+        let params = match method {
+            "elicitation/create" => {
+                json!({"message": text, "requestedSchema": {"type": "object", "properties": {}}})
+            }
+            _ => {
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 9})
+            }
+        };
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    };
+    let (elicit, sample) = ("elicitation/create", "sampling/createMessage");
+    let (connection, mut server) = connected().await;
+    let called = call(&connection, PATIENCE);
+    let message = server.hear("tools/call").await;
+    let large = "x".repeat(MCP_ASK_BYTES);
+    for (id, method) in [(1, elicit), (2, sample)] {
+        server.say(ask(id, method, &large)).await;
+        assert!(server.refusal(id).await.contains(&MCP_ASK_BYTES.to_string()), "{method}");
+    }
+    let fits = &large[..MCP_ASK_BYTES - 1024];
+    let most = 3 + MCP_ASKS_WAITING as u64;
+    for id in 3..most {
+        server.say(ask(id, elicit, fits)).await;
+    }
+    for (id, method) in [(most, elicit), (most + 1, sample)] {
+        server.say(ask(id, method, "Who?")).await;
+        assert!(server.refusal(id).await.contains("ask again"), "{method}");
+    }
+    // Those that wait end with their call, and others may be asked.
+    server.answer(&message, json!({"content": []})).await;
+    assert!(called.await.unwrap().is_ok());
+    while connection.service.service().asking.available_permits() < MCP_ASKS_WAITING {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

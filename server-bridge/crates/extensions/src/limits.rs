@@ -44,6 +44,8 @@ pub const HTTP_ANSWER_BYTES: usize = 1024 * 1024;
 pub const HTTP_TOLD_BYTES: usize = 128 * 1024;
 /// How long extracting a part of an answer may take.
 pub const HTTP_EXTRACT_PATIENCE: Duration = Duration::from_secs(5);
+/// The most answers of HTTP tools that are read at once; others wait for as long as extracting may take.
+pub const HTTP_EXTRACTS_AT_ONCE: usize = 4;
 
 /// How much of a document of MCP servers is read, in bytes: one more than is accepted.
 pub const MCP_FILE_BYTES: u64 = 256 * 1024 + 1;
@@ -119,6 +121,10 @@ pub const MCP_LISTING_TRIES: usize = 5;
 pub const MCP_LINE_BYTES: usize = 8 * 1024 * 1024;
 /// The most requests of a server without an answer; a connection with more ends.
 pub const MCP_REQUESTS_OPEN: usize = 32;
+/// The largest question of a server to its user, and request to their model, in bytes, with all that belongs to it.
+pub const MCP_ASK_BYTES: usize = 64 * 1024;
+/// The most questions and requests of one connection without an answer; more are refused at once.
+pub const MCP_ASKS_WAITING: usize = 2;
 /// How long a server may take to read an answer.
 pub const MCP_SEND_PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes of the definitions of one server's tools together; the store keeps twice as much, with what changed.

@@ -4,8 +4,9 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
+use crate::cost;
 use crate::error::{Problem, Result};
-use crate::limits::{ANSWER_VALUES, EXPRESSION_BYTES};
+use crate::limits::{ANSWER_VALUES, EXPRESSION_BYTES, TEXT_BYTES_PER_VALUE};
 
 /// What is extracted.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ impl Extract {
                 false => Ok(Self::Dots(names)),
             };
         }
-        check_cost(expression)?;
+        cost::check(expression)?;
         let path = JsonPath::parse(expression)
             .map_err(|error| Problem::new(format!("it is no JSONPath of RFC 9535: {error}")))?;
         Ok(Self::Path(Box::new(path)))
@@ -80,62 +81,31 @@ impl Extract {
                     )));
                 }
                 let found = path.query(answer).all();
+                // Several of them may lie within each other, and each is copied whole.
+                let mut left = ANSWER_VALUES;
+                if !found.iter().all(|value| counts_within(value, &mut left)) {
+                    return Err(Problem::new(format!(
+                        "what the JSONPath finds has more than {ANSWER_VALUES} values"
+                    )));
+                }
                 match found.as_slice() {
                     [] => Err(Problem::new("the JSONPath finds nothing in the answer")),
                     [one] => Ok((*one).clone()),
-                    several => Ok(Value::Array(
-                        several.iter().take(ANSWER_VALUES).map(|value| (*value).clone()).collect(),
-                    )),
+                    several => Ok(Value::Array(several.iter().map(|value| (*value).clone()).collect())),
                 }
             }
         }
     }
 }
 
-/// Refuses expressions whose cost grows faster than an answer: more than one `..`, and filters that look through the whole answer for
-/// each value.
-fn check_cost(expression: &str) -> Result<()> {
-    let (mut quote, mut is_escaped) = (None, false);
-    let (mut descents, mut filters, mut roots) = (0, 0, 0);
-    let (mut last, mut descents_in_filters) = (' ', 0);
-    for letter in expression.chars() {
-        match quote {
-            Some(_) if is_escaped => is_escaped = false,
-            Some(_) if letter == '\\' => is_escaped = true,
-            Some(mark) if letter == mark => quote = None,
-            Some(_) => {}
-            None => match letter {
-                '"' | '\'' => quote = Some(letter),
-                '.' if last == '.' => {
-                    descents += 1;
-                    descents_in_filters += usize::from(filters > 0);
-                }
-                '?' => filters += 1,
-                '$' => roots += 1,
-                _ => {}
-            },
-        }
-        last = if quote.is_some() { '"' } else { letter };
-    }
-    if descents > 1 || descents_in_filters > 0 {
-        return Err(Problem::new(
-            "it may have one `..`, and none within or after a filter: more would take too long",
-        ));
-    }
-    if roots > 1 {
-        return Err(Problem::new(
-            "a filter in it looks at the whole answer (`$`) again for each value, which would take too long",
-        ));
-    }
-    if filters > 2 {
-        return Err(Problem::new("it may have two filters at most"));
-    }
-    Ok(())
-}
-
-/// Counts values; false if there are more than are left.
+/// Counts values, with long texts as several; false if there are more than are left.
 fn counts_within(value: &Value, left: &mut usize) -> bool {
-    let Some(less) = left.checked_sub(1) else { return false };
+    let texts = match value {
+        Value::String(text) => text.len(),
+        Value::Object(fields) => fields.keys().map(String::len).sum(),
+        _ => 0,
+    };
+    let Some(less) = left.checked_sub(1 + texts / TEXT_BYTES_PER_VALUE) else { return false };
     *left = less;
     match value {
         Value::Array(items) => items.iter().all(|item| counts_within(item, left)),
@@ -146,9 +116,12 @@ fn counts_within(value: &Value, left: &mut usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use serde_json::json;
 
     use super::*;
+    use crate::limits::EXPRESSION_SELECTORS;
 
     fn of(expression: &str) -> Result<Value> {
         let answer = json!({
@@ -170,6 +143,7 @@ mod tests {
             ("$.data.items[?@.price > 10].name", json!("b")),
             ("$.data['$ref']", json!(1)),
             ("$.data.items[?search(@.name, 'b+')].price", json!(15)),
+            ("$.data.items[?search(@.name, '') && !match(@.name, 'b|ba')].price", json!(5)),
         ] {
             assert_eq!(of(expression), Ok(found), "{expression}");
         }
@@ -202,5 +176,30 @@ mod tests {
         }
         let wide = Value::Array(vec![json!(0); ANSWER_VALUES]);
         assert!(Extract::parse("$[*]").unwrap().of(&wide).is_err());
+    }
+
+    #[test]
+    fn what_is_found_within_what_is_found_is_not_copied_without_end() {
+        for inner in
+            [json!(vec![0; ANSWER_VALUES / 2]), json!("x".repeat(TEXT_BYTES_PER_VALUE * ANSWER_VALUES / 2))]
+        {
+            let deep = (0..10).fold(inner, |inner, _| json!([inner]));
+            let found = Extract::parse("$..*").unwrap().of(&deep);
+            assert!(found.unwrap_err().to_string().contains("finds has more than"));
+            assert!(Extract::parse("$[0]").unwrap().of(&deep).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_dearest_expressions_end_soon() {
+        let patterns = "$..[?search(@, '\\\\w{3}a') || match(@, '\\\\w{3}b')]";
+        let texts = Value::Array(vec![json!("a text"); ANSWER_VALUES - 1]);
+        let selectors = format!("$..[{}*]", "0,".repeat(EXPRESSION_SELECTORS - 1));
+        let values = Value::Array(vec![json!([0]); ANSWER_VALUES / 2 - 1]);
+        for (expression, answer) in [(patterns, texts), (selectors.as_str(), values)] {
+            let begun = Instant::now();
+            let _ = Extract::parse(expression).unwrap().of(&answer);
+            assert!(begun.elapsed() < Duration::from_secs(30), "{expression}: {:?}", begun.elapsed());
+        }
     }
 }

@@ -18,7 +18,7 @@
 //! | `address`, `pairs`, `body` | the positions of a request: path segments, queries and forms, bodies |
 //! | `parameters` | the arguments: their schema, and the check of a call's |
 //! | [`request`] | a rendered request |
-//! | [`extract`] | the part of an answer that a model reads |
+//! | [`extract`], `cost`, `patterns` | the part of an answer that a model reads; what an expression for it may cost; its patterns |
 //! | [`mask`] | hiding secrets that a service sends back |
 //! | [`openapi`] | tools from an OpenAPI document |
 //! | [`error`] | [`Problem`]: the reason why a document, a call or an answer cannot be used |
@@ -28,6 +28,7 @@
 
 mod address;
 mod body;
+mod cost;
 pub mod document;
 pub mod error;
 pub mod extract;
@@ -36,6 +37,7 @@ pub mod mask;
 pub mod openapi;
 mod pairs;
 mod parameters;
+mod patterns;
 pub mod request;
 mod template;
 

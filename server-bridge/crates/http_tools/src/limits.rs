@@ -28,8 +28,16 @@ pub const SCHEMA_BYTES: usize = 64 * 1024;
 pub const DEPTH: usize = 32;
 /// The longest expression of `responseExtract`, in bytes.
 pub const EXPRESSION_BYTES: usize = 512;
-/// The most values of an answer that something is extracted from.
+/// The most values of an answer that something is extracted from, and of what is extracted.
 pub const ANSWER_VALUES: usize = 200_000;
+/// A text counts as one value more for each so many bytes.
+pub const TEXT_BYTES_PER_VALUE: usize = 32;
+/// The most patterns of an expression.
+pub const PATTERNS: usize = 2;
+/// The memory that a compiled pattern of an expression may take, in bytes.
+pub const PATTERN_MEMORY_BYTES: usize = 256 * 1024;
+/// How often an expression may select one value: the selectors of its brackets, multiplied.
+pub const EXPRESSION_SELECTORS: usize = 16;
 /// The time that a request may take if its document says nothing, in milliseconds.
 pub const TIMEOUT_MS: u64 = 30_000;
 /// The shortest time that a document may set, in milliseconds: a smaller number was probably meant as seconds.

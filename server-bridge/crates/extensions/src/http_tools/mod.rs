@@ -28,7 +28,9 @@ use futures_util::future::BoxFuture;
 use guard::{Reach, Requester};
 use sandbox::SandboxRouter;
 use store::{ChatId, Store, User};
+use tokio::sync::Semaphore;
 
+use crate::limits::HTTP_EXTRACTS_AT_ONCE;
 use crate::search::{Offer, Offers};
 use documents::Known;
 use tool::Tool;
@@ -44,6 +46,8 @@ struct Inner {
     /// The server's home directory, with the administrator's document.
     home: PathBuf,
     requester: Requester,
+    /// The places of the answers that are read at once.
+    extracting: Arc<Semaphore>,
 }
 
 impl HttpTools {
@@ -56,7 +60,8 @@ impl HttpTools {
         reachable: &[String],
     ) -> Self {
         let requester = Requester::new(Reach::public(reachable));
-        Self(Arc::new(Inner { store, ledger, router, home, requester }))
+        let extracting = Arc::new(Semaphore::new(HTTP_EXTRACTS_AT_ONCE));
+        Self(Arc::new(Inner { store, ledger, router, home, requester, extracting }))
     }
 }
 

@@ -1,10 +1,12 @@
 //! A request of a tool, and its answer as models read it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use guard::request::{Answered, Bounds};
 use http_tools::{HttpTool, Mask};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -48,16 +50,38 @@ impl Inner {
         let sent = self.requester.send(request.method, &request.url, &request.headers, request.body, bounds);
         let answered = sent.await.map_err(|error| mask.text(&reason(tool, &error)))?;
         let tool = tool.clone();
-        // An expression may look through a large answer.
-        let read = spawn_blocking(move || told(&tool, &answered, &mask));
-        match timeout(HTTP_EXTRACT_PATIENCE, read).await {
-            Ok(Ok(told)) => Ok(told),
-            Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),
-            Err(_) => Err(format!(
-                "extracting from the answer took longer than {} s; make `responseExtract` simpler",
-                HTTP_EXTRACT_PATIENCE.as_secs()
-            )),
+        apart(&self.extracting, move || told(&tool, &answered, &mask)).await
+    }
+}
+
+/// Does work that may take long in a thread of its own. The work of few calls is done at once: a thread cannot be stopped, and one that
+/// nobody waits for any more still keeps its place.
+///
+/// Fails with the reason in words.
+async fn apart<T: Send + 'static>(
+    places: &Arc<Semaphore>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    let seconds = HTTP_EXTRACT_PATIENCE.as_secs();
+    let place = match timeout(HTTP_EXTRACT_PATIENCE, Arc::clone(places).acquire_owned()).await {
+        Ok(Ok(place)) => place,
+        Ok(Err(_)) | Err(_) => {
+            return Err(format!(
+                "other answers have been read for {seconds} s, and this one could not be; try again later"
+            ));
         }
+    };
+    let done = spawn_blocking(move || {
+        let done = work();
+        drop(place);
+        done
+    });
+    match timeout(HTTP_EXTRACT_PATIENCE, done).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),
+        Err(_) => Err(format!(
+            "extracting from the answer took longer than {seconds} s; make `responseExtract` simpler"
+        )),
     }
 }
 
@@ -140,6 +164,25 @@ mod tests {
         let media_type = "application/octet-stream".to_owned();
         let answered = Answered { status, media_type, content: content.to_vec().into(), is_cut };
         told(&HttpTool::parse(&document).unwrap(), &answered, &mask)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_nobody_waits_for_keeps_its_place_until_it_ends() {
+        let places = Arc::new(Semaphore::new(1));
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        // Time does not pass by itself while a thread works.
+        let pass = tokio::time::advance(HTTP_EXTRACT_PATIENCE + Duration::from_secs(1));
+        let (late, ()) = tokio::join!(apart(&places, move || ended.recv()), pass);
+        assert!(late.unwrap_err().contains("simpler"));
+        let pass = tokio::time::advance(HTTP_EXTRACT_PATIENCE + Duration::from_secs(1));
+        let (refused, ()) = tokio::join!(apart(&places, || 1), pass);
+        assert!(refused.unwrap_err().contains("try again later"));
+        end.send(()).unwrap();
+        drop(places.acquire().await.unwrap());
+        assert_eq!(apart(&places, || 2).await, Ok(2));
+        // A thread that panics gives its place back as well.
+        assert!(apart::<()>(&places, || panic!("on purpose")).await.unwrap_err().contains("internal error"));
+        assert_eq!(places.available_permits(), 1);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots and models, and log")]
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,12 +15,13 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, ErrorData, RoleClient};
-use tokio::sync::oneshot;
+use serde::Serialize;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::connection::{Calls, Event};
 use super::sample;
 use super::watch::Watched;
-use crate::limits::MCP_PROGRESS_BYTES;
+use crate::limits::{MCP_ASK_BYTES, MCP_PROGRESS_BYTES};
 
 /// Answers what a server asks.
 pub(super) struct Client {
@@ -28,6 +30,22 @@ pub(super) struct Client {
     pub(super) watched: Watched,
     /// The address of the workspace, if the server runs beside it.
     pub(super) root: Option<String>,
+    /// The places of what the server asks and nobody has answered yet.
+    pub(super) asking: Semaphore,
+}
+
+/// A place for so many bytes that keeps none; more cannot be written.
+struct Room(usize);
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl ClientHandler for Client {
@@ -54,7 +72,7 @@ impl ClientHandler for Client {
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self.elicited(request).await)
+        self.elicited(request).await
     }
 
     async fn create_message(
@@ -110,17 +128,21 @@ impl ClientHandler for Client {
 
 impl Client {
     /// The user's answer to a question of the server.
-    pub(super) async fn elicited(&self, request: ElicitRequestParams) -> ElicitResult {
-        let answered = self.asked(|answer| Event::Asks(Box::new(request), answer)).await;
-        answered.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel))
+    ///
+    /// Fails with the error for the server.
+    pub(super) async fn elicited(&self, request: ElicitRequestParams) -> Result<ElicitResult, ErrorData> {
+        let answered = self.asked(request, Event::Asks).await?;
+        Ok(answered.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
     }
 
     /// The model's answer to a request of the server.
+    ///
+    /// Fails with the error for the server.
     pub(super) async fn sampled(
         &self,
         request: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let answered = self.asked(|answer| Event::Samples(Box::new(request), answer)).await;
+        let answered = self.asked(request, Event::Samples).await?;
         answered.unwrap_or_else(|| Err(sample::refused("there is nobody to be asked")))
     }
 
@@ -131,12 +153,29 @@ impl Client {
     }
 
     /// Has the call that began last handle what the server asks; `None` if there is none, or it does not.
-    async fn asked<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Option<T> {
-        let call = self.calls.last()?;
+    ///
+    /// Fails with the error for the server if it asks too much to be kept until somebody answers.
+    async fn asked<R: Serialize, T>(
+        &self,
+        request: R,
+        event: impl FnOnce(Box<R>, oneshot::Sender<T>) -> Event,
+    ) -> Result<Option<T>, ErrorData> {
+        if serde_json::to_writer(Room(MCP_ASK_BYTES), &request).is_err() {
+            let why = format!("a request has at most {MCP_ASK_BYTES} bytes");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let Ok(_place) = self.asking.try_acquire() else {
+            return Err(sample::refused(
+                "as many requests as may wait do so; ask again once one is answered",
+            ));
+        };
+        let Some(call) = self.calls.last() else { return Ok(None) };
         let (answer, answered) = oneshot::channel();
         // A flood of questions is not worth waiting for.
-        call.try_send(event(answer)).ok()?;
-        answered.await.ok()
+        if call.try_send(event(Box::new(request), answer)).is_err() {
+            return Ok(None);
+        }
+        Ok(answered.await.ok())
     }
 
     /// Shows a line in the call in progress.

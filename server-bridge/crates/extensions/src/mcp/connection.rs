@@ -20,7 +20,7 @@ use rmcp::service::{
 use rmcp::transport::IntoTransport;
 use rmcp::{ErrorData, RoleClient};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::bounded::Bounded;
@@ -29,8 +29,8 @@ use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
 use super::watch::Watched;
 use crate::limits::{
-    MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE, MCP_QUESTIONS_PER_CALL,
-    MCP_SAMPLES_PER_CALL,
+    MCP_ASKS_WAITING, MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE,
+    MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
 };
 
 /// A server's wish during a call.
@@ -128,8 +128,13 @@ where
     let transport = Bounded::new(transport.into_transport());
     let (calls, is_stale) = (Calls::default(), Arc::new(AtomicBool::new(true)));
     let watched = Watched::default();
-    let client =
-        Client { calls: calls.clone(), is_stale: Arc::clone(&is_stale), watched: watched.clone(), root };
+    let client = Client {
+        calls: calls.clone(),
+        is_stale: Arc::clone(&is_stale),
+        watched: watched.clone(),
+        root,
+        asking: Semaphore::new(MCP_ASKS_WAITING),
+    };
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let lifecycle = match era {
         Era::Unknown => ClientLifecycleMode::Auto {

@@ -128,7 +128,7 @@ impl Call for Read {
             };
             let mut listener = Asking::new(context, live, &self.server.name);
             if self.watches {
-                connection.watch(uri).await.map_err(told)?;
+                connection.watch(uri, patience).await.map_err(told)?;
             }
             // A change during the reading is one after it.
             connection.watched.seen(uri);

@@ -117,7 +117,8 @@ impl Connection {
         for (key, request) in requests {
             let response = match request {
                 InputRequest::Elicitation(request) => {
-                    serde_json::to_value(client.elicited(request.params).await)
+                    let elicited = client.elicited(request.params).await.map_err(ServiceError::McpError)?;
+                    serde_json::to_value(elicited)
                 }
                 InputRequest::CreateMessage(request) => {
                     let sampled = client.sampled(request.params).await.map_err(ServiceError::McpError)?;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agent::tool::visible;
 use rmcp::model::{ServerNotification, SubscriptionFilter};
+use rmcp::service::ServiceError;
 use store::{ChatId, User};
 
 use super::Inner;
@@ -36,17 +38,37 @@ impl Watched {
         }
     }
 
+    /// True if a resource is watched.
+    #[cfg(test)]
+    pub(super) fn has(&self, uri: &str) -> bool {
+        self.all().contains_key(uri)
+    }
+
     fn news(&self) -> Vec<String> {
         self.all().iter().filter(|(_, has_changed)| **has_changed).map(|(uri, _)| uri.clone()).collect()
     }
 }
 
+/// A resource whose watching begins; it is not watched if this is dropped before.
+struct Beginning<'a> {
+    watched: &'a Watched,
+    uri: &'a str,
+    has_begun: bool,
+}
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            self.watched.all().remove(self.uri);
+        }
+    }
+}
+
 impl Connection {
-    /// Watches a resource from now on.
+    /// Watches a resource from now on. Beginning it may take `patience`.
     ///
     /// Fails with the reason in words.
-    #[expect(deprecated, reason = "servers of the revisions up to 2025-11-25 know no other way")]
-    pub(super) async fn watch(&self, uri: &str) -> Result<(), String> {
+    pub(super) async fn watch(&self, uri: &str, patience: Duration) -> Result<(), String> {
         if self.service.peer_info().is_none_or(|info| {
             info.capabilities.resources.as_ref().is_none_or(|resources| resources.subscribe != Some(true))
         }) {
@@ -61,26 +83,29 @@ impl Connection {
                 return Ok(());
             }
         }
-        let subscribed = if self.era() == Era::Discover {
-            let filter = SubscriptionFilter::builder().resource_subscriptions(vec![uri.to_owned()]).build();
-            self.service.listen(filter).await.map(|mut subscription| {
-                let watched = self.watched.clone();
-                // It ends with the connection.
-                tokio::spawn(async move {
-                    while let Ok(Some(told)) = subscription.next().await {
-                        if let ServerNotification::ResourceUpdatedNotification(updated) = told {
-                            watched.changed(&updated.params.uri);
-                        }
-                    }
-                });
-            })
-        } else {
-            self.service.subscribe(rmcp::model::SubscribeRequestParams::new(uri)).await
-        };
-        subscribed.map_err(|error| {
-            self.watched.all().remove(uri);
-            self.words(&error)
-        })
+        let mut beginning = Beginning { watched: &self.watched, uri, has_begun: false };
+        self.wait(self.subscribed(uri), patience, None).await?;
+        beginning.has_begun = true;
+        Ok(())
+    }
+
+    #[expect(deprecated, reason = "servers of the revisions up to 2025-11-25 know no other way")]
+    async fn subscribed(&self, uri: &str) -> Result<(), ServiceError> {
+        if self.era() != Era::Discover {
+            return self.service.subscribe(rmcp::model::SubscribeRequestParams::new(uri)).await;
+        }
+        let filter = SubscriptionFilter::builder().resource_subscriptions(vec![uri.to_owned()]).build();
+        let mut subscription = self.service.listen(filter).await?;
+        let watched = self.watched.clone();
+        // It ends with the connection.
+        tokio::spawn(async move {
+            while let Ok(Some(told)) = subscription.next().await {
+                if let ServerNotification::ResourceUpdatedNotification(updated) = told {
+                    watched.changed(&updated.params.uri);
+                }
+            }
+        });
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
 
 use super::*;
+use crate::limits::MCP_ASK_BYTES;
 
 /// The other end of a connection: a server that a test speaks for.
 struct Server {
@@ -27,6 +28,18 @@ impl Server {
         }
     }
 
+    /// The reason why a request of the server was refused; nothing else is answered before.
+    async fn refusal(&mut self, id: u64) -> String {
+        loop {
+            let line = self.lines.next_line().await.unwrap().expect("the client is there");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"].is_null() {
+                assert_eq!(message["id"], id, "{message}");
+                return message["error"]["message"].as_str().expect("it is refused").to_owned();
+            }
+        }
+    }
+
     async fn answer(&mut self, message: &Value, result: Value) {
         assert!(self.say(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).await);
     }
@@ -34,17 +47,31 @@ impl Server {
 
 /// A connection to a server of the older era.
 async fn connected() -> (Arc<Connection>, Server) {
+    connected_in(Era::Initialize).await
+}
+
+/// A connection to a server of an era.
+async fn connected_in(era: Era) -> (Arc<Connection>, Server) {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (theirs_in, out) = split(theirs);
     let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
+    let capabilities = json!({"tools": {}, "resources": {"subscribe": true}});
+    let name = json!({"name": "s", "version": "1"});
     let began = async {
+        if era == Era::Discover {
+            let begun = server.hear("server/discover").await;
+            let versions = ["2026-07-28"];
+            let info = json!({"supportedVersions": versions, "capabilities": capabilities, "serverInfo": name,
+                "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
+            return server.answer(&begun, info).await;
+        }
         let begun = server.hear("initialize").await;
-        let info = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}});
+        let info = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": name});
         server.answer(&begun, info).await;
         server.hear("notifications/initialized").await;
     };
     let root = Some("file:///work".to_owned());
-    let connection = connect(split(ours), Era::Initialize, root, ProgramStatus::default());
+    let connection = connect(split(ours), era, root, ProgramStatus::default());
     let (connection, ()) = tokio::join!(connection, began);
     (Arc::new(connection.unwrap()), server)
 }
@@ -134,6 +161,65 @@ async fn a_flood_of_requests_ends_the_connection() {
     }
     assert!(called.await.unwrap().is_err());
     assert!(connection.is_over());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_asks_is_small_and_little_of_it_waits() {
+    let ask = |id: u64, method: &str, text: &str| {
+        let params = match method {
+            "elicitation/create" => {
+                json!({"message": text, "requestedSchema": {"type": "object", "properties": {}}})
+            }
+            _ => {
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 9})
+            }
+        };
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    };
+    let (elicit, sample) = ("elicitation/create", "sampling/createMessage");
+    let (connection, mut server) = connected().await;
+    let called = call(&connection, PATIENCE);
+    let message = server.hear("tools/call").await;
+    let large = "x".repeat(MCP_ASK_BYTES);
+    for (id, method) in [(1, elicit), (2, sample)] {
+        server.say(ask(id, method, &large)).await;
+        assert!(server.refusal(id).await.contains(&MCP_ASK_BYTES.to_string()), "{method}");
+    }
+    let fits = &large[..MCP_ASK_BYTES - 1024];
+    let most = 3 + MCP_ASKS_WAITING as u64;
+    for id in 3..most {
+        server.say(ask(id, elicit, fits)).await;
+    }
+    for (id, method) in [(most, elicit), (most + 1, sample)] {
+        server.say(ask(id, method, "Who?")).await;
+        assert!(server.refusal(id).await.contains("ask again"), "{method}");
+    }
+    // Those that wait end with their call, and others may be asked.
+    server.answer(&message, json!({"content": []})).await;
+    assert!(called.await.unwrap().is_ok());
+    while connection.service.service().asking.available_permits() < MCP_ASKS_WAITING {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn watching_that_a_server_never_begins_ends_and_leaves_nothing_watched() {
+    let uri = "a://b";
+    for (era, method) in [(Era::Initialize, "resources/subscribe"), (Era::Discover, "subscriptions/listen")] {
+        let (connection, mut server) = connected_in(era).await;
+        assert_eq!(connection.era(), era);
+        let watching = async { tokio::join!(connection.watch(uri, PATIENCE), server.hear(method)).0 };
+        assert!(watching.await.unwrap_err().contains("for 5 s"));
+        assert!(!connection.watched.has(uri) && connection.is_over());
+
+        // A call that is cancelled meanwhile leaves nothing either.
+        let (connection, mut server) = connected_in(era).await;
+        tokio::select! {
+            _ = connection.watch(uri, PATIENCE) => unreachable!("it is not answered"),
+            is_watched = async { server.hear(method).await; connection.watched.has(uri) } => assert!(is_watched),
+        }
+        assert!(!connection.watched.has(uri));
+    }
 }
 
 #[tokio::test(start_paused = true)]

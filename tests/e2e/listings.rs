@@ -3,6 +3,8 @@
 use serde_json::Value;
 use tests::{Person, Server};
 
+use crate::world::put;
+
 /// Every command that lists or shows something, with the fields of its list's entries, or its own.
 const LISTINGS: &[(&str, Shape)] = &[
     ("user list", Shape::List(&["admin", "created_at", "name"])),
@@ -14,6 +16,11 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("hook log", Shape::List(&["action", "at", "event", "outcome"])),
     ("mcp-server list", Shape::Document(&["problems", "servers"])),
     ("mcp-server show", Shape::Document(&["hash", "name", "state", "tools"])),
+    ("http-tool list", Shape::Document(&["problems", "tools"])),
+    ("http-tool show", Shape::Document(&["document", "hash", "name", "state"])),
+    ("plugin list", Shape::Document(&["plugins"])),
+    ("plugin show", Shape::Document(&["hash", "hooks", "name", "servers", "skills", "unused"])),
+    ("trust list", Shape::Document(&["approvals", "items", "problems", "workspace"])),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -64,6 +71,14 @@ fn every_listing_is_for_programs_too() {
         alice.run(&["mcp-server", "add", "time", "--no-check", "--", "uvx", "mcp-server-time"]).code,
         0
     );
+    let tool = br#"{"name": "time", "description": "d", "method": "GET", "url": "https://time.example/now"}"#;
+    let added = alice.with_stdin(&["http-tool", "add", "-"], tool);
+    assert_eq!(added.code, 0, "{added:?}");
+    put(&alice.home().join("time/skills/now/SKILL.md"), "Look at the clock.");
+    assert_eq!(
+        alice.run(&["plugin", "install", alice.home().join("time").to_str().unwrap(), "--yes"]).code,
+        0
+    );
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -73,7 +88,7 @@ fn every_listing_is_for_programs_too() {
     assert_eq!(found, known, "a listing is told with --json, and stands in the table with its shape");
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
-        let name = (*path == "mcp-server show").then_some("time");
+        let name = ["mcp-server show", "http-tool show", "plugin show"].contains(path).then_some("time");
         let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
         let output = alice.run(&words);
         let value: Value = serde_json::from_str(&output.stdout)

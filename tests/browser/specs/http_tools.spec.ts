@@ -73,7 +73,7 @@ test("tools of an OpenAPI file get a secret, are tried, and are called by a mode
   await page.keyboard.press("Enter");
   await expect(page.getByText("/v1/items/7").first()).toBeVisible();
   await page.getByRole("button", { name: "Allow", exact: true }).click();
-  await expect(page.getByText("A lamp.")).toBeVisible();
+  await expect(page.getByText("A lamp.", { exact: true })).toBeVisible();
   expect(shop.asked[1]).toBe(`GET /v1/items/7 Bearer ${SECRET}`);
   expect(JSON.stringify(model.asked)).not.toContain(SECRET);
 });

@@ -5,6 +5,9 @@ use std::fmt;
 use crate::limits::{PATH_BYTES, PATH_DEPTH, PATH_NAME_BYTES};
 use crate::text::{is_unseen, quoted};
 
+/// What is wrong with a path that is not relative.
+const ABSOLUTE: &str = "is absolute; paths start at the plugin's root";
+
 /// A path within a plugin: names joined by `/`, none of them `.` or `..`; empty for the plugin's root.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PluginPath(String);
@@ -30,9 +33,8 @@ impl PluginPath {
         if text.contains('\0') {
             return Err(refused("contains a NUL character"));
         }
-        let is_drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
-        if text.starts_with(['/', '~']) || is_drive {
-            return Err(refused("is absolute; paths start at the plugin's root"));
+        if text.starts_with('/') {
+            return Err(refused(ABSOLUTE));
         }
         if text.contains('\\') {
             return Err(refused("contains a backslash; names are joined by `/`"));
@@ -53,6 +55,11 @@ impl PluginPath {
             return Err(refused("is too deep, or has too long a name"));
         }
         let path = names.join("/");
+        // A home directory or a drive, also where `./` stands before it: programs may take it for one.
+        let is_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+        if path.starts_with('~') || is_drive {
+            return Err(refused(ABSOLUTE));
+        }
         if path.len() > PATH_BYTES {
             return Err(refused("is too long"));
         }

@@ -4,6 +4,7 @@ import { useAction } from "../../lib/useAction";
 import { Choices, Field, Problem } from "../parts";
 import { useRequests } from "../requests";
 import type { HttpTool } from "../types";
+import { WrittenField } from "../WrittenField";
 import { type Draft, type DraftField, type DraftProblems, documentOf, EMPTY_DRAFT, METHODS } from "./draft";
 import styles from "../settings.module.css";
 
@@ -123,22 +124,6 @@ function Text({ draft, problems, change, name, label, hint, placeholder, rows }:
   const { t } = useTranslation("settings");
   const problem = problems[name];
   const words = problem && t(`http.problems.${problem.kind}`, { line: problem.line ?? 0, name: problem.name ?? "" });
-  return (
-    <Field label={label} hint={hint} problem={words}>
-      {(id, describedBy) => {
-        const common = {
-          id,
-          placeholder,
-          "aria-describedby": describedBy,
-          "aria-invalid": problem !== undefined,
-          autoComplete: "off",
-          autoCapitalize: "none",
-          spellCheck: false,
-          value: draft[name],
-          onChange: (event: { target: { value: string } }) => change({ [name]: event.target.value }),
-        };
-        return rows === undefined ? <input {...common} /> : <textarea {...common} rows={rows} className={styles.code} />;
-      }}
-    </Field>
-  );
+  const onChange = (value: string) => change({ [name]: value });
+  return <WrittenField value={draft[name]} problem={words} {...{ label, hint, placeholder, rows, onChange }} />;
 }

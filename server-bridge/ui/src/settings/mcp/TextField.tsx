@@ -1,7 +1,6 @@
 import { useTranslation } from "react-i18next";
-import { Field } from "../parts";
+import { WrittenField } from "../WrittenField";
 import type { Draft, DraftField, DraftProblems } from "./draft";
-import styles from "../settings.module.css";
 
 interface Props {
   draft: Draft;
@@ -20,22 +19,6 @@ export function TextField({ draft, problems, change, name, label, hint, placehol
   const { t } = useTranslation("settings");
   const problem = problems[name];
   const words = problem && t(`mcp.problems.${problem.kind}`, { line: problem.line ?? 0, name: problem.name ?? "" });
-  return (
-    <Field label={label} hint={hint} problem={words}>
-      {(id, describedBy) => {
-        const common = {
-          id,
-          placeholder,
-          "aria-describedby": describedBy,
-          "aria-invalid": problem !== undefined,
-          autoComplete: "off",
-          autoCapitalize: "none",
-          spellCheck: false,
-          value: draft[name],
-          onChange: (event: { target: { value: string } }) => change({ [name]: event.target.value }),
-        };
-        return rows === undefined ? <input {...common} /> : <textarea {...common} rows={rows} className={styles.code} />;
-      }}
-    </Field>
-  );
+  const onChange = (value: string) => change({ [name]: value });
+  return <WrittenField value={draft[name]} problem={words} {...{ label, hint, placeholder, rows, onChange }} />;
 }

@@ -1,0 +1,36 @@
+import { Field } from "./parts";
+import styles from "./settings.module.css";
+
+interface Props {
+  label: string;
+  hint?: string;
+  /** What is wrong with the text, in words. */
+  problem?: string;
+  value: string;
+  onChange: (value: string) => void;
+  placeholder: string;
+  /** For several lines. */
+  rows?: number;
+}
+
+/** A field whose text is taken as it is written: nothing corrects or completes it. */
+export function WrittenField({ label, hint, problem, value, onChange, placeholder, rows }: Props) {
+  return (
+    <Field label={label} hint={hint} problem={problem}>
+      {(id, describedBy) => {
+        const common = {
+          id,
+          placeholder,
+          "aria-describedby": describedBy,
+          "aria-invalid": problem !== undefined,
+          autoComplete: "off",
+          autoCapitalize: "none",
+          spellCheck: false,
+          value,
+          onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+        };
+        return rows === undefined ? <input {...common} /> : <textarea {...common} rows={rows} className={styles.code} />;
+      }}
+    </Field>
+  );
+}

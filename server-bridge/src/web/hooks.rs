@@ -4,12 +4,11 @@ use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::place_query::PlaceQuery;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -25,21 +24,13 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(log))
 }
 
-/// The place whose workspace is asked about.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct HookQuery {
-    /// The runner whose workspace is read, or `__docker__`; the active one if absent.
-    on: Option<String>,
-}
-
 /// The hooks that hold for the caller on a place: those that run, those that wait for approval, and those that are not enabled.
-#[utoipa::path(get, path = "/api/v1/hooks", tag = "settings", params(HookQuery),
+#[utoipa::path(get, path = "/api/v1/hooks", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = HookList), (status = 404)))]
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<HookQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
 ) -> Result<Json<HookList>, ApiError> {
     Ok(Json(state.extensions.hooks.list(&caller.user, query.on.as_deref()).await?))
 }
@@ -63,12 +54,12 @@ pub async fn set_document(
 }
 
 /// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: no key lets a repository run something.
-#[utoipa::path(post, path = "/api/v1/hooks/approvals", tag = "settings", params(HookQuery), request_body = HookApproval,
+#[utoipa::path(post, path = "/api/v1/hooks/approvals", tag = "settings", params(PlaceQuery), request_body = HookApproval,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
 pub async fn approve(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<HookQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(approval): extract::Json<HookApproval>,
 ) -> Result<StatusCode, ApiError> {
     state.extensions.hooks.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;

@@ -7,12 +7,11 @@ use api::http_tools::{
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::place_query::PlaceQuery;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -30,21 +29,13 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(revoke))
 }
 
-/// The place whose workspace is asked about.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct HttpToolQuery {
-    /// The runner whose workspace is read, or `__docker__`; the active one if absent.
-    on: Option<String>,
-}
-
 /// The caller's HTTP tools on a place.
-#[utoipa::path(get, path = "/api/v1/http-tools", tag = "settings", params(HttpToolQuery),
+#[utoipa::path(get, path = "/api/v1/http-tools", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = HttpToolList), (status = 404)))]
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<HttpToolQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
 ) -> Result<Json<HttpToolList>, ApiError> {
     Ok(Json(state.extensions.http_tools.list(&caller.user, query.on.as_deref()).await?))
 }
@@ -101,13 +92,13 @@ pub async fn import(
 
 /// Send the request of a tool. The answer has the request as it was sent, with the names of secrets in their places. Needs a session.
 #[utoipa::path(post, path = "/api/v1/http-tools/{name}/try", tag = "settings",
-    params(("name" = String, Path), HttpToolQuery), request_body = HttpToolTry,
+    params(("name" = String, Path), PlaceQuery), request_body = HttpToolTry,
     responses((status = 200, body = HttpToolTried), (status = 400), (status = 403), (status = 404)))]
 pub async fn try_it(
     State(state): State<AppState>,
     caller: Caller,
     Path(name): Path<String>,
-    extract::Query(query): extract::Query<HttpToolQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(call): extract::Json<HttpToolTry>,
 ) -> Result<Json<HttpToolTried>, ApiError> {
     Ok(Json(
@@ -117,12 +108,12 @@ pub async fn try_it(
 
 /// Approve a waiting tool of a workspace: it is offered from the next turn on, until it changes. Needs a session: no key lets a
 /// repository send something.
-#[utoipa::path(post, path = "/api/v1/http-tool-approvals", tag = "settings", params(HttpToolQuery),
+#[utoipa::path(post, path = "/api/v1/http-tool-approvals", tag = "settings", params(PlaceQuery),
     request_body = HttpToolApproval, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn approve(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<HttpToolQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(approval): extract::Json<HttpToolApproval>,
 ) -> Result<StatusCode, ApiError> {
     state.extensions.http_tools.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;

@@ -7,12 +7,11 @@ use api::mcp::{
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::place_query::PlaceQuery;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -32,21 +31,13 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(end_login))
 }
 
-/// The place whose workspace is asked about.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct McpQuery {
-    /// The runner whose workspace is read and on which programs run, or `__docker__`; the active one if absent.
-    on: Option<String>,
-}
-
 /// The caller's MCP servers on a place, with the tools that each listed there. None is started for it.
-#[utoipa::path(get, path = "/api/v1/mcp-servers", tag = "settings", params(McpQuery),
+#[utoipa::path(get, path = "/api/v1/mcp-servers", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = McpServerList), (status = 404)))]
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<McpQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
 ) -> Result<Json<McpServerList>, ApiError> {
     Ok(Json(state.extensions.mcp_servers.list(&caller.user, query.on.as_deref()).await?))
 }
@@ -79,13 +70,13 @@ pub async fn remove(
 /// Connect to a server and ask it for its tools: it is started if it is a program. A failure says why, with the end of what the
 /// program wrote to its standard error.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/check", tag = "settings",
-    params(("name" = String, Path), McpQuery),
+    params(("name" = String, Path), PlaceQuery),
     responses((status = 200, body = McpServerView), (status = 403), (status = 404), (status = 502), (status = 503)))]
 pub async fn check(
     State(state): State<AppState>,
     caller: Caller,
     Path(name): Path<String>,
-    extract::Query(query): extract::Query<McpQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
 ) -> Result<Json<McpServerView>, ApiError> {
     Ok(Json(state.extensions.mcp_servers.check(&caller.user, &name, query.on.as_deref()).await?))
 }
@@ -93,13 +84,13 @@ pub async fn check(
 /// Accept the changed tools of a server, by the hash of what was looked at: they are offered again from the next turn on. Needs a
 /// session.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/changes", tag = "settings",
-    params(("name" = String, Path), McpQuery), request_body = McpApproval,
+    params(("name" = String, Path), PlaceQuery), request_body = McpApproval,
     responses((status = 204), (status = 403), (status = 404)))]
 pub async fn accept(
     State(state): State<AppState>,
     caller: Caller,
     Path(name): Path<String>,
-    extract::Query(query): extract::Query<McpQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(approval): extract::Json<McpApproval>,
 ) -> Result<StatusCode, ApiError> {
     state.extensions.mcp_servers.accept(&caller.user, &name, &approval.hash, query.on.as_deref()).await?;
@@ -108,12 +99,12 @@ pub async fn accept(
 
 /// Approve a waiting server of a workspace: its tools are offered from the next turn on, until it changes. Needs a session: no key
 /// lets a repository run something.
-#[utoipa::path(post, path = "/api/v1/mcp-server-approvals", tag = "settings", params(McpQuery),
+#[utoipa::path(post, path = "/api/v1/mcp-server-approvals", tag = "settings", params(PlaceQuery),
     request_body = McpApproval, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn approve(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<McpQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(approval): extract::Json<McpApproval>,
 ) -> Result<StatusCode, ApiError> {
     state.extensions.mcp_servers.approve(&caller.user, &approval.hash, query.on.as_deref()).await?;
@@ -134,13 +125,13 @@ pub async fn revoke(
 
 /// Begin a login to a server that wants one (OAuth 2.1): the answer is the page to open. Needs a session.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/login", tag = "settings",
-    params(("name" = String, Path), McpQuery), request_body = McpLoginStart,
+    params(("name" = String, Path), PlaceQuery), request_body = McpLoginStart,
     responses((status = 200, body = McpLogin), (status = 400), (status = 403), (status = 404), (status = 502)))]
 pub async fn login(
     State(state): State<AppState>,
     caller: Caller,
     Path(name): Path<String>,
-    extract::Query(query): extract::Query<McpQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(start): extract::Json<McpLoginStart>,
 ) -> Result<Json<McpLogin>, ApiError> {
     let own = state.public_url.as_deref();

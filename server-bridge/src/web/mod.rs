@@ -9,6 +9,7 @@
 //! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and the server's facts |
 //! | [`chat_turns`], [`chat_copies`] | taking back parts of a chat; forking and exporting chats |
 //! | [`exec`], [`events`] | the WebSockets of clients |
+//! | `place_query` | the query that names a place |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; their admission; their presence |
 //! | [`tickets`], [`confirm`], [`sign_ins`] | tokens in addresses, for requests without headers; confirming the password; signing in without one |
@@ -63,6 +64,7 @@ pub mod mcp_servers;
 pub mod metrics;
 pub mod models;
 pub mod openapi;
+mod place_query;
 pub mod plugins;
 pub mod pool;
 pub mod presence;

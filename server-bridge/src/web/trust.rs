@@ -4,12 +4,11 @@ use api::trust::{TrustList, TrustRequest};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::place_query::PlaceQuery;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -22,33 +21,25 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(revoke))
 }
 
-/// The place whose workspace is asked about.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct TrustQuery {
-    /// The runner whose workspace is read, or `__docker__`; the active one if absent.
-    on: Option<String>,
-}
-
 /// Everything that the workspace of a place defines and the caller must approve: hooks, MCP servers, custom tools, and skills for every prompt;
 /// with what changed since they did, and all their approvals.
-#[utoipa::path(get, path = "/api/v1/trust", tag = "settings", params(TrustQuery),
+#[utoipa::path(get, path = "/api/v1/trust", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = TrustList), (status = 404)))]
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<TrustQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
 ) -> Result<Json<TrustList>, ApiError> {
     Ok(Json(state.extensions.trust.list(&caller.user, query.on.as_deref()).await?))
 }
 
 /// Approve something that waits in a workspace, by its hash: it has its effect from the next turn on, until it changes. Needs a session.
-#[utoipa::path(post, path = "/api/v1/trust/approvals", tag = "settings", params(TrustQuery), request_body = TrustRequest,
+#[utoipa::path(post, path = "/api/v1/trust/approvals", tag = "settings", params(PlaceQuery), request_body = TrustRequest,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
 pub async fn approve(
     State(state): State<AppState>,
     caller: Caller,
-    extract::Query(query): extract::Query<TrustQuery>,
+    extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(request): extract::Json<TrustRequest>,
 ) -> Result<StatusCode, ApiError> {
     state.extensions.trust.approve(&caller.user, &request.hash, query.on.as_deref()).await?;

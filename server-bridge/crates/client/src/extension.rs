@@ -1,4 +1,4 @@
-//! Hooks, MCP servers and HTTP tools have this in common: layers, documents, and approvals that are given to a hash.
+//! Hooks, MCP servers, HTTP tools and trust have this in common: layers, documents, and approvals that are given to a hash.
 
 use std::io::Read;
 use std::path::Path;

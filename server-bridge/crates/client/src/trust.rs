@@ -4,15 +4,14 @@ mod words;
 
 use std::process::ExitCode;
 
-use api::trust::{TrustItem, TrustList};
+use api::trust::{TrustApproval, TrustItem, TrustList};
 use api::words::TrustState;
 use clap::Parser;
 use serde::Serialize;
 
-use super::extension::{HASH_DIGITS, Hashed, agree, short_hash};
+use super::extension::{Approvable, Hashed, agree, find, short_hash};
 use super::failure::Failure;
 use super::http::Client;
-use super::limits::HASH_MIN_DIGITS;
 use super::output::both;
 use super::{names, output};
 use crate::command::{Command, block_on};
@@ -48,7 +47,8 @@ pub(crate) enum TrustCommand {
     },
     /// Take back an approval, in whichever workspace
     Revoke {
-        /// Its hash, as `sandbridge trust list --all` shows it: at least 8 digits
+        /// Its hash, as `sandbridge trust list --all` shows it: at least 8 digits; or its name, if no other approval has it
+        #[arg(value_name = "HASH|NAME")]
         hash: String,
     },
 }
@@ -91,9 +91,8 @@ async fn run(globals: &Globals, command: TrustCommand) -> Result<ExitCode, Failu
             both(&Approved { hashes: found.iter().map(|item| item.hash.as_str()).collect() }, words)
         }
         TrustCommand::Revoke { hash } => {
-            let begun = digits(&hash)?;
             let list = client.trust(None).await?;
-            let hash = approved(&list, &begun)?;
+            let hash = find(&list.approvals, &hash, |_| true, "was approved")?.hash.clone();
             client.distrust(&hash).await?;
             let words = format!("the approval {} was revoked", short_hash(&hash));
             both(&Hashed { hash: &hash }, words)
@@ -103,74 +102,51 @@ async fn run(globals: &Globals, command: TrustCommand) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
+impl Approvable for TrustItem {
+    const KIND: &'static str = "definition";
+    const LIST: &'static str = "sandbridge trust list";
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+impl Approvable for TrustApproval {
+    const KIND: &'static str = "definition";
+    const LIST: &'static str = "sandbridge trust list --all";
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+fn is_waiting(item: &TrustItem) -> bool {
+    item.state == TrustState::Waiting
+}
+
 /// The waiting things that a hash or a name stands for; all of them without one.
 fn found<'a>(list: &'a TrustList, what: Option<&str>) -> Result<Vec<&'a TrustItem>, Failure> {
-    let waiting: Vec<&TrustItem> =
-        list.items.iter().filter(|item| item.state == TrustState::Waiting).collect();
-    let Some(what) = what else {
-        if waiting.is_empty() {
-            return Err(Failure::other("not_found", "nothing waits for your approval in this workspace"));
-        }
-        return Ok(waiting);
-    };
-    let begins = |item: &&&TrustItem| {
-        what.len() >= HASH_MIN_DIGITS && item.hash.starts_with(&what.to_ascii_lowercase())
-    };
-    let mut fitting: Vec<&TrustItem> = waiting.iter().filter(begins).copied().collect();
-    if fitting.is_empty() {
-        fitting = waiting.iter().filter(|item| item.name == what).copied().collect();
+    if let Some(what) = what {
+        return Ok(vec![find(&list.items, what, is_waiting, "waits for approval")?]);
     }
-    match fitting.len() {
-        1 => Ok(fitting),
-        0 => Err(Failure::other(
-            "not_found",
-            format!(
-                "nothing that waits for approval has the hash or the name {what:?}; `sandbridge trust list` shows what does"
-            ),
-        )),
-        _ => Err(Failure::other(
-            "invalid",
-            format!("several things that wait for approval fit {what:?}; write more digits of the hash"),
-        )),
-    }
-}
-
-/// The digits of a hash, or of its beginning.
-fn digits(text: &str) -> Result<String, Failure> {
-    let is_hash = (HASH_MIN_DIGITS..=HASH_DIGITS).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_hash {
-        return Err(Failure::usage(format!(
-            "{text:?} is not a hash: write at least {HASH_MIN_DIGITS} of the digits that `sandbridge trust list --all` shows"
-        )));
-    }
-    Ok(text.to_ascii_lowercase())
-}
-
-/// The hash of the one approval that begins with these digits.
-fn approved(list: &TrustList, begun: &str) -> Result<String, Failure> {
-    let mut found: Vec<&str> = list.approvals.iter().map(|approval| approval.hash.as_str()).collect();
-    found.retain(|hash| hash.starts_with(begun));
-    found.sort_unstable();
-    found.dedup();
-    match found.as_slice() {
-        [hash] => Ok((*hash).to_owned()),
-        [] => Err(Failure::other(
-            "not_found",
-            format!(
-                "no approval of yours has a hash that begins with {begun}; `sandbridge trust list --all` shows them"
-            ),
-        )),
-        _ => Err(Failure::other(
-            "invalid",
-            format!("the hashes of several approvals begin with {begun}; write more digits"),
-        )),
+    let waiting: Vec<&TrustItem> = list.items.iter().filter(|item| is_waiting(item)).collect();
+    match waiting.is_empty() {
+        true => Err(Failure::other("not_found", "nothing waits for your approval in this workspace")),
+        false => Ok(waiting),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::words::tests::{approval, item};
+    use super::words::tests::item;
     use super::*;
 
     #[test]
@@ -185,18 +161,10 @@ mod tests {
         for what in ["cdcdcdcd", "ab", "other"] {
             assert_eq!(found(&list, Some(what)).unwrap_err().kind, "not_found", "{what}");
         }
-        let twice = TrustList { items: vec![list.items[0].clone(); 2], ..TrustList::default() };
+        let mut other = item("lint", TrustState::Waiting);
+        other.hash = "ef".repeat(32);
+        let twice = TrustList { items: vec![list.items[0].clone(), other], ..TrustList::default() };
         assert_eq!(found(&twice, Some("lint")).unwrap_err().kind, "invalid");
         assert_eq!(found(&TrustList::default(), None).unwrap_err().kind, "not_found");
-    }
-
-    #[test]
-    fn an_approval_is_revoked_by_a_part_of_its_hash_that_is_its_own() {
-        let approvals = vec![approval(&"ab".repeat(32)), approval(&("ab".repeat(31) + "cd"))];
-        let list = TrustList { approvals, ..TrustList::default() };
-        assert_eq!(approved(&list, &"ab".repeat(5)).unwrap_err().kind, "invalid");
-        assert_eq!(approved(&list, &"cd".repeat(5)).unwrap_err().kind, "not_found");
-        assert_eq!(approved(&list, &"ab".repeat(32)).unwrap(), "ab".repeat(32));
-        assert!(digits("abc").is_err() && digits("not a hash").is_err());
     }
 }

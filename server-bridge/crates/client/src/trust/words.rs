@@ -136,7 +136,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::trust) fn approval(hash: &str) -> TrustApproval {
+    fn approval(hash: &str) -> TrustApproval {
         TrustApproval {
             kind: TrustKind::Hook,
             name: "lint".to_owned(),

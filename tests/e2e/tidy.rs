@@ -41,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent",
             "api",
             "execs",
+            "frontmatter",
             "guard",
             "hooks",
             "http_tools",

@@ -225,13 +225,16 @@ fn everything_that_a_workspace_defines_is_in_one_list() {
     let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./lint.sh"}]}]}});
     world.put(".claude/settings.json", &hooks.to_string());
     world.put("lint.sh", "#!/bin/sh\n");
+    let tool =
+        json!([{"name": "now", "description": "d", "method": "GET", "url": "https://time.example/now"}]);
+    world.put(".sandbridge/http-tools.json", &tool.to_string());
     let mut kinds: Vec<String> =
         world.items().iter().map(|item| item["kind"].as_str().unwrap().to_owned()).collect();
     kinds.sort();
-    assert_eq!(kinds, ["custom_tool", "hook", "mcp_server", "skill"]);
+    assert_eq!(kinds, ["custom_tool", "hook", "http_tool", "mcp_server", "skill"]);
     assert!(world.items().iter().all(|item| item["state"] == "waiting"));
     let said = world.said("full");
-    for line in ["hooks: 1", "MCP servers: 1", "custom tools: 1", "skills: 1"] {
+    for line in ["hooks: 1", "MCP servers: 1", "HTTP tools: 1", "custom tools: 1", "skills: 1"] {
         assert!(said.contains(line), "{line}: {said}");
     }
     world.run(&["trust", "approve", "--all", "--yes"]);
@@ -240,7 +243,7 @@ fn everything_that_a_workspace_defines_is_in_one_list() {
     // What was approved by its own command's list is the same approval.
     assert!(world.alice.json(&["hook", "list", "--json"]).to_string().contains(r#""state":"runs""#));
     let approvals = world.alice.json(&["trust", "list", "--all", "--json"])["approvals"].clone();
-    assert_eq!(approvals.as_array().unwrap().len(), 4, "{approvals}");
+    assert_eq!(approvals.as_array().unwrap().len(), 5, "{approvals}");
     // The file that a hook names is covered.
     world.put("lint.sh", "#!/bin/sh\ntouch mark\n");
     let hook = world.items().into_iter().find(|item| item["kind"] == "hook").unwrap();

@@ -4,8 +4,6 @@
 //! A command becomes the user's message, as if they had typed it. Lines of shell in it are not run: the model is asked to run them, which
 //! the approval mode and the rules judge like any command of its own.
 
-use std::sync::Arc;
-
 use agent::commands::{CommandSource, ExtensionCommand};
 use agent::library::{Skill, commands, skills};
 use agent::tool::visible;
@@ -15,7 +13,8 @@ use sandbox::{Sandbox, SandboxRouter};
 use store::{ChatId, Store, User};
 
 use crate::limits::COMMAND_ABOUT_CHARS;
-use crate::plugins::{Installed, Plugins};
+use crate::machine::of_chat;
+use crate::plugins::Plugins;
 
 /// The commands of all workspaces and plugins.
 pub struct TextCommands {
@@ -40,15 +39,7 @@ impl TextCommands {
     }
 
     async fn machine(&self, user: &User, chat: Option<&ChatId>) -> Option<Sandbox> {
-        let route = execs::chat_route_request(&self.store, user.id, chat).await.ok()?;
-        self.router.for_user(&execs::sandbox_user(user), &route).await.ok()
-    }
-
-    async fn installed(&self, user: &User) -> Vec<Arc<Installed>> {
-        self.plugins.of(user.id).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "the plugins of a user could not be read");
-            Vec::new()
-        })
+        of_chat(&self.store, &self.router, user, chat).await.ok().flatten()
     }
 
     /// The command of that name: a plugin's, else the workspace's.
@@ -59,7 +50,7 @@ impl TextCommands {
         let workspace = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone());
         // What the user installed goes before what a repository calls by the same name.
         let (name, rest) = word.split_once(':').unwrap_or_default();
-        for plugin in self.installed(user).await {
+        for plugin in self.plugins.readable(user.id).await {
             if plugin.name != name {
                 continue;
             }
@@ -103,7 +94,7 @@ impl CommandSource for TextCommands {
     ) -> BoxFuture<'a, Vec<ExtensionCommand>> {
         Box::pin(async move {
             let mut found = Vec::new();
-            for plugin in self.installed(user).await {
+            for plugin in self.plugins.readable(user.id).await {
                 let prefix = format!("{}:", plugin.name);
                 found.extend(plugin.plugin.commands.iter().map(|command| offered(&prefix, command)));
                 found.extend(plugin.skills().iter().filter(|skill| is_command(skill)).map(offered_skill));
@@ -213,10 +204,10 @@ mod tests {
         assert!(text.starts_with("Review main against @notes.md."), "{text}");
         assert!(text.contains("(run this first, and read its output: `git diff main`)"), "{text}");
         assert!(text.ends_with("In /w."), "{text}");
-        let hostile = review.expand("'$(touch pwned)'");
+        let hostile = review.expand("'$(touch pwned)'").unwrap();
         assert!(
-            !hostile.unwrap_or_default().contains("`git diff $(touch"),
-            "an argument is one word of the line"
+            hostile.contains("`git diff '$(touch pwned)'`"),
+            "an argument is one word of the line: {hostile}"
         );
         assert!(command(" ").expand("").unwrap_err().contains("empty"));
     }

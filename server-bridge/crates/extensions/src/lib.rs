@@ -20,6 +20,7 @@
 //! |---|---|
 //! | [`hooks`] | hooks at the places of turns |
 //! | `on_record`, `to_the_end` | execs of extensions on record; a command followed to its end |
+//! | `machine` | the machine that an extension works on |
 //! | `documents` | the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
 //! | `schema` | schemas of tools of others, as models get them |
@@ -46,6 +47,7 @@ mod error;
 pub mod hooks;
 pub mod http_tools;
 pub mod limits;
+mod machine;
 pub mod mcp;
 mod on_record;
 pub mod plugins;

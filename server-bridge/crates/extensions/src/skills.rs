@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use agent::engine::{Made, PromptContext, PromptPart};
-use agent::library::skills;
+use agent::library::{Skill, skills};
 use agent::tool::visible;
 use futures_util::future::{BoxFuture, try_join_all};
 use sandbox::{Sandbox, SandboxError};
@@ -55,7 +55,7 @@ impl PromptPart for AlwaysSkills {
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
         Box::pin(async move {
             let Ok(sandbox) = context.sandbox else { return Ok(None) };
-            let found = find(sandbox).await?;
+            let found = find(sandbox, context.skills().await?).await?;
             if found.is_empty() {
                 return Ok(None);
             }
@@ -79,7 +79,8 @@ impl Source for AlwaysSkills {
     fn items<'a>(&'a self, user: &'a User, sandbox: &'a Sandbox) -> BoxFuture<'a, store::Result<Items>> {
         Box::pin(async move {
             // A machine that goes away meanwhile shows none.
-            let found = find(sandbox).await.unwrap_or_default();
+            let heads = skills::heads(sandbox).await.unwrap_or_default();
+            let found = find(sandbox, &heads).await.unwrap_or_default();
             let approved = self.approved(user).await?;
             let used: HashSet<&str> = fitting(found.iter().filter(|skill| approved.contains(&skill.hash)))
                 .map(|skill| skill.name.as_str())
@@ -108,15 +109,14 @@ impl Source for AlwaysSkills {
     }
 }
 
-/// The skills of a workspace that are meant to stand in every prompt.
+/// Those of a workspace's skills that are meant to stand in every prompt.
 ///
 /// Fails if the place cannot be reached.
-async fn find(sandbox: &Sandbox) -> Result<Vec<Found>, SandboxError> {
+async fn find(sandbox: &Sandbox, heads: &[Skill]) -> Result<Vec<Found>, SandboxError> {
     let workspace = workspace_of(sandbox);
-    let heads = skills::heads(sandbox).await?;
-    let names = heads.into_iter().filter(|head| head.always).map(|head| head.name);
+    let names = heads.iter().filter(|head| head.always).map(|head| head.name.as_str());
     // What is hashed is what is read here and given to the model, so nothing can change between the two.
-    let read = names.map(|name| async move { skills::read(sandbox, &name).await });
+    let read = names.map(|name| skills::read(sandbox, name));
     let skills = try_join_all(read).await?.into_iter().flatten();
     Ok(skills
         .map(|skill| {

@@ -40,24 +40,13 @@ pub struct Text<'a> {
 impl<'a> Text<'a> {
     /// Reads a text; without a head, all of it is the body.
     pub fn read(text: &'a str) -> Self {
-        let plain = Self { head: Map::default(), body: text.trim(), is_closed: true };
-        let text = text.trim_start_matches('\u{feff}');
-        let Some(rest) = text
-            .strip_prefix("---")
-            .and_then(|rest| rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n'))
-        else {
-            return plain;
-        };
-        let mut at = 0;
-        for line in rest.split_inclusive('\n') {
-            // An indented line is a part of a block.
-            if line.trim_end() == "---" {
-                let body = rest[at + line.len()..].trim();
-                return Self { head: block::fields(&rest[..at]), body, is_closed: true };
+        match split(text) {
+            None => Self { head: Map::default(), body: text.trim(), is_closed: true },
+            Some((head, Some(body))) => {
+                Self { head: block::fields(head), body: body.trim(), is_closed: true }
             }
-            at += line.len();
+            Some((head, None)) => Self { head: block::fields(head), body: "", is_closed: false },
         }
-        Self { head: block::fields(rest), body: "", is_closed: false }
     }
 
     /// A value, on one line; empty where there is none.
@@ -69,6 +58,21 @@ impl<'a> Text<'a> {
     pub fn list(&self, key: &str) -> Option<Vec<String>> {
         self.head.get(key).map(Value::list)
     }
+}
+
+/// A text's head as it was written, and the rest after it, which is `None` if the head does not end; `None` without a head.
+pub fn split(text: &str) -> Option<(&str, Option<&str>)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        // An indented line is a part of a block.
+        if line.trim_end() == "---" {
+            return Some((&rest[..at], Some(&rest[at + line.len()..])));
+        }
+        at += line.len();
+    }
+    Some((rest, None))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{Failure, Outcome, Work};
 use crate::Services;
 use agent::approval::Access;
+use agent::library::skills;
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
 /// Which one.
@@ -41,7 +42,7 @@ impl TypedTool for Arguments {
         let sandbox = work.sandbox().await?;
         let library = &services.library;
         let Some(skill) = library.skill(context.user, &sandbox, &self.name).await? else {
-            let known = library.skills(context.user, Some(&sandbox)).await?;
+            let known = library.skills(context.user, &skills::heads(&sandbox).await?).await;
             let known = known.unwrap_or_else(|| "there are none in .sandbridge/skills".to_owned());
             return Err(Failure::Told(format!(
                 "there is no skill {:?}; take one of these:\n{known}",

@@ -19,6 +19,7 @@ mod sample;
 use llm::{Content, Message, Reply, Request, Stop, SystemPart, Usage};
 use records::{ChatId, MessageId, Spent, TurnId, TurnStatus, User};
 use sandbox::Sandbox;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::agents::TurnAncestry;
@@ -329,7 +330,8 @@ impl Turn<'_> {
 
     fn context<'s>(&'s self, mode: Mode, sandbox: Result<&'s Sandbox, &'s str>) -> PromptContext<'s> {
         let Self { user, chat, ancestry, .. } = *self;
-        PromptContext { user, chat, ancestry, mode, sandbox, workplace: &*self.ports.workplace }
+        let (workplace, skills) = (&*self.ports.workplace, OnceCell::new());
+        PromptContext { user, chat, ancestry, mode, sandbox, workplace, skills }
     }
 
     /// True if nothing is left to do after an answer.

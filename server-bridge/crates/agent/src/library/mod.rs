@@ -77,22 +77,13 @@ impl Library {
         shelves.iter().cloned().zip(shelved).collect()
     }
 
-    /// The names of all skills that models may read by themselves, each with its purpose; `None` if there are none.
-    ///
-    /// Fails if the place cannot be reached.
-    pub async fn skills(
-        &self,
-        user: &User,
-        sandbox: Option<&Sandbox>,
-    ) -> Result<Option<String>, SandboxError> {
-        let of_workspace = match sandbox {
-            Some(sandbox) => skills::heads(sandbox).await?,
-            None => Vec::new(),
-        };
+    /// The names of all skills that models may read by themselves, each with its purpose; `None` if there are none. `of_workspace` are
+    /// those of [`skills::heads`].
+    pub async fn skills(&self, user: &User, of_workspace: &[Skill]) -> Option<String> {
         let shelved = self.shelved(user).await;
         let all = of_workspace.iter().chain(shelved.iter().flat_map(|(_, shelved)| &shelved.skills));
         let all = all.filter(|skill| skill.is_for_models);
-        Ok(lines(all.map(|skill| (skill.name.as_str(), skill.description.as_str()))))
+        lines(all.map(|skill| (skill.name.as_str(), skill.description.as_str())))
     }
 
     /// A skill, whole, with its files on the machine; `None` if there is none of that name.

@@ -32,11 +32,10 @@ impl PromptPart for Roles {
 }
 
 async fn skills(library: &Library, context: &PromptContext<'_>) -> Made {
-    let Ok(sandbox) = context.sandbox else { return Ok(None) };
-    if !context.ancestry.tools().holds("Skill") {
+    if context.sandbox.is_err() || !context.ancestry.tools().holds("Skill") {
         return Ok(None);
     }
-    let found = library.skills(context.user, Some(sandbox)).await?;
+    let found = library.skills(context.user, context.skills().await?).await;
     Ok(found.map(|lines| {
         format!("# Skills\n\nRead one with the tool Skill before you do what it is about.\n\n{lines}")
     }))

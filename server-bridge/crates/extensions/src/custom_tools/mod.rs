@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::limits::{CUSTOM_TOOL_RETRY_AFTER, CUSTOM_TOOLS_DESCRIBED};
+use crate::machine::of_chat;
 use crate::trust;
 use describe::Description;
 use find::Found;
@@ -127,8 +128,7 @@ impl Inner {
 
     /// The tools of a turn that begins: those that were approved and described themselves.
     async fn tools(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Vec<Arc<dyn Tool>>> {
-        let route = execs::chat_route_request(&self.store, user.id, Some(chat)).await?;
-        let Ok(sandbox) = self.router.for_user(&execs::sandbox_user(user), &route).await else {
+        let Some(sandbox) = of_chat(&self.store, &self.router, user, Some(chat)).await? else {
             return Ok(Vec::new());
         };
         let found = find::find(&self.store, user.id, &sandbox).await?;

@@ -12,6 +12,7 @@ use store::{User, UserId};
 
 use super::HookRunner;
 use super::documents::KIND;
+use crate::machine::of_place;
 use crate::{Error, Result, approvals, trust};
 
 impl HookRunner {
@@ -21,7 +22,7 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Store`].
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<HookList> {
-        let (sandbox, away) = self.machine(user, on).await;
+        let (sandbox, away) = of_place(&self.0.ledger, user, on).await;
         let loaded = self.loaded(user, sandbox.as_ref()).await?;
         let views = |hooks: &[Hook], state: HookState| -> Vec<HookView> {
             hooks.iter().map(|hook| view(hook, state.clone())).collect()
@@ -85,7 +86,7 @@ impl HookRunner {
     /// # Errors
     /// [`Error::Refused`] if no hook with this hash waits on the place; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
-        let (sandbox, _) = self.machine(user, on).await;
+        let (sandbox, _) = of_place(&self.0.ledger, user, on).await;
         let loaded = self.loaded(user, sandbox.as_ref()).await?;
         let Some(hook) = loaded.waiting.iter().find(|hook| hook.hash.as_str() == hash) else {
             let text = "no hook with this hash waits for approval there; see `sandbridge hook list`";
@@ -111,14 +112,6 @@ impl HookRunner {
     /// The last runs of a user's hooks, the newest first.
     pub fn log(&self, user: UserId) -> Vec<HookRunView> {
         self.0.log.of(user)
-    }
-
-    /// A machine, or the reason why it cannot be reached.
-    async fn machine(&self, user: &User, on: Option<&str>) -> (Option<Sandbox>, Option<String>) {
-        match self.0.ledger.sandbox(user, on).await {
-            Ok(sandbox) => (Some(sandbox), None),
-            Err(error) => (None, Some(error.message())),
-        }
     }
 
     /// The hooks that hold for a user on a machine, if one can be reached.

@@ -17,6 +17,7 @@ use store::User;
 
 use super::HttpTools;
 use super::documents::{Bound, Documents, KIND, Known, own, read};
+use crate::machine::of_place;
 use crate::{Error, Result, approvals, trust};
 
 impl HttpTools {
@@ -195,7 +196,7 @@ impl HttpTools {
     /// # Errors
     /// [`Error::Refused`] if none waits with this hash; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
-        let (sandbox, _) = self.machine(user, on).await;
+        let (sandbox, _) = of_place(&self.0.ledger, user, on).await;
         let documents = self.0.documents(user.id, sandbox.as_ref()).await?;
         let is_it = |known: &&Known| known.state == HttpToolState::Waiting && known.hash == hash;
         let Some(known) = documents.all.iter().find(is_it) else {
@@ -223,16 +224,8 @@ impl HttpTools {
 
     /// The tools on a place, and the reason why its machine cannot be reached, if it cannot.
     async fn found(&self, user: &User, on: Option<&str>) -> Result<(Documents, Option<String>)> {
-        let (sandbox, away) = self.machine(user, on).await;
+        let (sandbox, away) = of_place(&self.0.ledger, user, on).await;
         Ok((self.0.documents(user.id, sandbox.as_ref()).await?, away))
-    }
-
-    /// A machine, or the reason why it cannot be reached.
-    async fn machine(&self, user: &User, on: Option<&str>) -> (Option<Sandbox>, Option<String>) {
-        match self.0.ledger.sandbox(user, on).await {
-            Ok(sandbox) => (Some(sandbox), None),
-            Err(error) => (None, Some(error.message())),
-        }
     }
 
     /// A tool from its document, whose host can be reached.

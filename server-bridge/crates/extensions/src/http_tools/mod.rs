@@ -31,6 +31,7 @@ use store::{ChatId, Store, User};
 use tokio::sync::Semaphore;
 
 use crate::limits::HTTP_EXTRACTS_AT_ONCE;
+use crate::machine::of_chat;
 use crate::search::{Offer, Offers};
 use documents::Known;
 use tool::Tool;
@@ -79,8 +80,7 @@ impl Offers for HttpTools {
 impl Inner {
     /// The tools of a turn that begins.
     async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
-        let route = execs::chat_route_request(&self.store, user.id, Some(chat)).await?;
-        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let sandbox = of_chat(&self.store, &self.router, user, Some(chat)).await?;
         let known = self.documents(user.id, sandbox.as_ref()).await?;
         let ready: Vec<Known> = known.all.into_iter().filter(Known::is_ready).collect();
         let services = ready.iter().map(|known| known.tool.host().to_owned()).collect();

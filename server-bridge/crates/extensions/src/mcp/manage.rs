@@ -17,6 +17,7 @@ use super::login::{self, Start, Who};
 use super::servers::{HAS_SECRETS, KIND, Server, Servers};
 use super::{McpServers, Owner, find, names, read};
 use crate::limits::MCP_LISTING_TRIES;
+use crate::machine::of_place;
 use crate::{Error, Result, approvals, trust};
 
 impl McpServers {
@@ -289,10 +290,7 @@ impl McpServers {
 
     async fn found(&self, user: &User, on: Option<&str>) -> Result<Found> {
         let inner = &self.0;
-        let (sandbox, away) = match inner.ledger.sandbox(user, on).await {
-            Ok(sandbox) => (Some(sandbox), None),
-            Err(error) => (None, Some(error.message())),
-        };
+        let (sandbox, away) = of_place(&inner.ledger, user, on).await;
         let servers = inner.servers(user.id, sandbox.as_ref()).await?;
         let place = sandbox.as_ref().map(Sandbox::place);
         let catalogues = inner.store.mcp_catalogues(user.id, place).await?;

@@ -72,6 +72,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::limits::MCP_SWEEP;
+use crate::machine::of_chat;
 use crate::plugins::Plugins;
 use crate::search::{Offer, Offers};
 use catalogue::Failures;
@@ -224,8 +225,7 @@ impl Inner {
         user: &User,
         chat: Option<&ChatId>,
     ) -> store::Result<(Option<Sandbox>, Vec<Arc<Server>>)> {
-        let route = execs::chat_route_request(&self.store, user.id, chat).await?;
-        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let sandbox = of_chat(&self.store, &self.router, user, chat).await?;
         let servers = self.servers(user.id, sandbox.as_ref()).await?;
         let usable = |server: &Server| server.is_ready() && (sandbox.is_some() || !server.is_program());
         let ready = servers.all.into_iter().filter(usable).map(Arc::new).collect();

@@ -116,7 +116,10 @@ pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Res
         return Ok(content::read(read));
     }
     let text = String::from_utf8(bytes).map_err(|_| other(format!("{SKILL_MD} is not text")))?;
-    let (head, body) = parts(&text).ok_or_else(|| other(format!("{SKILL_MD} has no head")))?;
+    let Some((head, Some(body))) = frontmatter::split(&text) else {
+        return Err(other(format!("{SKILL_MD} has no head")));
+    };
+    // Crate `frontmatter` reads heads that are no YAML as well, and knows no types: here the two must be the same.
     let head: Value =
         yaml_serde::from_str(head).map_err(|_| other(format!("the head of {SKILL_MD} is not YAML")))?;
     if serde_json::to_value(&skill.frontmatter).ok().as_ref() != Some(&head) {
@@ -127,20 +130,6 @@ pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Res
         files => format!("\n\n(Its files, for the argument `{FILE}`: {}.)", named(skill, files)),
     };
     Ok(Outcome::part(format!("{}{more}", body.trim())))
-}
-
-/// The head of a text between two lines of `---`, and the rest.
-fn parts(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start_matches('\u{feff}');
-    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == "---" {
-            return Some((&rest[..at], &rest[at + line.len()..]));
-        }
-        at += line.len();
-    }
-    None
 }
 
 #[cfg(test)]

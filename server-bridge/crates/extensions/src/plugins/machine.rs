@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::future::try_join_all;
-use sandbox::{FileKind, Resolved, Sandbox, SandboxError, WriteOptions};
+use sandbox::{DirEntry, FileKind, Metadata, Resolved, Sandbox, SandboxError, WriteOptions};
 use store::UserId;
 
 use super::Plugins;
@@ -60,56 +60,70 @@ impl Plugins {
 
 /// Removes what is in a plugin's directory and is not the plugin's: its programs would load it.
 async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError> {
-    let is_link = match sandbox.resolve(plugin.root.as_bytes()).await? {
+    match sandbox.resolve(plugin.root.as_bytes()).await? {
         Some(Resolved { found: None, .. }) => return Ok(()),
-        Some(resolved) => resolved.path.as_bytes() != plugin.root.as_bytes(),
+        Some(Resolved { found: Some(Metadata { kind: FileKind::Directory, .. }), path, .. })
+            if path.as_bytes() == plugin.root.as_bytes() => {}
+        // A file, or a link to somewhere else.
+        Some(_) => return sandbox.remove_all(plugin.root.as_bytes()).await,
         // An older runner cannot tell; what is there is compared entry by entry.
-        None => false,
-    };
-    if is_link {
-        return sandbox.remove_all(plugin.root.as_bytes()).await;
+        None => {}
     }
     let mut directories = BTreeSet::from([""]);
     for (path, _) in &plugin.files {
         directories.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
     }
     let files: HashSet<&str> = plugin.files.iter().map(|(path, _)| path.as_str()).collect();
-    // A directory comes before what is in it: one that is removed is not looked into.
+    // Hooks wait for this before each call, so the directories are read side by side.
+    let mut listed = Vec::new();
+    for some in directories.iter().copied().collect::<Vec<_>>().chunks(PLUGIN_FILES_AT_ONCE) {
+        listed.extend(try_join_all(some.iter().map(|directory| entries(sandbox, plugin, directory))).await?);
+    }
+    // A directory comes before what is in it: what was listed through a link is not touched.
     let mut gone: Vec<String> = Vec::new();
-    for directory in &directories {
+    for (directory, entries) in directories.iter().zip(listed) {
         if gone.iter().any(|gone| *directory == gone || directory.starts_with(&format!("{gone}/"))) {
             continue;
         }
-        let place = format!("{}/{directory}", plugin.root);
-        let mut reader = sandbox.read_dir(place.trim_end_matches('/').as_bytes()).await?;
-        while let Some(entries) = reader.next_batch().await {
-            let entries = match entries {
-                Ok(entries) => entries,
-                // A directory that is not there yet.
-                Err(SandboxError::Remote { .. }) => break,
-                Err(error) => return Err(error),
+        for DirEntry { name, kind, .. } in entries {
+            let shown = String::from_utf8_lossy(&name);
+            let path = if directory.is_empty() { shown.into_owned() } else { format!("{directory}/{shown}") };
+            let is_own = match kind {
+                FileKind::File => files.contains(path.as_str()),
+                FileKind::Directory => directories.contains(path.as_str()),
+                _ => false,
             };
-            for entry in entries {
-                let name = String::from_utf8_lossy(&entry.name).into_owned();
-                let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-                let is_own = match entry.kind {
-                    FileKind::File => files.contains(path.as_str()),
-                    FileKind::Directory => directories.contains(path.as_str()),
-                    _ => false,
-                };
-                if !is_own {
-                    let mut extra = format!("{}/{directory}", plugin.root).into_bytes();
-                    if !directory.is_empty() {
-                        extra.push(b'/');
-                    }
-                    extra.extend_from_slice(&entry.name);
-                    sandbox.remove_all(&extra).await?;
-                    gone.push(path);
-                }
+            if !is_own {
+                let place = [place(plugin, directory).as_bytes(), b"/", &name[..]].concat();
+                sandbox.remove_all(&place).await?;
+                gone.push(path);
             }
         }
     }
     Ok(())
+}
+
+/// What is in a directory of a plugin on a machine; nothing if it is not there yet.
+async fn entries(
+    sandbox: &Sandbox,
+    plugin: &Installed,
+    directory: &str,
+) -> Result<Vec<DirEntry>, SandboxError> {
+    let mut reader = sandbox.read_dir(place(plugin, directory).as_bytes()).await?;
+    let mut found = Vec::new();
+    while let Some(entries) = reader.next_batch().await {
+        match entries {
+            Ok(entries) => found.extend(entries),
+            Err(SandboxError::Remote { .. }) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// A directory of a plugin, in a workspace.
+fn place(plugin: &Installed, directory: &str) -> String {
+    if directory.is_empty() { plugin.root.clone() } else { format!("{}/{directory}", plugin.root) }
 }
 
 async fn write(sandbox: &Sandbox, path: &str, content: &[u8], mode: u32) -> Result<(), SandboxError> {

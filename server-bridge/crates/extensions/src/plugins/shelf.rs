@@ -12,11 +12,7 @@ use super::Plugins;
 impl Shelf for Plugins {
     fn of<'a>(&'a self, user: &'a User) -> BoxFuture<'a, Arc<Shelved>> {
         Box::pin(async move {
-            let plugins = self.of(user.id).await.unwrap_or_else(|error| {
-                tracing::error!(%error, "the plugins of a user could not be read");
-                Vec::new()
-            });
-            match plugins.as_slice() {
+            match self.readable(user.id).await.as_slice() {
                 [] => Arc::default(),
                 [one] => Arc::clone(&one.shelved),
                 many => {

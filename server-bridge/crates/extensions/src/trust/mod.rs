@@ -1,7 +1,7 @@
 //! Trust: whatever a workspace defines and its user must approve, of all kinds, in one list.
 //!
 //! ```text
-//!   hooks, MCP servers, custom tools, skills for every prompt ─▶ Source::items ─▶ what waits, what was approved, what changed since
+//!   hooks, MCP servers, HTTP tools, custom tools, skills for every prompt ─▶ Source::items ─▶ what waits, what was approved, what changed since
 //!                                                                                   └─ approve by hash, revoke
 //! ```
 //! A new kind is a [`Source`] that is added where the list is made; its own code asks for the approvals of its kind.
@@ -26,6 +26,7 @@ use store::{Store, Trust as Approved, User};
 pub use notice::TrustNotice;
 
 use crate::approvals::{self, Approval, workspace_of};
+use crate::machine::of_place;
 use crate::{Error, Result};
 
 /// Something of a workspace that needs its user's approval.
@@ -89,7 +90,7 @@ impl Trust {
     /// [`Error::Store`].
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<TrustList> {
         let approvals = self.store.trusts(user.id, None).await?;
-        let (sandbox, away) = self.machine(user, on).await;
+        let (sandbox, away) = of_place(&self.ledger, user, on).await;
         let mut list = TrustList {
             workspace: sandbox.as_ref().map(workspace_of),
             problems: away
@@ -115,7 +116,7 @@ impl Trust {
     /// # Errors
     /// [`Error::Refused`] if nothing with this hash waits there; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
-        let (sandbox, away) = self.machine(user, on).await;
+        let (sandbox, away) = of_place(&self.ledger, user, on).await;
         let Some(sandbox) = sandbox else {
             let why = away.unwrap_or_default();
             return Err(Error::refused("unavailable", format!("the workspace cannot be looked at: {why}")));
@@ -148,13 +149,6 @@ impl Trust {
             return Ok(());
         }
         Err(Error::refused("not_found", "you approved nothing with this hash; see `sandbridge trust list`"))
-    }
-
-    async fn machine(&self, user: &User, on: Option<&str>) -> (Option<Sandbox>, Option<String>) {
-        match self.ledger.sandbox(user, on).await {
-            Ok(sandbox) => (Some(sandbox), None),
-            Err(error) => (None, Some(error.message())),
-        }
     }
 
     async fn items(&self, user: &User, sandbox: &Sandbox) -> Result<Vec<(&'static str, Items)>> {

@@ -11,6 +11,7 @@ use store::{ChatId, User};
 use super::Trust;
 use crate::Notice;
 use crate::limits::TRUST_CHATS_KEPT;
+use crate::machine::of_chat;
 
 /// Looks at the workspace of a chat when its first turn begins.
 #[derive(Clone)]
@@ -66,8 +67,7 @@ impl Inner {
     /// The notice for a chat; `None` if nothing waits.
     async fn text(&self, user: &User, chat: &ChatId) -> crate::Result<Option<String>> {
         let trust = &self.trust;
-        let route = execs::chat_route_request(&trust.store, user.id, Some(chat)).await?;
-        let Ok(sandbox) = self.router.for_user(&execs::sandbox_user(user), &route).await else {
+        let Some(sandbox) = of_chat(&trust.store, &self.router, user, Some(chat)).await? else {
             return Ok(None);
         };
         let mut waiting = Vec::new();

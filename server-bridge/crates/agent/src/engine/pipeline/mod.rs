@@ -17,11 +17,13 @@ use futures_util::future::{BoxFuture, try_join_all};
 use llm::SystemPart;
 use records::{ChatId, User};
 use sandbox::{Sandbox, SandboxError};
+use tokio::sync::OnceCell;
 
 use super::agents::TurnAncestry;
 use super::ports::Workplace;
 use crate::PortError;
 use crate::approval::Mode;
+use crate::library::{Skill, skills};
 pub(super) use note::put as put_note;
 
 /// The input for the parts.
@@ -38,6 +40,18 @@ pub struct PromptContext<'a> {
     pub sandbox: Result<&'a Sandbox, &'a str>,
     /// The machine on which the work is done.
     pub workplace: &'a dyn Workplace,
+    /// The workspace's skills, once a part asked for them.
+    pub(super) skills: OnceCell<Vec<Skill>>,
+}
+
+impl PromptContext<'_> {
+    /// The beginnings of the workspace's skills, read once for all parts; none without a machine.
+    ///
+    /// Fails if the place cannot be reached.
+    pub async fn skills(&self) -> Result<&[Skill], SandboxError> {
+        let Ok(sandbox) = self.sandbox else { return Ok(&[]) };
+        Ok(self.skills.get_or_try_init(|| skills::heads(sandbox)).await?)
+    }
 }
 
 /// All parts, assembled.

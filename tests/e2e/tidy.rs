@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("home", &[]),
     ("records", &[]),
     ("rules", &[]),
+    ("search", &[]),
     ("plugins", &["frontmatter", "rules"]),
     ("store", &["records"]),
     ("sandbox", &["proto"]),

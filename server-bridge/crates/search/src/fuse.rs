@@ -1,0 +1,62 @@
+//! Reciprocal rank fusion: one ranking of several, whose scores cannot be compared with each other.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// How much the first places of a ranking are worth more than the later ones: less, the larger it is. The constant of Cormack, Clarke and
+/// Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods" (SIGIR 2009).
+pub const K: f64 = 60.0;
+
+/// All items of the rankings, best first: an item's score is the sum of `1 / (K + place)` over the rankings it stands in, with places from 1.
+/// Items of equal score stand in the order in which the rankings name them. Only an item's first place in a ranking counts.
+#[must_use]
+pub fn fuse<T: Clone + Eq + Hash>(rankings: &[&[T]]) -> Vec<(T, f64)> {
+    let mut fused: Vec<(T, f64)> = Vec::new();
+    let mut places: HashMap<T, (usize, usize)> = HashMap::new();
+    for (ranking, items) in rankings.iter().enumerate() {
+        for (place, item) in items.iter().enumerate() {
+            #[expect(clippy::cast_precision_loss, reason = "a place is small")]
+            let score = 1.0 / (K + (place + 1) as f64);
+            match places.get_mut(item) {
+                Some((_, last)) if *last == ranking => {}
+                Some((at, last)) => {
+                    *last = ranking;
+                    fused[*at].1 += score;
+                }
+                None => {
+                    places.insert(item.clone(), (fused.len(), ranking));
+                    fused.push((item.clone(), score));
+                }
+            }
+        }
+    }
+    fused.sort_by(|one, other| other.1.total_cmp(&one.1));
+    fused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(rankings: &[&[&'static str]]) -> Vec<&'static str> {
+        fuse(rankings).into_iter().map(|(item, _)| item).collect()
+    }
+
+    #[test]
+    fn an_item_of_two_rankings_is_before_the_first_of_one() {
+        assert_eq!(order(&[&["a", "b", "c"], &["d", "c"]]), ["c", "a", "d", "b"]);
+    }
+
+    #[test]
+    fn one_ranking_keeps_its_order_and_none_is_empty() {
+        assert_eq!(order(&[&["a", "b"], &[]]), ["a", "b"]);
+        assert!(order(&[]).is_empty());
+    }
+
+    #[test]
+    fn an_item_counts_once_a_ranking() {
+        assert_eq!(order(&[&["a", "b", "b", "b"]]), ["a", "b"]);
+        let fused = fuse(&[&["a", "a"][..]]);
+        assert!((fused[0].1 - 1.0 / 61.0).abs() < 1e-12);
+    }
+}

@@ -14,25 +14,25 @@ use crate::limits::TRUST_FILES_BYTES;
 pub(crate) struct Approval<'a> {
     pub(crate) kind: &'a str,
     pub(crate) hash: &'a str,
-    /// Its name among those of its kind, to find the approval that it follows.
+    /// Its name, unique within its kind, by which the previous approval is found.
     pub(crate) name: &'a str,
-    /// It in words, as the user saw it.
+    /// Its description, as the user saw it.
     pub(crate) shown: &'a str,
     /// The files that it covers, each with the SHA-256 of its content.
     pub(crate) files: &'a [(String, String)],
 }
 
-/// Where a workspace is: its machine and its directory. A part of the hashes that are approved, since what one repository may run,
-/// another one may not.
+/// Where a workspace is: its machine and its directory. It is part of every approved hash, so that an approval for one
+/// repository does not apply to another.
 pub(crate) fn workspace_of(sandbox: &Sandbox) -> String {
     format!("{}:{}", sandbox.place(), sandbox.facts().workspace)
 }
 
-/// The hash of a file's content in its workspace. `form` is what is approved about it, and its version.
+/// The hash of a file's content in its workspace. `form` names what is approved about the file, and the version of this hash.
 pub(crate) fn hash_of(form: &str, workspace: &str, path: &str, content: &str) -> String {
     let mut digest = Sha256::new();
     for part in [form, workspace, path, content] {
-        // With its length before it, no part can pass for the beginning of the next one.
+        // The length before each part keeps its end from being taken for the beginning of the next part.
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
@@ -44,7 +44,7 @@ pub(crate) async fn approved(store: &Store, user: UserId, kind: &str) -> store::
     Ok(store.trusts(user, Some(kind)).await?.into_iter().map(|trust| trust.hash).collect())
 }
 
-/// As much of the words on what is approved as is kept.
+/// The description of what is approved, cut to the length that is stored.
 pub(crate) fn kept(shown: &str) -> &str {
     &shown[..shown.floor_char_boundary(TRUST_SHOWN_MAX_BYTES)]
 }
@@ -77,7 +77,7 @@ pub(crate) async fn approve(
     Ok(())
 }
 
-/// Takes an approval back; returns true if it was there. Audited.
+/// Revokes an approval; returns true if there was one. Audited.
 ///
 /// # Errors
 /// [`Error::Store`](crate::Error::Store).
@@ -89,7 +89,7 @@ pub(crate) async fn revoke(store: &Store, user: &User, kind: &str, hash: &str) -
     Ok(was_there)
 }
 
-/// Adds an entry to the audit trail. A failure is only logged: the change is made.
+/// Adds an entry to the audit trail. A failure is only logged, since the change has been made.
 pub(crate) async fn note(store: &Store, user: &User, action: &str, target: &str, outcome: &str) {
     let entry = AuditEntry {
         user: Some(user.name.clone()),

@@ -1,5 +1,5 @@
-//! Slash commands that are texts: those of a workspace (`.sandbridge/commands`, `.claude/commands`) and of plugins, and skills that
-//! only people start.
+//! Slash commands defined by texts: those of a workspace (`.sandbridge/commands`, `.claude/commands`) and of plugins, and
+//! skills that only people can start.
 //!
 //! A command becomes the user's message, as if they had typed it. Lines of shell in it are not run: the model is asked to run them, which
 //! the approval mode and the rules judge like any command of its own.
@@ -23,7 +23,7 @@ pub struct TextCommands {
     plugins: Plugins,
 }
 
-/// A command or a skill, whole, with what its variables stand for.
+/// The whole text of a command or a skill, with the values of its variables.
 struct Found {
     text: String,
     arguments: Vec<String>,
@@ -33,7 +33,7 @@ struct Found {
 }
 
 impl TextCommands {
-    /// The commands over these machines and plugins.
+    /// The commands found on these machines and in these plugins.
     pub fn new(store: Store, router: SandboxRouter, plugins: Plugins) -> Self {
         Self { store, router, plugins }
     }
@@ -48,7 +48,7 @@ impl TextCommands {
     async fn find(&self, user: &User, chat: &ChatId, word: &str) -> Result<Option<Found>, String> {
         let sandbox = self.machine(user, Some(chat)).await;
         let workspace = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone());
-        // What the user installed goes before what a repository calls by the same name.
+        // A command that the user installed takes precedence over a repository's command with the same name.
         let (name, rest) = word.split_once(':').unwrap_or_default();
         for plugin in self.plugins.readable(user.id).await {
             if plugin.name != name {
@@ -100,7 +100,7 @@ impl CommandSource for TextCommands {
                 found.extend(plugin.skills().iter().filter(|skill| is_command(skill)).map(offered_skill));
             }
             if let Some(sandbox) = self.machine(user, chat).await {
-                // A machine that goes away meanwhile shows none.
+                // If the machine goes offline in the meantime, it has no commands.
                 let own = commands::heads(&sandbox).await.unwrap_or_default();
                 found.extend(own.iter().map(|command| offered("", command)));
                 let own = skills::heads(&sandbox).await.unwrap_or_default();
@@ -148,7 +148,7 @@ impl Found {
         Self { text: skill.text, arguments: skill.arguments, variables, directory }
     }
 
-    /// The text with these arguments.
+    /// The text with these arguments filled in.
     ///
     /// Fails with the reason in words.
     fn expand(&self, arguments: &str) -> Result<String, String> {

@@ -4,7 +4,7 @@ use hooks::condition::{Call, Condition, Globs};
 use rules::{Effect, Layer, LoadedRule, Origin, PathAccess, Place, Rule, RuleSet, Subject};
 use serde_json::{Map, Value};
 
-/// The grammar of rules. A condition that is no rule is a glob over the call's subject, as the seed writes it.
+/// The grammar of rules. A condition that is not a rule is a glob that is compared with the call's subject.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Grammar;
 
@@ -18,7 +18,7 @@ impl Condition for Grammar {
 
     fn holds(&self, condition: &str, call: &Call) -> bool {
         let Ok(rule) = Rule::parse(condition) else { return Globs.holds(condition, call) };
-        // A rule that denies matches any part of a call, and one that is not understood.
+        // A deny rule matches any part of a call, and also a call that is not understood.
         let loaded = LoadedRule { id: String::new(), effect: Effect::Deny, rule, justification: None };
         let set = RuleSet::new([Layer { origin: Origin::User, rules: vec![loaded] }]);
         let subjects = subjects(&call.tool, &call.input);
@@ -27,7 +27,7 @@ impl Condition for Grammar {
     }
 }
 
-/// The subjects of a call: those of the arguments that say what it acts on.
+/// The subjects of a call: the arguments that say what it acts on.
 fn subjects<'a>(tool: &str, input: &'a Map<String, Value>) -> Vec<Subject<'a>> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     if tool == "DownloadFile" {

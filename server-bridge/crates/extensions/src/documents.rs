@@ -7,17 +7,17 @@ use futures_util::future::join_all;
 use sandbox::{FileKind, Sandbox};
 use tokio::io::AsyncReadExt;
 
-/// The administrator's document of that name in the server's home directory, of at most so many bytes. One that cannot be read is
-/// there all the same, and empty: what it would deny is not known.
+/// The administrator's document with this name in the server's home directory; at most `most_bytes` of it are read. A
+/// document that cannot be read is returned as an empty one, not as a missing one, since what it would deny is not known.
 pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<String> {
     let path = home.join(name);
-    // A link that leads nowhere is a mistake, and not the same as no file.
+    // A dangling link is a mistake, and not the same as a missing file.
     match tokio::fs::symlink_metadata(&path).await {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Ok(_) | Err(_) => {}
     }
     match tokio::fs::metadata(&path).await {
-        // A pipe would wait for a writer.
+        // Opening a pipe would wait for a writer.
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) | Err(_) => return Some(String::new()),
     }
@@ -37,7 +37,7 @@ pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<
 pub(crate) enum AtPath {
     /// A file with this SHA-256, in hexadecimal digits.
     File(String),
-    /// A file without one: it is too large, or cannot be read.
+    /// A file without a hash: it is too large, or cannot be read.
     Unhashed,
     /// No file.
     Nothing,
@@ -57,9 +57,9 @@ pub(crate) async fn look_at(
                 (Some(found), None) if found.kind == FileKind::File => AtPath::Unhashed,
                 _ => AtPath::Nothing,
             },
-            // A runner that resolves no paths: what is there is not known.
+            // The runner cannot resolve paths, so what is there is not known.
             Ok(None) => AtPath::Unhashed,
-            // A path that leads out of the workspace, or is none.
+            // The path leads out of the workspace, or is not a valid path.
             Err(_) => AtPath::Nothing,
         };
         (path.to_owned(), at)

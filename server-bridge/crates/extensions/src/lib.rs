@@ -3,34 +3,34 @@
 //!
 //! ```text
 //!   engine: a place in a turn ─▶ hooks::HookRunner ─▶ crate `hooks` decides which handlers run, and what their results mean
-//!                                       ├─ command: an exec on the user's machine, on record
+//!                                       ├─ command: an exec on the user's machine, recorded
 //!                                       └─ http: one request by crate `guard`
 //!   engine: a turn's tools ─▶ search::DeferredTools ─▶ what each source offers, and one search over all of it
 //!                          │            ├─ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
-//!                          │            │     ├─ a program: an exec on the user's machine, on record
+//!                          │            │     ├─ a program: an exec on the user's machine, recorded
 //!                          │            │     └─ an address: requests by crate `guard`
 //!                          │            └─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests by crate `guard`
-//!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, on record
-//!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text stands in every prompt
+//!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, recorded
+//!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text is in every prompt
 //!   plugins::Plugins ─▶ skills and roles for the library, hooks for HookRunner, servers for McpServers
 //! ```
-//! Nothing of a workspace runs before its user approved the hash of what runs.
+//! Nothing that a workspace defines runs before its user has approved the hash of what would run.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`hooks`] | hooks at the places of turns |
-//! | `on_record`, `to_the_end` | execs of extensions on record; a command followed to its end |
+//! | `on_record`, `to_the_end` | recorded execs of extensions; a command followed to its end |
 //! | `machine` | the machine that an extension works on |
 //! | `documents` | the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
-//! | `schema` | schemas of tools of others, as models get them |
+//! | `schema` | schemas of third-party tools, as models get them |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`custom_tools`] | executables of a workspace that are tools |
-//! | [`commands`] | slash commands that are texts, of workspaces and plugins |
-//! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed as one thing |
-//! | [`skills`] | skills whose text stands in every prompt |
+//! | [`commands`] | slash commands defined by texts, of workspaces and plugins |
+//! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed together |
+//! | [`skills`] | skills whose text is in every prompt |
 //! | [`trust`] | everything that needs approval, in one list |
 //! | [`http_tools`] | HTTP tools without code |
 //! | [`search`] | the deferred tools of all sources, and the tool that finds them |

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-/// How much of a document of hooks is read, in bytes: one more than is accepted.
+/// The most that is read of a document of hooks, in bytes: one more than is accepted.
 pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
-/// The most files that the commands of a workspace's documents name and that are looked at for their hash.
+/// The most files that are hashed because the commands of a workspace's documents name them.
 pub const EXTENSION_SCRIPTS: usize = 256;
 /// How long a hook's command may take beyond its timeout, for its machine to end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
-/// How long a command that was given up on is waited for, before its end is left to recovery.
+/// How long the server waits for an abandoned command to end, before it leaves that to recovery.
 pub const COMMAND_CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 /// The runs of hooks that are kept for each user's log.
 pub const HOOK_RUNS_KEPT: usize = 200;
 /// The users whose logs are kept.
 pub const HOOK_LOGS_KEPT: usize = 1_000;
-/// The chats whose hooks that run once are remembered.
+/// The chats for which the server remembers which once-only hooks have run.
 pub const HOOK_SESSIONS_KEPT: usize = 10_000;
 /// The most of a hook's action that a log shows, in characters.
 pub const HOOK_ACTION_CHARS: usize = 200;
@@ -29,9 +29,9 @@ pub const FOUND_LINE_CHARS: usize = 200;
 pub const SERVICES_SHOWN: usize = 100;
 /// The longest name of a service there, in characters.
 pub const SERVICE_CHARS: usize = 64;
-/// The most services that are not available and that a search names.
+/// The most unavailable services that a search names.
 pub const MISSING_SHOWN: usize = 10;
-/// The longest reason why a service is not available that a search shows, in characters.
+/// The longest reason that a search shows for an unavailable service, in characters.
 pub const MISSING_CHARS: usize = 300;
 
 /// How much of a document of HTTP tools is read, in bytes: one more than is accepted.
@@ -69,9 +69,9 @@ pub const MCP_CALL_TOTAL: Duration = Duration::from_secs(3600);
 pub const MCP_QUESTIONS_PER_CALL: usize = 16;
 /// The most rounds of input of one call.
 pub const MCP_ROUNDS: usize = 16;
-/// How long a task is left alone before it is asked about, if its server does not say.
+/// The pause before a task's state is requested, if its server does not name one.
 pub const MCP_TASK_POLL: Duration = Duration::from_secs(1);
-/// The shortest and the longest such time.
+/// The shortest and the longest such pause.
 pub const MCP_TASK_POLL_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 /// The most answers of a model that a server may ask for during one call.
 pub const MCP_SAMPLES_PER_CALL: usize = 8;
@@ -81,27 +81,27 @@ pub const MCP_SAMPLE_TOKENS: u32 = 4096;
 pub const MCP_SAMPLE_BYTES: usize = 16 * 1024;
 /// The most messages of such a request.
 pub const MCP_SAMPLE_MESSAGES: usize = 32;
-/// How long a server may take to set what it logs.
+/// How long a server may take to set its log level.
 pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
 /// The resources of one connection that its user's agent watches, at most.
 pub const MCP_WATCHED: usize = 100;
 /// The longest report of progress that is shown, in bytes.
 pub const MCP_PROGRESS_BYTES: usize = 1024;
-/// The longest error of a server that is told, in bytes.
+/// The longest error text of a server that is passed on, in bytes.
 pub const MCP_ERROR_BYTES: usize = 4 * 1024;
-/// How long a server may take to begin, with all attempts: a package may have to be loaded first.
+/// How long a server may take to start, all attempts included: a package may have to be downloaded first.
 pub const MCP_CONNECT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a server may take to list its tools, with all pages.
 pub const MCP_LIST_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a turn waits for a server that never listed its tools on its place.
+/// How long a turn waits for a server that has never listed its tools at the turn's place.
 pub const MCP_FIRST_LISTING_PATIENCE: Duration = Duration::from_secs(10);
-/// A failed connection is told to all who wait for it for this long.
+/// How long a failed connection is reported to its later callers before it is tried again.
 pub const MCP_FAILURE_SHARED: Duration = Duration::from_secs(5);
-/// A list of tools that is older than this is asked for again before a call.
+/// A list of tools that is older than this is requested again before a call.
 pub const MCP_LISTING_FRESH: Duration = Duration::from_secs(60);
 /// A server that could not be asked, or that listed nothing, is asked again after this.
 pub const MCP_RETRY_AFTER: Duration = Duration::from_secs(300);
-/// The servers that could not be asked and are remembered.
+/// The most servers that are remembered as not reachable.
 pub const MCP_FAILURES_KEPT: usize = 10_000;
 /// The most pages of a list of tools.
 pub const MCP_PAGES: usize = 100;
@@ -133,7 +133,7 @@ pub const MCP_TOOLS_BYTES: usize = 768 * 1024;
 pub const MCP_INDENT_FACTOR: usize = 4;
 /// Messages of a program that wait to be read.
 pub const MCP_QUEUE: usize = 64;
-/// What a server wants during a call, and that waits to be handled.
+/// The most events of a server that wait to be handled during a call.
 pub const MCP_EVENTS: usize = 64;
 /// The end of a program's standard error that is kept, in bytes.
 pub const MCP_STDERR_BYTES: usize = 2 * 1024;
@@ -143,7 +143,7 @@ pub const MCP_INPUT_CLOSED_PATIENCE: Duration = Duration::from_secs(2);
 pub const MCP_END_PATIENCE: Duration = Duration::from_secs(10);
 /// A connection that nothing used for this long ends.
 pub const MCP_IDLE: Duration = Duration::from_secs(30 * 60);
-/// How often that is looked at.
+/// How often idle connections are looked for.
 pub const MCP_SWEEP: Duration = Duration::from_secs(60);
 /// The most connections of one user.
 pub const MCP_CONNECTIONS_PER_USER: usize = 20;
@@ -171,7 +171,7 @@ pub const MCP_RESULT_BYTES: usize = 1024 * 1024;
 pub const MCP_IMAGES: usize = 8;
 /// The most fields of a form that a server asks its user to fill in.
 pub const MCP_FIELDS: usize = 20;
-/// The most values of a field that are offered to choose from; of more, one is written.
+/// The most values of a field that are offered to choose from; if there are more, the user types one.
 pub const MCP_FIELD_CHOICES: usize = 8;
 /// How often a field is asked for until there is a valid value.
 pub const MCP_FIELD_TRIES: usize = 3;
@@ -187,7 +187,7 @@ pub const MCP_TOKEN_MARGIN: Duration = Duration::from_secs(30);
 pub const MCP_ASSERTION_LIFE: Duration = Duration::from_secs(300);
 /// The longest answer of a login provider, in bytes.
 pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
-/// The most logins that may have begun at once on a server.
+/// The most logins that may be in progress on one Sandbridge server.
 pub const MCP_LOGINS_PENDING: usize = 1_000;
 
 /// The most custom tools of one workspace: models are told of all of them.
@@ -218,14 +218,14 @@ pub const TRUST_FILES_BYTES: usize = 64 * 1024;
 pub const COMMAND_ABOUT_CHARS: usize = 200;
 /// The most that skills which always apply add to a prompt together, in bytes.
 pub const ALWAYS_SKILLS_BYTES: usize = 32 * 1024;
-/// The chats in which a notice about missing approvals was shown, and that are remembered.
+/// The chats for which the server remembers that a notice about missing approvals was shown.
 pub const TRUST_CHATS_KEPT: usize = 10_000;
 
-/// How long fetching a plugin may take, each request.
+/// How long each request for a plugin may take.
 pub const PLUGIN_FETCH_PATIENCE: Duration = Duration::from_secs(60);
 /// The largest archive of a plugin, in bytes.
 pub const PLUGIN_ARCHIVE_BYTES: usize = plugins::limits::ARCHIVE_BYTES;
-/// The plugins that are kept read, of all users, without the content of their files.
+/// The most plugins of all users that are kept in parsed form, without the content of their files.
 pub const PLUGINS_READ: usize = 1_000;
 /// The files of a plugin that are compared or written on a machine at the same time.
 pub const PLUGIN_FILES_AT_ONCE: usize = 32;

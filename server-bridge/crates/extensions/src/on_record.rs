@@ -4,7 +4,7 @@ use execs::{End, Ending, Ledger};
 use sandbox::{Exec, ExecRequest};
 use store::{ChatId, ExecId, ExecKind, User};
 
-/// An exec that is on record and about to be sent.
+/// An exec that is recorded and about to be sent.
 pub(crate) struct OnRecord {
     ledger: Ledger,
     user: User,
@@ -16,7 +16,7 @@ pub(crate) struct OnRecord {
 }
 
 impl OnRecord {
-    /// Puts a request on record. `command` is what it runs; `shown` is that as the audit trail has it.
+    /// Records a request. `command` is what it runs, and `shown` the same in the form that the audit trail gets.
     pub(crate) async fn begin(
         ledger: &Ledger,
         user: &User,
@@ -46,7 +46,7 @@ impl OnRecord {
         Ok(Self { ledger, user, exec_id, place, shown, _watch: watch })
     }
 
-    /// Records its end, and acknowledges the result of an exec that ran to it.
+    /// Records its end, and acknowledges the result if the exec ran to its end.
     pub(crate) async fn end(&self, ending: &Ending, exec: Option<&Exec>) {
         let Self { ledger, user, exec_id, place, shown, .. } = self;
         let end = End { user, exec_id, place: Some(place), shown, ending, message: None };

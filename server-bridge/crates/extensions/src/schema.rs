@@ -1,4 +1,4 @@
-//! Schemas of tools of others, as models get them: complete in themselves, bounded, and hiding nothing.
+//! Schemas of third-party tools, as models get them: self-contained, bounded, and without hidden text.
 
 use agent::tool::visible;
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn is_described(name: &str) -> bool {
     matches!(name, "description" | "title" | "$comment")
 }
 
-/// Writes out what the descriptions of a schema hide.
+/// Writes out the invisible characters in the descriptions of a schema.
 pub(crate) fn make_visible(value: &mut Value) {
     match value {
         Value::Object(fields) => {

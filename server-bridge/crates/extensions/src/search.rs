@@ -45,7 +45,7 @@ pub struct Offer {
 /// A deferred tool, and the words beside its description that find it.
 pub(crate) struct Offered {
     pub(crate) tool: Arc<dyn Tool>,
-    /// The names that it goes by: its service's, its own, its title.
+    /// The names that people use for it: its service's, its own, its title.
     pub(crate) names: String,
     /// The names of its arguments.
     pub(crate) arguments: Vec<String>,
@@ -133,7 +133,7 @@ impl SearchTools {
     }
 }
 
-/// The description for models: the services that there are. It stays the same while they do, so that a provider's cache holds it.
+/// The description for models: the available services. It stays the same while they do, so that the provider can cache it.
 fn described(services: &[&str]) -> String {
     let mut seen = HashSet::new();
     let shown = |service: &&str| visible::line(service).chars().take(SERVICE_CHARS).collect::<String>();

@@ -1,4 +1,5 @@
-//! Skills whose text stands in every prompt: those of a workspace that say so (`always: true`), once their user approved the text.
+//! Skills whose text is in every prompt: those of a workspace that ask for it (`always: true`), once their user has approved
+//! the text.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,7 @@ use crate::trust::{Item, Items, Source};
 /// The kind of their approvals.
 const KIND: &str = "skill";
 
-/// What the hash of an approval begins with: another form of it is another approval.
+/// The prefix of the hashed data: a new form of it invalidates earlier approvals.
 const HASHED: &str = "skill 1";
 
 /// The part of the prompt that holds them.
@@ -26,7 +27,7 @@ pub struct AlwaysSkills {
     store: Store,
 }
 
-/// Such a skill, whole.
+/// Such a skill, with its text.
 struct Found {
     name: String,
     file: String,
@@ -78,7 +79,7 @@ impl Source for AlwaysSkills {
 
     fn items<'a>(&'a self, user: &'a User, sandbox: &'a Sandbox) -> BoxFuture<'a, store::Result<Items>> {
         Box::pin(async move {
-            // A machine that goes away meanwhile shows none.
+            // If the machine goes offline in the meantime, it has no such skills.
             let heads = skills::heads(sandbox).await.unwrap_or_default();
             let found = find(sandbox, &heads).await.unwrap_or_default();
             let approved = self.approved(user).await?;
@@ -109,7 +110,7 @@ impl Source for AlwaysSkills {
     }
 }
 
-/// Those of a workspace's skills that are meant to stand in every prompt.
+/// The skills of a workspace that are meant for every prompt.
 ///
 /// Fails if the place cannot be reached.
 async fn find(sandbox: &Sandbox, heads: &[Skill]) -> Result<Vec<Found>, SandboxError> {
@@ -128,7 +129,7 @@ async fn find(sandbox: &Sandbox, heads: &[Skill]) -> Result<Vec<Found>, SandboxE
         .collect())
 }
 
-/// The first of these that fit into the prompt together.
+/// The first of these skills, as many as fit into the prompt together.
 fn fitting<'a>(skills: impl Iterator<Item = &'a Found>) -> impl Iterator<Item = &'a Found> {
     let mut bytes = 0;
     skills.filter(move |skill| {

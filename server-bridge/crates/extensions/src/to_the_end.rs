@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use crate::limits::COMMAND_CANCEL_PATIENCE;
 use crate::on_record::OnRecord;
 
-/// What became of a command.
+/// The outcome of a command.
 pub(crate) enum Ran {
     /// It ended by itself, or its machine ended it.
     Ended(ExecOutcome, Output),
@@ -23,12 +23,13 @@ pub(crate) struct Output {
     pub(crate) stderr: Vec<u8>,
     /// True if some of the standard output is missing.
     pub(crate) is_cut: bool,
-    /// How much is kept of each, in bytes.
+    /// The most that is kept of each, in bytes.
     most_bytes: usize,
 }
 
-/// Sends a command that is on record with its input, follows it to its end or until it is given up, and records the end. `said` is
-/// called with its standard output as it comes. It runs in a task of its own, so that the end is recorded even if no caller waits.
+/// Sends a recorded command with its input, follows it to its end or until its caller gives up, and records the end. `said`
+/// is called with its standard output as it comes. It runs in a task of its own, so that the end is recorded even if no
+/// caller waits.
 pub(crate) async fn run(
     recorded: OnRecord,
     sandbox: &Sandbox,
@@ -64,7 +65,7 @@ pub(crate) async fn run(
             control.cancel();
             match timeout(COMMAND_CANCEL_PATIENCE, output.until_end(&mut exec, &mut said)).await {
                 Ok(ended) => ended,
-                // Its runner goes on ending it.
+                // Its runner continues to end it.
                 Err(_) => {
                     let ending = Ending::refused("cancelled", "the turn went on without it");
                     recorded.end(&ending, None).await;
@@ -86,7 +87,7 @@ pub(crate) async fn run(
 }
 
 impl Output {
-    /// Reads the output until the command has ended; the error is its ending on record, and in words.
+    /// Reads the output until the command has ended; the error is its end, for the record and as text.
     async fn until_end(
         &mut self,
         exec: &mut Exec,
@@ -101,7 +102,7 @@ impl Output {
                 }
                 ExecEvent::Stderr(bytes) => {
                     exec.consumed(bytes.len());
-                    // A long complaint is cut, and is no reason to distrust what was said.
+                    // Only standard error is cut, which is no reason to distrust the standard output.
                     keep(&mut self.stderr, &bytes, self.most_bytes);
                 }
                 ExecEvent::Gap { stderr, .. } => self.is_cut |= !stderr,

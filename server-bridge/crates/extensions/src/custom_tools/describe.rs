@@ -1,4 +1,4 @@
-//! What a tool says about itself: the JSON object that it prints when it is called with `--describe`.
+//! A tool's description of itself: the JSON object that it prints when it is called with `--describe`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use crate::on_record::OnRecord;
 use crate::schema;
 use crate::to_the_end::{Output, Ran, run};
 
-/// What a tool says about itself.
+/// A tool's description of itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Description {
-    /// The words that tell models what it does and when to use it.
+    /// A text that tells models what it does and when to use it.
     pub(super) description: String,
     /// The JSON schema of its arguments, an object.
     pub(super) parameters: Value,
-    /// True if it changes nothing. Its machine holds it to that: it runs with a workspace that it can only read.
+    /// True if it changes nothing. The machine enforces this: the tool runs with a read-only workspace.
     pub(super) only_reads: bool,
     /// How long a call may take.
     pub(super) patience: Duration,
@@ -44,7 +44,7 @@ struct Printed {
     /// In seconds.
     #[serde(default)]
     timeout: Option<u64>,
-    /// The file's name is the tool's name; some write it all the same.
+    /// A tool is named after its file; a name that it prints as well is ignored.
     #[serde(default)]
     #[expect(dead_code, reason = "it is accepted, and means nothing")]
     name: Option<String>,
@@ -86,7 +86,7 @@ impl Description {
 }
 
 impl Inner {
-    /// Runs a tool with `--describe`, with a workspace that it can only read.
+    /// Runs a tool with `--describe`, with a read-only workspace.
     ///
     /// Fails with the reason in words.
     pub(super) async fn describe(
@@ -134,7 +134,7 @@ impl Inner {
     }
 }
 
-/// How a command ended, in words that follow its name.
+/// How a command ended, as a phrase that follows its name.
 pub(super) fn end(outcome: &sandbox::ExecOutcome) -> String {
     match (outcome.code, outcome.signal) {
         (Some(code), _) => format!("ended with exit status {code}"),

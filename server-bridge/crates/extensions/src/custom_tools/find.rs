@@ -20,13 +20,13 @@ const DIRECTORY: &str = "custom-tools";
 /// The bits of a file's mode that make it executable.
 const EXECUTABLE: u32 = 0o111;
 
-/// What the hash of an approval begins with: another form of it is another approval.
+/// The prefix of the hashed data: a new form of it invalidates earlier approvals.
 const HASHED: &str = "custom_tool 1";
 
 /// A tool of a workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    /// The name of its file, without what follows the first dot.
+    /// The name of its file up to the first dot.
     pub(super) name: String,
     /// The path of its file in the workspace.
     pub(super) path: String,
@@ -51,14 +51,14 @@ impl Found {
     }
 }
 
-/// The tools, and what is wrong with files that look like one.
+/// The tools, and what is wrong with files that only look like tools.
 #[derive(Debug, Default)]
 pub(super) struct FoundTools {
     pub(super) tools: Vec<Found>,
     pub(super) problems: Vec<String>,
 }
 
-/// The custom tools of a workspace, in the order of their names. A directory that cannot be read holds none.
+/// The custom tools of a workspace, in the order of their names. A directory that cannot be read counts as empty.
 pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> store::Result<FoundTools> {
     let mut found = FoundTools::default();
     let files = names(sandbox).await;
@@ -114,7 +114,7 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
     Ok(found)
 }
 
-/// The plain names in the directory, in their order.
+/// The valid names in the directory, sorted.
 async fn names(sandbox: &Sandbox) -> Vec<String> {
     let Ok(mut reader) = sandbox.read_dir(DIRECTORY.as_bytes()).await else { return Vec::new() };
     let mut names = Vec::new();
@@ -122,7 +122,7 @@ async fn names(sandbox: &Sandbox) -> Vec<String> {
         let may_be_one = |kind: FileKind| matches!(kind, FileKind::File | FileKind::Symlink);
         let files = entries.into_iter().filter(|entry| may_be_one(entry.kind));
         names.extend(files.filter_map(|file| String::from_utf8(file.name).ok()).filter(|name| is_name(name)));
-        // Dropping the reader stops the runner: a directory may be made to be endless.
+        // Dropping the reader stops the runner: someone may make a directory that seems endless.
         if names.len() > CUSTOM_TOOLS * CUSTOM_TOOLS {
             break;
         }

@@ -5,13 +5,13 @@
 //!                                                                         └─ a call: its arguments on standard input as JSON, the
 //!                                                                            result on standard output
 //! ```
-//! They run on the user's machine, confined as any command and on record; never on the server. Without its user's approval of its
-//! content none runs, not even to describe itself.
+//! They run on the user's machine, confined like any command and recorded; never on the server. No tool runs before its user
+//! has approved its content, not even to describe itself.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `find` | the tools of a workspace, and what approvals cover |
-//! | `describe` | what a tool says about itself |
+//! | `describe` | a tool's description of itself |
 //! | `tool` | a tool, as models call it |
 
 mod describe;
@@ -55,7 +55,7 @@ struct Inner {
 /// A user, and the hash of what they approved.
 type Key = (UserId, String);
 
-/// What a tool said about itself, or why it could not, and when.
+/// A tool's description of itself, or the reason why there is none, and when it was asked for.
 #[derive(Clone)]
 struct Described {
     said: Result<Arc<Description>, String>,
@@ -69,7 +69,7 @@ impl CustomTools {
         Self(Arc::new(Inner { store, ledger, router, described, tasks, stop }))
     }
 
-    /// Ends all of them that run, and waits until their ends are on record. Called when the server stops, before its links end.
+    /// Ends all running tools, and waits until their ends are recorded. Called when the server stops, before its links end.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -115,18 +115,18 @@ impl trust::Source for CustomTools {
 
 impl Inner {
     fn described(&self) -> MutexGuard<'_, HashMap<Key, Described>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.described.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a tool said, unless it failed to and that is a while ago.
+    /// What a tool said; `None` if it failed to describe itself and that was some time ago.
     fn described_lately(&self, key: &Key) -> Option<Described> {
         let described = self.described().get(key).cloned()?;
         let counts = described.said.is_ok() || described.at.elapsed() < CUSTOM_TOOL_RETRY_AFTER;
         counts.then_some(described)
     }
 
-    /// The tools of a turn that begins: those that were approved and described themselves.
+    /// The tools of a turn that begins: those that are approved and have described themselves.
     async fn tools(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Vec<Arc<dyn Tool>>> {
         let Some(sandbox) = of_chat(&self.store, &self.router, user, Some(chat)).await? else {
             return Ok(Vec::new());
@@ -140,7 +140,7 @@ impl Inner {
         Ok(join_all(tools).await.into_iter().flatten().collect())
     }
 
-    /// What a tool says about itself: asked once, and again some time after it failed.
+    /// A tool's description of itself. The tool is asked once, and again some time after a failure.
     async fn description(
         self: &Arc<Self>,
         user: &User,

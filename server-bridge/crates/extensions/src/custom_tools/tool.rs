@@ -156,7 +156,7 @@ impl CustomCall {
                         () = inner.stop.cancelled() => {}
                     }
                 };
-                // Who watches may miss a piece; the result has all of them.
+                // A person who watches may miss a piece of the output; the result contains all of it.
                 let said = |bytes: &[u8]| drop(pieces.try_send(bytes.to_vec()));
                 run(recorded, &sandbox, request, &input, CUSTOM_TOOL_RESULT_BYTES, given_up, said).await
             })

@@ -1,7 +1,7 @@
-//! A handler that is a command: an exec on the user's machine, confined as any, and on record.
+//! A handler that is a command: an exec on the user's machine, confined like any other, and recorded.
 //!
-//! The command runs in a task of its own. Whoever waits for it may give up at any time, because the turn was cancelled or the time
-//! is over: the task then ends the command, and records its end.
+//! The command runs in a task of its own. Its caller may stop waiting at any time, because the turn was cancelled or its time
+//! is up: the task then ends the command, and records its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,7 +94,7 @@ impl Inner {
         task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
     }
 
-    /// Brings the files of a hook's plugin to the machine, as they were installed.
+    /// Copies the files of a hook's plugin to the machine, as they were installed.
     async fn bring_plugin(&self, owner: &Owner, hook: &Hook, sandbox: &Sandbox) -> Result<(), String> {
         let Some(root) = &hook.plugin_root else { return Ok(()) };
         let (user, workspace) = (owner.user.id, &sandbox.facts().workspace);
@@ -119,7 +119,7 @@ impl Inner {
     }
 }
 
-/// A file that a hook of the workspace names and that is not as it was approved.
+/// A file that a workspace's hook names and that differs from the approved one.
 async fn changed_script<'a>(sandbox: &Sandbox, hook: &'a Hook) -> Option<&'a str> {
     if !hook.layer.needs_approval() {
         return None;
@@ -134,7 +134,7 @@ async fn changed_script<'a>(sandbox: &Sandbox, hook: &'a Hook) -> Option<&'a str
     None
 }
 
-/// What became of a command, for the hook.
+/// The outcome of a command, for the hook.
 fn raw(ran: Ran, patience: Duration) -> Raw {
     let (outcome, output) = match ran {
         Ran::Ended(outcome, output) => (outcome, output),

@@ -38,9 +38,9 @@ pub(super) struct Found {
     layer: Layer,
     format: Format,
     origin: String,
-    /// Where the workspace is, of a document that is one's.
+    /// Where the workspace is, for a document of a workspace.
     workspace: Option<String>,
-    /// The directory of the plugin that has it, on the machine.
+    /// The directory, on the machine, of the plugin that it belongs to.
     plugin_root: Option<String>,
     text: String,
 }
@@ -133,7 +133,7 @@ impl Inner {
         if hashes.is_empty() && unknown.is_empty() {
             return Ok(first);
         }
-        // What is not hashed could change after it was approved; the other documents are none the worse for it.
+        // A file that is not hashed could change after its approval; the other documents are not affected.
         let kept: Vec<&Found> =
             all.into_iter().filter(|document| !unknown.contains_key(&document.origin)).collect();
         let mut loaded = load(&kept, &hashes);
@@ -155,7 +155,7 @@ struct Scripts {
     unknown: BTreeMap<String, String>,
 }
 
-/// Hashes the files that commands of the workspace name: a change of one needs another approval.
+/// Hashes the files that commands of the workspace name: a change to one of them needs another approval.
 async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Scripts {
     let mut found = Scripts::default();
     let Some(sandbox) = sandbox else { return found };

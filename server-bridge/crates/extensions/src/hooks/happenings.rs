@@ -1,4 +1,4 @@
-//! Places of turns as events of hooks.
+//! Converts places in a turn to events of hooks.
 
 use agent::hooks::{HookedTurn, Place};
 use hooks::Happening;
@@ -11,7 +11,7 @@ use store::TurnStatus;
 use super::turns::TurnHooks;
 
 impl TurnHooks {
-    /// What happens at a place of a turn, in order.
+    /// What happens at a place in a turn, in order.
     pub(super) fn happenings(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Vec<Happening> {
         let (agent_id, agent_type) = (turn.chat.to_string(), self.role.clone());
         match place {
@@ -75,7 +75,7 @@ fn trigger(is_asked: bool) -> String {
     if is_asked { "manual" } else { "auto" }.to_owned()
 }
 
-/// A call as hooks see it. Arguments that are none were not understood, and no hook is asked about such a call.
+/// A call as hooks see it. Arguments that cannot be parsed become null; no hook is asked about such a call.
 fn call_of(call: &ToolCall) -> Call {
     Call { tool: call.name.clone(), input: call.parse().unwrap_or_default(), id: call.id.clone() }
 }

@@ -16,8 +16,8 @@ use crate::machine::of_place;
 use crate::{Error, Result, approvals, trust};
 
 impl HookRunner {
-    /// The hooks that hold for a user on a place: the active one, or another one by its name. Without a machine those of its
-    /// workspace are missing, and the list says so.
+    /// The hooks that apply to a user at a place: the active one, or the one that is named. If its machine cannot be reached,
+    /// the hooks of its workspace are missing, and the list says so.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -56,10 +56,10 @@ impl HookRunner {
         Ok(self.0.store.hook_document(user).await?)
     }
 
-    /// Replaces the user's own document; `None` removes it. It holds from the next turn on. Audited.
+    /// Replaces the user's own document; `None` removes it. It takes effect from the next turn on. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a text that is no document, or in which a hook is refused; nothing is changed then;
+    /// [`Error::Refused`] if the text is not a document, or one of its hooks is refused; then nothing is changed;
     /// [`Error::Store`].
     pub async fn set_document(&self, user: &User, text: Option<&str>) -> Result<HookList> {
         if let Some(text) = text {
@@ -84,7 +84,7 @@ impl HookRunner {
     /// Approves a hook of the workspace by the hash of what it runs; it runs from the next turn on. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if no hook with this hash waits on the place; [`Error::Store`].
+    /// [`Error::Refused`] if no hook with this hash waits at the place; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
         let (sandbox, _) = of_place(&self.0.ledger, user, on).await;
         let loaded = self.loaded(user, sandbox.as_ref()).await?;
@@ -95,7 +95,7 @@ impl HookRunner {
         approvals::approve(&self.0.store, user, sandbox.as_ref(), &item(hook, false).approval(KIND)).await
     }
 
-    /// Takes an approval back: the hook does not run from the next turn on. Audited.
+    /// Revokes an approval: from the next turn on, the hook no longer runs. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
@@ -114,7 +114,7 @@ impl HookRunner {
         self.0.log.of(user)
     }
 
-    /// The hooks that hold for a user on a machine, if one can be reached.
+    /// The hooks that apply to a user on a machine, if one can be reached.
     async fn loaded(&self, user: &User, sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
         let documents = self.0.documents(user.id, sandbox).await?;
         self.0.load(user.id, &documents, sandbox).await

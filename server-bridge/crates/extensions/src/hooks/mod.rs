@@ -1,4 +1,5 @@
-//! Hooks at the places of turns: [`HookRunner`] gathers the documents of all layers, runs handlers, and gives the engine their words.
+//! Hooks at the places of turns: [`HookRunner`] gathers the documents of all layers, runs handlers, and gives the engine
+//! their results.
 //!
 //! ```text
 //!   TurnBegins ─▶ documents: HOME/hooks.json, the user's own, the workspace's ─▶ trust by hash ─▶ the turn's hooks
@@ -9,10 +10,10 @@
 //! |---|---|
 //! | `documents` | the documents of all layers |
 //! | `turns` | the hooks of the turns in progress |
-//! | `happenings` | places of turns as events of hooks |
-//! | `words` | results of hooks as words for the engine |
+//! | `happenings` | places in a turn as events of hooks |
+//! | `words` | results of hooks, as the engine takes them |
 //! | `run` | running handlers, within their time |
-//! | `command` | a command on the user's machine, on record |
+//! | `command` | a command on the user's machine, recorded |
 //! | `request` | an HTTP request |
 //! | `log` | the last runs of each user |
 //! | `manage` | listing, changing and approving hooks |
@@ -94,7 +95,7 @@ impl HookRunner {
         }))
     }
 
-    /// Ends all handlers, and waits until their ends are on record. Called when the server stops, before its links end.
+    /// Ends all handlers, and waits until their ends are recorded. Called when the server stops, before its links end.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -118,7 +119,7 @@ impl Inner {
                     return Words::deny("the server could not load the hooks of this turn; its log says why");
                 }
             },
-            // Only a conversation that is compressed outside of a turn has none: nothing of it needs a decision.
+            // Only a conversation that is compressed outside a turn has none, and nothing in that needs a decision.
             _ => match self.turns.of(turn.turn) {
                 Some(hooks) => hooks,
                 None => return Words::default(),
@@ -132,9 +133,9 @@ impl Inner {
             }
         }
         match place {
-            // The calls in progress are over: now the turn ends, if a hook wanted that.
+            // The calls in progress have ended: now the turn ends, if a hook asked for that.
             Place::CallsEnd { .. } => all.denied = all.denied.or(hooks.take_stop()),
-            // The model is done, and may not go on.
+            // The model is done, and a hook asked to end the turn: the model is not sent back to work.
             Place::Stops { .. } if hooks.take_stop().is_some() => all.denied = None,
             _ => {}
         }

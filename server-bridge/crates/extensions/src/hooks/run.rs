@@ -60,7 +60,7 @@ impl Inner {
         combined
     }
 
-    /// Runs a handler in the background: its words reach the model's next request, and it decides nothing.
+    /// Runs a handler in the background: its output reaches the model's next request, and it decides nothing.
     fn behind(self: &Arc<Self>, owner: &Owner, hooks: &Arc<TurnHooks>, step: Step<'_>) {
         let (inner, owner, hooks) = (Arc::clone(self), owner.clone(), Arc::clone(hooks));
         let (hook, payload, patience) = (step.hook.clone(), step.payload, step.timeout);
@@ -95,7 +95,7 @@ impl Inner {
                 Action::Http { url, headers, allowed_variables } => {
                     self.request(url, headers, allowed_variables, payload, patience).await
                 }
-                // The administrator's must hold, so what cannot be run has failed.
+                // The administrator's handlers must be enforced, so one that cannot be run counts as failed.
                 Action::McpTool { .. }
                 | Action::Prompt { .. }
                 | Action::Agent { .. }
@@ -116,7 +116,7 @@ impl Inner {
         raw
     }
 
-    /// Tells people what handlers say to them, and which failed: a hook that is silently dead protects nobody.
+    /// Shows people the handlers' messages and failures: a hook that fails silently protects nobody.
     async fn tell(&self, owner: &Owner, combined: &Combined) {
         for line in &combined.notes {
             tracing::debug!(hook = line.speaker.hook, "{}", line.text);

@@ -24,7 +24,7 @@ pub(super) struct TurnHooks {
     pub(super) is_plan: bool,
     /// The role of a sub-agent.
     pub(super) role: String,
-    /// True if the server has seen nothing of the chat since it started.
+    /// True if this is the chat's first turn since the server started.
     pub(super) is_new_session: bool,
     changing: Mutex<Changing>,
 }

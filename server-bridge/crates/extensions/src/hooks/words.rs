@@ -1,4 +1,4 @@
-//! Results of hooks as words for the engine.
+//! Results of hooks, as the engine takes them.
 
 use agent::hooks::Words;
 use hooks::event::Effect;
@@ -6,7 +6,7 @@ use hooks::{Combined, Happening, Verdict};
 
 use super::turns::TurnHooks;
 
-/// The words that the result of one event is for the engine.
+/// The result of one event, as the engine takes it.
 pub(super) fn of(combined: Combined, happening: &Happening, hooks: &TurnHooks) -> Words {
     let event = happening.event();
     let why = combined.for_model();

@@ -38,7 +38,7 @@ pub(super) const KIND: &str = "http_tool";
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) tool: Arc<HttpTool>,
-    /// The hash of its document, and of its workspace if it is one's.
+    /// The hash of its document and, for a workspace's tool, of the workspace.
     pub(super) hash: String,
     pub(super) layer: ExtensionLayer,
     pub(super) origin: &'static str,
@@ -71,7 +71,7 @@ pub(super) struct Documents {
 pub(super) struct Bound(pub(super) BTreeMap<String, (String, String)>);
 
 impl Bound {
-    /// Reads them; what is no secret is left out.
+    /// Reads stored secrets; entries that are not valid are left out.
     pub(super) fn read(value: &Value) -> Self {
         let secret = |(name, about): (&String, &Value)| {
             let text = |field: &str| about.get(field).and_then(Value::as_str).map(str::to_owned);
@@ -87,7 +87,7 @@ impl Bound {
             .collect()
     }
 
-    /// Those that a tool uses and its server may get.
+    /// The secrets that a tool uses and that its server may get.
     pub(super) fn for_tool(&self, tool: &HttpTool) -> Secrets {
         let is_its = |name: &String, server: &str| tool.secrets().contains(name) && server == tool.origin();
         let its = self.0.iter().filter(|(name, (server, _))| is_its(name, server));
@@ -113,7 +113,7 @@ impl Known {
 }
 
 impl Documents {
-    /// A mask for all that a tool's service may know: the secrets that were set for it, for whichever tool.
+    /// A mask for every secret that a tool's service may know: those that were set for its server, with any tool.
     pub(super) fn mask(&self, tool: &HttpTool) -> Mask {
         let bound = self.secrets.iter().flat_map(|bound| &bound.0);
         let its = bound.filter(|(_, (server, _))| server == tool.origin());
@@ -177,7 +177,8 @@ pub(super) fn read(document: &Value) -> Result<HttpTool, String> {
     }
 }
 
-/// The hash of a document, and of the workspace that it is of: what one repository may send, another one may not.
+/// The hash of a document and of the workspace that it belongs to, so that an approval for one repository does not apply to
+/// another.
 fn hash_of(document: &Value, workspace: Option<&str>) -> String {
     let content = json!({"document": document, "workspace": workspace});
     store::hex(&Sha256::digest(strict::canonical(&content).as_bytes()))

@@ -21,7 +21,7 @@ use crate::machine::of_place;
 use crate::{Error, Result, approvals, trust};
 
 impl HttpTools {
-    /// The tools of a user on a place.
+    /// The tools of a user at a place.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -38,7 +38,7 @@ impl HttpTools {
     /// Adds a tool of the user's own, or replaces it. Its secrets stay as long as its server does. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a document that is none; [`Error::Store`].
+    /// [`Error::Refused`] if the document is not valid; [`Error::Store`].
     pub async fn put(&self, user: &User, name: &str, text: &str) -> Result<HttpToolSaved> {
         let document =
             strict::parse(text).map_err(|error| unsaved(format!("it is not valid JSON: {error}")))?;
@@ -61,10 +61,10 @@ impl HttpTools {
         Ok(())
     }
 
-    /// Sets a secret of a tool of the user's own, for its server alone; `None` removes it. Audited, without the value.
+    /// Sets a secret of one of the user's own tools, for its server alone; `None` removes it. Audited, without the value.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the tool does not use it, or the value cannot be one; [`Error::Store`].
+    /// [`Error::Refused`] if the tool does not use it, or the value cannot be a secret; [`Error::Store`].
     pub async fn set_secret(&self, user: &User, name: &str, secret: &str, value: Option<&str>) -> Result<()> {
         let tools = self.0.store.http_tools(user.id).await?;
         let Some(stored) = tools.into_iter().find(|tool| tool.name == name) else {
@@ -90,10 +90,10 @@ impl HttpTools {
         Ok(())
     }
 
-    /// Adds the tools of an OpenAPI document, or shows which there would be. Audited.
+    /// Adds the tools of an OpenAPI document, or only shows what they would be. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a document that is none, or a wanted tool that it does not have; [`Error::Store`].
+    /// [`Error::Refused`] if the document is not valid, or lacks a tool that was asked for; [`Error::Store`].
     pub async fn import(&self, user: &User, import: &HttpToolImport) -> Result<HttpToolImported> {
         let failed =
             |why: String| Error::refused("invalid", format!("the document cannot be imported: {why}"));
@@ -208,7 +208,7 @@ impl HttpTools {
         approvals::approve(&self.0.store, user, sandbox.as_ref(), &item(known).approval(KIND)).await
     }
 
-    /// Takes an approval back. Audited.
+    /// Revokes an approval. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
@@ -222,20 +222,20 @@ impl HttpTools {
         Ok(())
     }
 
-    /// The tools on a place, and the reason why its machine cannot be reached, if it cannot.
+    /// The tools at a place, and the reason if its machine cannot be reached.
     async fn found(&self, user: &User, on: Option<&str>) -> Result<(Documents, Option<String>)> {
         let (sandbox, away) = of_place(&self.0.ledger, user, on).await;
         Ok((self.0.documents(user.id, sandbox.as_ref()).await?, away))
     }
 
-    /// A tool from its document, whose host can be reached.
+    /// Reads a tool from its document, and checks that requests to its host are permitted.
     fn checked(&self, document: &Value) -> Result<HttpTool> {
         let tool = read(document).map_err(unsaved)?;
         self.0.requester.check(tool.origin()).map_err(|error| unsaved(error.to_string()))?;
         Ok(tool)
     }
 
-    /// Stores a tool with those of its secrets that it keeps, and new ones. Audited.
+    /// Stores a tool with the secrets that it keeps, and with new ones. Audited.
     async fn save(
         &self,
         user: &User,

@@ -1,4 +1,5 @@
-//! HTTP tools without code: a document says which request a tool sends to which host, and what of the answer a model reads.
+//! HTTP tools without code: a document says which request a tool sends to which host, and which part of the answer a model
+//! reads.
 //!
 //! ```text
 //!   http-tools.json of the administrator, the user's own, the workspace's ─▶ documents ─▶ trust by hash
@@ -47,7 +48,7 @@ struct Inner {
     /// The server's home directory, with the administrator's document.
     home: PathBuf,
     requester: Requester,
-    /// The places of the answers that are read at once.
+    /// One permit for each answer that may be read at the same time.
     extracting: Arc<Semaphore>,
 }
 

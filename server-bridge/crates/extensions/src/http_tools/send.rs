@@ -14,7 +14,7 @@ use super::Inner;
 use super::documents::Known;
 use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
 
-/// An answer in words.
+/// An answer as text.
 pub(super) struct Told {
     pub(super) text: String,
     /// True if its status is that of an error.
@@ -54,8 +54,8 @@ impl Inner {
     }
 }
 
-/// Does work that may take long in a thread of its own. The work of few calls is done at once: a thread cannot be stopped, and one that
-/// nobody waits for any more still keeps its place.
+/// Does work that may take long in a separate thread. Only a few calls may do so at once: a thread cannot be stopped, and one
+/// that nobody waits for any more still holds its permit.
 ///
 /// Fails with the reason in words.
 async fn apart<T: Send + 'static>(
@@ -170,7 +170,7 @@ mod tests {
     async fn work_that_nobody_waits_for_keeps_its_place_until_it_ends() {
         let places = Arc::new(Semaphore::new(1));
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        // Time does not pass by itself while a thread works.
+        // The paused clock stands still while a thread works.
         let pass = tokio::time::advance(HTTP_EXTRACT_PATIENCE + Duration::from_secs(1));
         let (late, ()) = tokio::join!(apart(&places, move || ended.recv()), pass);
         assert!(late.unwrap_err().contains("simpler"));
@@ -180,7 +180,7 @@ mod tests {
         end.send(()).unwrap();
         drop(places.acquire().await.unwrap());
         assert_eq!(apart(&places, || 2).await, Ok(2));
-        // A thread that panics gives its place back as well.
+        // A thread that panics releases its permit too.
         assert!(apart::<()>(&places, || panic!("on purpose")).await.unwrap_err().contains("internal error"));
         assert_eq!(places.available_permits(), 1);
     }

@@ -13,7 +13,7 @@ use super::documents::Known;
 use crate::schema;
 use crate::search::Offered;
 
-/// How much of a hash tells documents apart in what a user allows for good, in digits.
+/// The digits of a document's hash that are part of what "always" covers.
 const HASH_DIGITS: usize = 12;
 
 /// A tool of a turn.
@@ -29,13 +29,13 @@ impl Tool {
         Self {
             inner: Arc::clone(inner),
             name: known.tool.wire_name(),
-            // Characters that people cannot see could tell a model something that its user does not know of.
+            // Invisible characters could tell a model something that its user does not see.
             description: visible::lines(known.tool.description()),
             known: Arc::new(known),
         }
     }
 
-    /// It with the words that find it.
+    /// The tool, with the words that find it.
     pub(super) fn offered(self) -> Offered {
         let names = format!("{} {}", self.known.tool.host(), self.known.tool.name());
         let arguments = self.known.tool.parameter_names().map(str::to_owned).collect();
@@ -43,7 +43,7 @@ impl Tool {
     }
 }
 
-/// A request that only reads is like one for a page: it is asked about, but in `plan` mode as well.
+/// A request that only reads is treated like one for a web page: in `plan` mode the user is asked too, instead of a denial.
 fn access(known: &Known) -> Access {
     if known.tool.only_reads() { Access::Web } else { Access::External }
 }
@@ -68,7 +68,7 @@ impl agent::tool::Tool for Tool {
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
-        // What cannot be sent is said at once, before anybody is asked.
+        // A request that cannot be sent fails at once, before anybody is asked.
         let shown = self.known.tool.render_shown(&arguments).map_err(|problem| problem.to_string())?;
         Ok(Box::new(HttpCall {
             inner: Arc::clone(&self.inner),

@@ -1,4 +1,4 @@
-//! A transport that bounds what a server wants at once: crate `rmcp` answers each request in a task of its own.
+//! A transport that bounds a server's concurrent requests: crate `rmcp` answers each one in a separate task.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::limits::{MCP_REQUESTS_OPEN, MCP_SEND_PATIENCE};
 
-/// A transport whose server has so many unanswered requests at most; the connection ends if it makes more, or reads nothing.
+/// A transport that limits its server's unanswered requests; the connection ends if the server makes more, or reads nothing.
 pub(super) struct Bounded<T> {
     inner: T,
     /// The server's requests without an answer.

@@ -17,16 +17,16 @@ use crate::limits::{
     MCP_FAILURES_KEPT, MCP_FIRST_LISTING_PATIENCE, MCP_LISTING_FRESH, MCP_LISTING_TRIES, MCP_RETRY_AFTER,
 };
 
-/// A server of a user on a place, by the hash of what runs.
+/// A server of a user at a place, by the hash of what runs.
 type Key = (UserId, String, String, String);
 
-/// The servers that could not be asked for their tools, or listed none, with when that was and why.
+/// The servers that could not be asked for their tools, or listed none, each with the time and the reason.
 #[derive(Default)]
 pub(super) struct Failures(Mutex<HashMap<Key, (Instant, String)>>);
 
 impl Failures {
     fn all(&self) -> MutexGuard<'_, HashMap<Key, (Instant, String)>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,7 +57,8 @@ fn key(owner: &Owner, server: &Server, place: Option<&str>) -> Key {
 }
 
 impl Inner {
-    /// What each of these servers listed. One that never listed anything here is asked, for a moment; it goes on in the background.
+    /// What each of these servers listed. One that has never listed anything here is asked. The caller waits for a moment;
+    /// after that, the request continues in the background.
     pub(super) async fn listings(
         self: &Arc<Self>,
         owner: &Owner,
@@ -66,7 +67,7 @@ impl Inner {
     ) -> store::Result<Vec<Result<Listing, String>>> {
         let place = sandbox.map(Sandbox::place);
         let known = self.store.mcp_catalogues(owner.user.id, place).await?;
-        // What cannot be told is taken as the more careful.
+        // If this cannot be told, the more careful answer is used.
         let is_plan = self.is_plan(owner).await.unwrap_or(true);
         let listing = |server: &Arc<Server>| {
             let known = find(&known, server, place).and_then(|found| read(found, server));
@@ -173,7 +174,7 @@ impl Inner {
             listing.prompts.clone_from(&prompts);
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();
-            // Also if nothing changed: what was not listed for the longest time is forgotten first.
+            // Stored even if nothing changed, since the listing that was stored longest ago is forgotten first.
             let catalogue = McpCatalogue {
                 place: place.clone(),
                 server: server.name.clone(),

@@ -30,11 +30,11 @@ pub(super) struct Client {
     pub(super) watched: Watched,
     /// The address of the workspace, if the server runs beside it.
     pub(super) root: Option<String>,
-    /// The places of what the server asks and nobody has answered yet.
+    /// One permit for each question of the server that nobody has answered yet.
     pub(super) asking: Semaphore,
 }
 
-/// A place for so many bytes that keeps none; more cannot be written.
+/// A writer that counts: it accepts this many bytes, keeps none, and fails when more are written.
 struct Room(usize);
 
 impl Write for Room {
@@ -180,12 +180,12 @@ impl Client {
 
     /// Shows a line in the call in progress.
     pub(super) fn tell(&self, line: String) {
-        // It does not say to people which call it is about: with several in progress, it is none of theirs.
+        // The message does not say which call it is about: with several in progress, it is shown in none.
         let call = match &self.calls.all()[..] {
             [call] => call.events.clone(),
             _ => return,
         };
-        // A storm of them is not worth waiting for.
+        // A flood of messages is not worth waiting for.
         let _ = call.try_send(Event::Progress(line));
     }
 }

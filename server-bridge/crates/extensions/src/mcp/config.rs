@@ -17,7 +17,7 @@ use crate::limits::{
     MCP_WORDS,
 };
 
-/// The version of what is hashed: a change of its meaning asks for every approval again.
+/// The version of what is hashed: if its meaning changes, every approval is needed again.
 const VERSION: u32 = 1;
 
 /// The definition of a server. `Debug` shows no secrets.
@@ -137,7 +137,7 @@ impl Spec {
         }
     }
 
-    /// The paths that its command and its variables may name: a change of a file there changes what runs. Each once, in order.
+    /// The paths that its command and its variables may name: a change to such a file changes what runs. Each once, in order.
     pub(super) fn paths(&self) -> Vec<String> {
         let Launch::Program { command, args, env } = &self.launch else { return Vec::new() };
         // A variable such as NODE_OPTIONS names files too.
@@ -172,7 +172,7 @@ impl Spec {
         }
     }
 
-    /// The SHA-256 of what a server is, for its tools: another token is the same server.
+    /// The SHA-256 of what a server is, for its tools: a server with another token is the same server.
     pub(super) fn identity(&self, name: &str) -> String {
         let what = match &self.launch {
             Launch::Program { command, args, .. } => json!({"name": name, "command": command, "args": args}),
@@ -181,13 +181,13 @@ impl Spec {
         hash_of(&what)
     }
 
-    /// The SHA-256 of what runs under this name, in hexadecimal digits: for a definition of a workspace with where that is, and with
-    /// the hash of each file that the command names.
+    /// The SHA-256 of what runs under this name, in hexadecimal digits: for a definition of a workspace, with the workspace's
+    /// location and the hash of each file that the command names.
     pub(super) fn hash(&self, name: &str, of: Option<&OfWorkspace<'_>>) -> String {
         let launch = match &self.launch {
             Launch::Program { command, args, env } => json!({"command": command, "args": args, "env": env}),
             Launch::Address { url, headers, credentials: None } => json!({"url": url, "headers": headers}),
-            // Not the secret: it goes to the provider of this address, and a hash is shown.
+            // The secret is left out: it goes only to the provider at this address, and hashes are shown to people.
             Launch::Address { url, headers, credentials: Some(client) } => {
                 json!({"url": url, "headers": headers, "oauth": client.identity()})
             }
@@ -218,7 +218,7 @@ pub(super) fn hash_of(value: &Value) -> String {
     store::hex(&Sha256::digest(value.to_string()))
 }
 
-/// A word as a path that a machine resolves; `None` if it cannot be one of a file that matters.
+/// A word as a path that a machine resolves; `None` if it cannot be the path of a relevant file.
 fn path_of(word: &str) -> Option<String> {
     let mut path = word.to_owned();
     while path.contains("//") {
@@ -317,8 +317,8 @@ pub(super) fn request(command: &str, args: &[String], env: &BTreeMap<String, Str
             env.iter().map(|(name, value)| (name.clone().into_bytes(), value.clone().into_bytes())).collect();
         return request;
     }
-    // The variables are those of the machine, so its shell replaces them, and nothing else. Values without any stay out of the line,
-    // which other processes of the machine could read.
+    // The variables are those of the machine, so its shell replaces them, and nothing else. Values without variables stay out
+    // of the line, which other processes of the machine could read.
     let (with, without): (Vec<_>, Vec<_>) = env.iter().partition(|(_, value)| value.contains("${"));
     let mut line = String::new();
     for (name, value) in with {
@@ -381,10 +381,11 @@ fn escape(text: &str, quoted: &mut String) {
     }
 }
 
-/// An entry of a document: a name, and a definition or the reason why it is none.
+/// An entry of a document: a name, and a definition or the reason why it is not valid.
 pub(super) type Entry = (String, Result<McpServerEntry, String>);
 
-/// The entries of a document, by name; each may be one that is none, with what is wrong. Entries that are turned off are left out.
+/// The entries of a document, by name; in place of an invalid one is what is wrong with it. Entries that are turned off are
+/// left out.
 ///
 /// Fails if the document cannot be read.
 pub(super) fn entries(text: &str) -> Result<Vec<Entry>, String> {

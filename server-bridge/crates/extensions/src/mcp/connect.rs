@@ -1,4 +1,4 @@
-//! Connecting to a server: once for all who wait for it, in a task that goes on if they do not.
+//! Connecting to a server: once for all who wait for it, in a task that continues if they stop waiting.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Inner {
         }
         let (inner, owner, server, sandbox) =
             (Arc::clone(self), owner.clone(), Arc::clone(server), sandbox.cloned());
-        // A caller that gives up does not end it: the next one finds the connection.
+        // If a caller gives up, the attempt continues: the next caller finds the connection.
         let made = self.tasks.spawn(async move {
             let made = inner.connect(&owner, &server, sandbox.as_ref()).await.map(Arc::new);
             *held = match &made {
@@ -115,7 +115,7 @@ impl Inner {
         Ok(self.store.approval(owner.user.id, chat).await.map_err(unread)? == Mode::Plan.as_str())
     }
 
-    /// Checks that a server is still defined, and approved, as when the turn began.
+    /// Checks that a server is still defined and approved as it was when the turn began.
     ///
     /// Fails with the reason in words.
     async fn check_server(
@@ -198,7 +198,7 @@ impl Inner {
                 let spawn = |task| drop(tasks.spawn(task));
                 let started = program::start(recorded, sandbox, request, over.clone(), spawn).await;
                 let (pipe, status) = started.map_err(Refused::of_words)?;
-                // An attempt that is given up ends its program.
+                // An abandoned attempt ends its program.
                 let gives_up = over.drop_guard();
                 let root = file_address(&sandbox.facts().workspace);
                 let connected = connection::connect(pipe, era, Some(root), status.clone()).await;

@@ -1,4 +1,4 @@
-//! A connection to a server: calls of its tools, and what it wants to know meanwhile.
+//! A connection to a server: calls of its tools, and what the server asks in the meantime.
 
 #![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask models, and log")]
 
@@ -33,7 +33,7 @@ use crate::limits::{
     MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
 };
 
-/// A server's wish during a call.
+/// A request of a server during a call.
 pub(super) enum Event {
     /// It reports progress, in words.
     Progress(String),
@@ -56,14 +56,14 @@ pub(super) struct Connection {
     is_stale: Arc<AtomicBool>,
     /// Its resources that are watched.
     pub(super) watched: Watched,
-    /// Its tools as they were listed and recorded last. The task that lists them holds the lock.
+    /// Its tools, as last listed and recorded. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,
     /// True once a call was not answered in time: the next call gets another connection.
     is_suspect: AtomicBool,
     /// What is known of its program, if it is one.
     status: ProgramStatus,
     last_used: Mutex<Instant>,
-    /// What the server wants of another login, if it refused a call for the lack of one.
+    /// What the server requires of a new login, if it refused a call for lack of one.
     challenge: Mutex<Option<String>>,
 }
 
@@ -94,7 +94,7 @@ struct Calling<'a> {
 
 impl Calls {
     pub(super) fn all(&self) -> MutexGuard<'_, Vec<Begun>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -146,14 +146,14 @@ where
     };
     let begun = client.serve_with_lifecycle(transport, lifecycle).await;
     let service = begun.map_err(|error| Refused::of(&error))?;
-    // What was listed is compared with what was accepted: an older list would tell nothing.
+    // The list is compared with what was accepted: a cached list would not show a change.
     service.set_response_cache_config(ClientCacheConfig::disabled()).await;
     if service
         .peer_info()
         .is_some_and(|info| info.protocol_version.has_initialize() && info.capabilities.logging.is_some())
     {
         let level = service.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
-        // What it logs helps people; it works without.
+        // Its log messages help people, but it works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
     Ok(Connection {
@@ -169,7 +169,7 @@ where
     })
 }
 
-/// The reason for models and people that a server wants a login.
+/// The reason, for models and people, if a server requires a login.
 pub(super) const LOGIN_WANTED: &str = "it requires a login, which only its user can do: `sandbridge mcp-server login NAME`, or MCP servers \
     in the settings";
 
@@ -177,11 +177,11 @@ pub(super) const LOGIN_WANTED: &str = "it requires a login, which only its user 
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     pub(super) why: String,
-    /// What the server wants of a login, in its own words, if it wants one.
+    /// What the server requires of a login, in its own words, if it requires one.
     pub(super) challenge: Option<String>,
-    /// True if the server may speak the older era only.
+    /// True if the server may only speak the older era's protocol.
     pub(super) may_be_older: bool,
-    /// True if it may be otherwise in a moment, and nothing is wrong with the server.
+    /// True if nothing is wrong with the server, and another attempt may soon succeed.
     pub(super) is_passing: bool,
 }
 
@@ -192,7 +192,8 @@ impl Refused {
     }
 
     fn of(error: &ClientInitializeError) -> Self {
-        // Some servers of the older era end, or answer something, when they are asked for what they do not know.
+        // Some servers of the older era end, or answer with something else, when they are asked for something that they do
+        // not know.
         let may_be_older = matches!(
             error,
             ClientInitializeError::ConnectionClosed(_)
@@ -216,14 +217,14 @@ impl Refused {
 }
 
 impl Connection {
-    /// True if it serves no other call.
+    /// True if it cannot serve another call.
     pub(super) fn is_over(&self) -> bool {
         self.service.is_closed()
             || self.service.is_transport_closed()
             || self.is_suspect.load(Ordering::Relaxed)
     }
 
-    /// How long nothing was called; `None` while something is.
+    /// How long ago the last call ended; `None` while a call is in progress.
     pub(super) fn idle(&self) -> Option<Duration> {
         let is_idle = self.calls.all().is_empty();
         is_idle.then(|| self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed())
@@ -239,7 +240,7 @@ impl Connection {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// What the server wants of another login, once.
+    /// What the server requires of a new login; returned once.
     pub(super) fn take_challenge(&self) -> Option<String> {
         self.challenge.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -258,12 +259,13 @@ impl Connection {
         self.service.peer_info().is_some_and(|info| info.capabilities.resources.is_some())
     }
 
-    /// True once after each time that it said that its tools changed, and in the beginning.
+    /// True in the beginning, and once after each notification that its tools changed.
     pub(super) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::Relaxed)
     }
 
-    /// Calls a tool. The listener gets what the server wants meanwhile; the call may take `patience` from the last of that on.
+    /// Calls a tool. The listener gets what the server asks in the meantime; the call may take `patience`, counted from the
+    /// last such event.
     ///
     /// Fails with the reason in words.
     pub(super) async fn call(
@@ -280,7 +282,7 @@ impl Connection {
         self.wait(self.called(request), patience, listener).await
     }
 
-    /// The first of its resources.
+    /// The first page of its resources.
     ///
     /// Fails with the reason in words.
     pub(super) async fn resources(&self, patience: Duration) -> Result<Vec<Resource>, String> {

@@ -1,4 +1,4 @@
-//! What a tool gave, as a model reads it.
+//! The result of a tool, as a model reads it.
 
 use agent::tool::{Outcome, image};
 use base64::Engine;
@@ -113,7 +113,7 @@ impl Parts {
         if self.images.len() >= MCP_IMAGES {
             return self.text("[an image too many, not shown]");
         }
-        // One that a provider rejects would break every later call: it is checked first.
+        // An image that a provider rejects would break every later request, so it is checked first.
         let checked = STANDARD.decode(data).ok().and_then(|bytes| image::shown(&bytes));
         match checked {
             Some(Ok((words, image))) => {

@@ -1,5 +1,5 @@
-//! Credentials of a client of its own for a server: tokens without a login (OAuth's `client_credentials`), for a secret or for an
-//! assertion that a private key signs (RFC 7523).
+//! A server's own client credentials: tokens without a login (OAuth's `client_credentials`), in exchange for a secret or for
+//! an assertion that a private key signs (RFC 7523).
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const ALGORITHMS: [(&str, SignatureScheme, Option<usize>); 6] = [
     ("RS512", SignatureScheme::RSA_PKCS1_SHA512, None),
 ];
 
-/// The client of a server, and how it shows that it is that one. `Debug` shows no secrets.
+/// The client of a server, and how it proves its identity. `Debug` shows no secrets.
 #[derive(Clone)]
 pub(super) struct ClientCredentials {
     entry: McpOAuth,
@@ -117,7 +117,7 @@ impl ClientCredentials {
         }
     }
 
-    /// A digest of its secret, which tells one from another and is never shown.
+    /// A digest of its secret, which tells secrets apart and is never shown.
     pub(super) fn sealed(&self) -> [u8; 32] {
         let secret = self.entry.client_secret.as_ref().or(self.entry.private_key.as_ref());
         Sha256::digest(secret.map(String::as_str).unwrap_or_default()).into()
@@ -168,7 +168,7 @@ fn key(pem: &str, wanted: Option<&str>) -> Result<Proof, String> {
     Ok(Proof::Key { key, algorithm, scheme: *scheme, width: *width })
 }
 
-/// The two numbers of a signature in DER, each in so many bytes.
+/// The two numbers of a signature in DER, each in `width` bytes.
 fn halves(der: &[u8], width: usize) -> Option<Vec<u8>> {
     let [0x30, _, numbers @ ..] = der else { return None };
     let (first, rest) = number(numbers, width)?;
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_assertion_is_signed_by_the_algorithm_that_fits_the_key() {
-        // The private key of RFC 8410, for everybody to know.
+        // The private key that RFC 8410 publishes as an example.
         let pem = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
         let entry = |algorithm: Option<&str>| json!({"grantType": "client_credentials", "clientId": "me", "privateKey": pem, "signingAlgorithm": algorithm});
         let read = of(entry(None)).unwrap().unwrap();

@@ -94,12 +94,12 @@ async fn form(
     Ok(Some(Value::Object(content)))
 }
 
-/// A server's own text: none of its lines looks like ours, and nothing is pushed out of sight.
+/// A server's own text: none of its lines can pass for one of ours, and it is too short to push others out of sight.
 fn shortened(text: &str) -> String {
     quoted(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>())
 }
 
-/// The same, whole.
+/// The same without a limit on its length.
 pub(super) fn quoted(text: &str) -> String {
     visible::whole(text).lines().collect::<Vec<_>>().join("\n  | ")
 }
@@ -143,7 +143,7 @@ impl<'a> Field<'a> {
             let question = format!("{head}\n\n{}{wrong}", self.question());
             match asker.ask(&question, &options).await {
                 None => return Err(ElicitationAction::Cancel),
-                // A value of the field's own goes before the words for it.
+                // A choice of the field takes precedence over our own options.
                 Some(answer) if self.choices.iter().any(|(words, _)| *words == answer) => {
                     return self.value(&answer).map(Some).map_err(|_| ElicitationAction::Cancel);
                 }

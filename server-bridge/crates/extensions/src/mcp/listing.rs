@@ -1,5 +1,5 @@
-//! The tools that a server listed on a place: pinned by hash, so that a tool that changes is not offered until its user looked at
-//! the difference.
+//! The tools that a server listed at a place: pinned by hash, so that a tool that changes is not offered until its user has
+//! looked at the difference.
 
 use agent::tool::visible;
 use rmcp::model::Skill;
@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::schema;
 
-/// What is known of a server on a place. It is stored as JSON: to change a field, add an optional one.
+/// What is known of a server at a place. It is stored as JSON: to change a field, add an optional one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Listing {
@@ -25,7 +25,7 @@ pub(super) struct Listing {
     /// Its prompts, which its user calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) prompts: Vec<ServerPrompt>,
-    /// Its tools, in its own order; those that it lists no more come last.
+    /// Its tools, in its own order; those that it no longer lists come last.
     pub(super) tools: Vec<Pinned>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Era {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pinned {
     pub(super) accepted: Definition,
-    /// Its definition of today, if that differs.
+    /// Its current definition, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) changed: Option<Definition>,
     /// True if the server does not list it at the moment. It stays pinned: it may come back as something else.
@@ -125,11 +125,11 @@ impl Definition {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// It as indented JSON, for people.
+    /// The definition as indented JSON, for people.
     pub(super) fn shown(&self) -> String {
         let (compact, indented) = (serde_json::to_string(self), serde_json::to_string_pretty(self));
         let (compact, indented) = (compact.unwrap_or_default(), indented.unwrap_or_default());
-        // What is nested deep grows when it is indented.
+        // Deeply nested JSON grows when it is indented.
         let is_bloated = indented.len() > MCP_INDENT_FACTOR * compact.len() + MCP_TOOL_DESCRIPTION_BYTES;
         visible::lines(if is_bloated { &compact } else { &indented })
     }
@@ -143,8 +143,8 @@ impl Pinned {
 }
 
 impl Listing {
-    /// The same listing after a server listed these tools. New tools are accepted with their server; a tool that differs from
-    /// what was accepted waits.
+    /// The same listing after a server listed these tools. A new tool counts as accepted; a tool that differs from what was
+    /// accepted waits.
     ///
     /// Fails with the reason in words if there would be too many: none of what was accepted is forgotten.
     pub(super) fn after(mut self, found: Vec<Definition>) -> Result<Self, String> {
@@ -248,7 +248,7 @@ mod tests {
             .unwrap();
         assert_eq!(offered(&second), ["b", "c"]);
         let changes = second.changes().unwrap();
-        // What changes again has another hash: nobody accepts what they did not see.
+        // A tool that changes again has another hash, so nobody accepts a change that they did not see.
         let third = second.clone().after(vec![tool("a", "yet another"), tool("b", "bakes")]).unwrap();
         assert_ne!(third.changes().unwrap(), changes);
         second.accept();

@@ -1,4 +1,4 @@
-//! Logins to servers that want one: OAuth 2.1 with PKCE, as crate `rmcp` speaks it.
+//! Logins to servers that require one: OAuth 2.1 with PKCE, as crate `rmcp` speaks it.
 //!
 //! ```text
 //!   login: 401 and its challenge ─▶ the provider's metadata ─▶ a client's id ─▶ the page for the user's browser
@@ -63,7 +63,7 @@ pub(super) struct Logins {
     pending: Mutex<HashMap<String, Pending>>,
     /// One refresh at a time for each user's server.
     refreshes: Mutex<HashMap<Key, Refreshing>>,
-    /// The last challenge of each user's server: what it wants besides what was granted.
+    /// The last challenge of each user's server: what it requires besides what was granted.
     challenges: Mutex<HashMap<Key, String>>,
 }
 
@@ -104,12 +104,12 @@ pub(super) struct Start<'a> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Every change is one step, so a panic elsewhere leaves it whole.
+    // Each change is a single step, so the data stays consistent if another thread panics.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Logins {
-    /// Remembers what a server wants.
+    /// Remembers what a server requires.
     pub(super) fn challenged(&self, who: &Who, challenge: &str) {
         let mut challenges = lock(&self.challenges);
         if challenges.len() >= MCP_LOGINS_PENDING {
@@ -175,7 +175,8 @@ impl Logins {
         let work = async {
             let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?;
             manager.set_metadata(found.metadata);
-            // What was granted is asked for again: a token for one more permission replaces the one for the others.
+            // The permissions that were granted are requested again, since a token for one more permission replaces the old
+            // token.
             let mut scopes = manager.select_scopes(None, &[]);
             for scope in granted {
                 if !scopes.contains(&scope) {
@@ -289,7 +290,7 @@ impl Grants {
     async fn read(&self) -> Result<Option<Grant>, AuthError> {
         let Who { user, server, hash } = &self.who;
         let grant = self.store.oauth_grant(*user, server, hash).await.map_err(stored)?;
-        // A grant of another version is none.
+        // A grant in another version's form counts as none.
         Ok(grant.and_then(|grant| serde_json::from_str(&grant).ok()))
     }
 
@@ -300,7 +301,7 @@ impl Grants {
         let Some(token) = response["access_token"].as_str() else { return Ok(None) };
         let since = grant.credentials.token_received_at.unwrap_or_default();
         let ends = response["expires_in"].as_u64().map(|seconds| since + seconds);
-        // One that lives only for moments is used to its end.
+        // A very short-lived token is used until it expires.
         let is_over =
             ends.is_some_and(|ends| now() + MCP_TOKEN_MARGIN.as_secs().min((ends - since) / 2) >= ends);
         Ok(Some((token.to_owned(), is_over)))

@@ -21,7 +21,7 @@ use crate::machine::of_place;
 use crate::{Error, Result, approvals, trust};
 
 impl McpServers {
-    /// The servers of a user on a place, with what they listed there. None is started.
+    /// The servers of a user at a place, with what they listed there. None is started.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -40,7 +40,7 @@ impl McpServers {
     /// Adds a server of the user's own, or replaces it. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a definition that is none; [`Error::Store`].
+    /// [`Error::Refused`] if the definition is not valid; [`Error::Store`].
     pub async fn put(&self, user: &User, name: &str, entry: &McpServerEntry) -> Result<()> {
         let spec = config::check_name(name).and_then(|()| Spec::of(entry));
         let spec =
@@ -80,7 +80,7 @@ impl McpServers {
         };
         store.put_mcp_server(user.id, &server).await?;
         if spec.credentials().is_some() {
-            // A token for the secret before, which the hash does not tell from this one.
+            // A stored token may have been issued for the previous secret, which the hash does not tell from this one.
             store.remove_oauth_grant(user.id, name).await?;
         }
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
@@ -122,7 +122,7 @@ impl McpServers {
         let sandbox = found.sandbox.as_ref().filter(|_| server.is_program());
         let owner = Owner { user: user.clone(), chat: None };
         let (inner, server, sandbox) = (Arc::clone(&self.0), server.clone(), sandbox.cloned());
-        // A connection of its own, which ends with it, whether or not the caller waits.
+        // A separate connection, which ends with this check, whether or not the caller waits.
         let checked = self.0.tasks.spawn(async move {
             let sandbox = sandbox.as_ref();
             let connection = inner.connect(&owner, &server, sandbox).await.map_err(|refused| refused.why)?;
@@ -151,7 +151,7 @@ impl McpServers {
     /// Begins a login to a server; returns the page for the user's browser. `own` is this server's public address.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it wants none, or its provider refuses; [`Error::Store`].
+    /// [`Error::Refused`] if the server requires no login, or its provider refuses; [`Error::Store`].
     pub async fn login(
         &self,
         user: &User,
@@ -273,7 +273,7 @@ impl McpServers {
         approvals::approve(&self.0.store, user, found.sandbox.as_ref(), &item(server).approval(KIND)).await
     }
 
-    /// Takes an approval back: the server ends. Audited.
+    /// Revokes an approval; the server is ended. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if it was not approved; [`Error::Store`].
@@ -350,7 +350,7 @@ fn waits(name: &str) -> Error {
     )
 }
 
-/// The servers on a place, with what they listed.
+/// The servers at a place, with what they listed.
 struct Found {
     servers: Servers,
     sandbox: Option<Sandbox>,

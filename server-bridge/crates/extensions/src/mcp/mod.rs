@@ -16,15 +16,15 @@
 //! | `names` | names of tools for models |
 //! | `lists` | what a server lists, page by page |
 //! | `listing` | the tools that a server listed, pinned |
-//! | `connection` | a connection: its calls, and what the server wants meanwhile |
+//! | `connection` | a connection: its calls, and what the server asks in the meantime |
 //! | `client` | what is answered to a server, and its notifications |
 //! | `tasks` | calls in rounds, and tasks |
 //! | `program` | a server that is a program |
-//! | `bounded` | what a server may want at once |
+//! | `bounded` | how many requests a server may make at once |
 //! | `connect` | connecting, once for all who wait |
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
 //! | `pool` | the connections in use |
-//! | `login` | logins to servers that want one |
+//! | `login` | logins to servers that require one |
 //! | `credentials` | a client's own credentials, in place of a login |
 //! | `tool`, `resource` | the tools for models |
 //! | `skill` | the skills of servers |
@@ -164,7 +164,7 @@ impl McpServers {
         Self(inner)
     }
 
-    /// Ends all servers, and waits until their ends are on record. Called when the server stops, before its links end.
+    /// Ends all servers, and waits until their ends are recorded. Called when the server stops, before its links end.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.pool.clear();
@@ -250,7 +250,7 @@ fn read(found: &McpCatalogue, server: &Server) -> Option<Listing> {
     (found.hash == server.identity()).then(|| serde_json::from_str(&found.listing_json).ok())?
 }
 
-/// The words for a store that fails; its details go only to the log.
+/// The text for a failure of the store; its details go only to the log.
 fn unread(error: store::Error) -> String {
     tracing::error!(%error, "the store failed for an MCP server");
     error.shown()

@@ -17,7 +17,7 @@ pub(super) struct Key {
     pub(super) user: UserId,
     /// The user's own chat.
     pub(super) chat: ChatId,
-    /// True if its program can change nothing, in plan mode.
+    /// True if its program cannot change anything, as in plan mode.
     pub(super) is_read_only: bool,
     /// The place; empty for a server that is reached from this one.
     pub(super) place: String,
@@ -53,7 +53,7 @@ impl Held {
 }
 
 impl Slot {
-    /// How long nothing used it; `None` while it is in use.
+    /// How long it has been idle; `None` while it is in use.
     fn idle(&self) -> Option<Duration> {
         match self.0.try_lock().ok()?.connection() {
             Some(connection) => connection.idle(),
@@ -68,11 +68,11 @@ pub(super) struct Pool(Mutex<HashMap<Key, Arc<Slot>>>);
 
 impl Pool {
     fn slots(&self) -> MutexGuard<'_, HashMap<Key, Arc<Slot>>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The slot for a connection. If its user has as many as one may have, the one that was idle longest ends.
+    /// The slot for a connection. If its user has reached the limit, the connection that has been idle longest ends.
     ///
     /// Fails if all of them are in use.
     pub(super) fn slot(&self, key: &Key) -> Result<Arc<Slot>, String> {
@@ -99,7 +99,7 @@ impl Pool {
         Ok(slot)
     }
 
-    /// Ends the connections that nothing used for half an hour.
+    /// Ends the connections that have been idle for half an hour.
     pub(super) fn sweep(&self) {
         self.slots()
             .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.idle().is_none_or(|idle| idle < MCP_IDLE));
@@ -109,7 +109,7 @@ impl Pool {
     pub(super) fn forget(&self, matches: impl Fn(&Key) -> bool) {
         self.slots().retain(|key, slot| {
             let goes = matches(key);
-            // One that is being made ends with its slot, which nothing else holds.
+            // A connection that is being made ends with its slot, which nothing else holds.
             if goes
                 && let Ok(held) = slot.0.try_lock()
                 && let Held::Connection(connection) = &*held

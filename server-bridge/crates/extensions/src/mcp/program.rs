@@ -1,8 +1,8 @@
-//! A server that is a program: an exec on the user's machine, confined as any and on record, whose standard input and output carry
-//! one JSON message a line.
+//! A server that is a program: an exec on the user's machine, confined like any other and recorded, whose standard input and
+//! output carry one JSON message per line.
 //!
 //! A separate task reads the output, so that the end is recorded even if no caller waits. The program ends with its connection: its
-//! input is closed, and what is left after 2 s is ended.
+//! input is closed, and if it still runs after 2 s, it is ended.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,7 +61,7 @@ impl ProgramStatus {
         known.stderr.drain(..excess);
     }
 
-    /// Its end, and the last that it wrote to its standard error, for people and models; empty if there is nothing to tell.
+    /// How it ended, and the last output on its standard error, for people and models; empty if there is nothing to report.
     pub(super) fn words(&self) -> String {
         let mut known = self.known();
         let stderr = String::from_utf8_lossy(known.stderr.make_contiguous()).trim().to_owned();
@@ -76,7 +76,7 @@ impl ProgramStatus {
     }
 }
 
-/// Starts a program that is on record already, and follows it to its end in a task.
+/// Starts a program that is already recorded, and follows it to its end in a task.
 ///
 /// Fails with the reason in words.
 pub(super) async fn start(
@@ -127,7 +127,7 @@ async fn follow(recorded: OnRecord, mut exec: Exec, mut reader: Reader, over: Ca
             reader.status.known().ended = Some(format!("the program ended: {why}"));
             recorded.end(&ending, None).await;
         }
-        // Its runner goes on ending it.
+        // Its runner continues to end it.
         None => recorded.end(&Ending::refused("cancelled", "its server was not needed any more"), None).await,
     }
     // The reader is dropped last, so that a caller that sees the output end finds the reason.
@@ -170,7 +170,7 @@ impl Reader {
                     exec.consumed(bytes.len());
                     self.status.complain(&bytes);
                 }
-                // Half a message is none: what follows it cannot be trusted.
+                // An incomplete message is dropped, and what follows it cannot be trusted.
                 Event::Gap => {
                     self.status.complain(b"some of its output was lost\n");
                     exec.control().cancel();
@@ -229,7 +229,7 @@ impl Reader {
     }
 }
 
-/// An end that is not known from the program itself, and the reason in words.
+/// An end that the program itself did not report, and the reason in words.
 type Lost = (Ending, String);
 
 enum Event {

@@ -1,4 +1,5 @@
-//! Prompts of servers as slash commands: `/SERVER:PROMPT ARGUMENT…` stands for the text that the server makes of them.
+//! Prompts of servers as slash commands: `/SERVER:PROMPT ARGUMENT…` stands for the text that the server makes from the
+//! arguments.
 
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ impl ServerPrompt {
         usage
     }
 
-    /// The arguments of a command: `name=value`, or in their order. The last of them takes what is left.
+    /// The arguments of a command: `name=value`, or in their order. The last one takes the rest of the line.
     ///
     /// Fails with the reason in words.
     fn arguments(&self, server: &Server, text: &str) -> Result<Map<String, Value>, String> {
@@ -209,7 +210,7 @@ impl Inner {
     }
 
     async fn prompt(&self, user: &User, chat: &ChatId, word: &str) -> Option<Named> {
-        // Most texts are none of ours: nothing is asked for them.
+        // Most words do not name a prompt: no server is looked up for them.
         word.contains(':').then_some(())?;
         let found = self.prompts(user, Some(chat)).await;
         let (sandbox, prompts) = found

@@ -35,7 +35,7 @@ impl McpResource {
         }
     }
 
-    /// It with the words that find it.
+    /// The tool, with the words that find it.
     pub(super) fn offered(self) -> Offered {
         let names = format!("{} resources", self.server.name);
         Offered { names, arguments: Vec::new(), tool: Arc::new(self) }
@@ -130,7 +130,7 @@ impl Call for Read {
             if self.watches {
                 connection.watch(uri, patience).await.map_err(told)?;
             }
-            // A change during the reading is one after it.
+            // A change during the read counts as one after it.
             connection.watched.seen(uri);
             let read = connection.resource(uri, patience, Some(&mut listener)).await.map_err(told)?;
             Ok(content::read(&read))

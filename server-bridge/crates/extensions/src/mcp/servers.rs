@@ -28,7 +28,7 @@ const MANAGED: &str = "mcp.json";
 /// The kind of the approvals of servers.
 pub(super) const KIND: &str = "mcp_server";
 
-/// The field of a user's own server that says that it has secrets, which are kept apart.
+/// The field of a user's own server that says that it has secrets, which are stored separately.
 pub(super) const HAS_SECRETS: &str = "has_secrets";
 
 /// The name of the user's own servers, for people.
@@ -55,7 +55,7 @@ pub(super) struct Server {
     pub(super) files: Vec<(String, String)>,
     /// True if it could be approved: all that its command names is known.
     pub(super) is_approvable: bool,
-    /// The plugin that has it: its files are brought to the machine before it begins.
+    /// The plugin that it belongs to: the plugin's files are copied to the machine before the server starts.
     pub(super) plugin: Option<Arc<Installed>>,
     /// The beginning of its tools' names.
     prefix: String,
@@ -289,7 +289,7 @@ impl Inner {
             let of = OfWorkspace { workspace: &workspace, files: &files };
             server.hash = server.spec.hash(&server.name, Some(&of));
             server.files = files;
-            // What is not hashed could change after it was approved.
+            // A file that is not hashed could change after its approval.
             let is_hashed = is_countable && unhashed.is_none();
             if server.is_ready() && !(is_hashed && approved.contains(&server.hash)) {
                 server.state = McpServerState::Waiting;

@@ -87,7 +87,7 @@ fn named(skill: &Skill, files: &[SkillResource]) -> String {
 
 /// A file of a skill as a model reads it, if it is the one that the server listed.
 ///
-/// Fails with the reason in words; nothing of an unlisted content is in it.
+/// Fails with the reason in words; the reason contains nothing of content that was not listed.
 pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Result<Outcome, String> {
     let [contents] = &read.contents[..] else {
         return Err(format!("it gave {} contents for one file of the skill", read.contents.len()));
@@ -119,7 +119,7 @@ pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Res
     let Some((head, Some(body))) = frontmatter::split(&text) else {
         return Err(other(format!("{SKILL_MD} has no head")));
     };
-    // Crate `frontmatter` reads heads that are no YAML as well, and knows no types: here the two must be the same.
+    // Crate `frontmatter` also reads heads that are not YAML, and knows no types: here the two readings must agree.
     let head: Value =
         yaml_serde::from_str(head).map_err(|_| other(format!("the head of {SKILL_MD} is not YAML")))?;
     if serde_json::to_value(&skill.frontmatter).ok().as_ref() != Some(&head) {

@@ -1,5 +1,5 @@
-//! Calls in several rounds, and tasks: a server may want input before it answers, or answer with a task that is asked about until it
-//! ends.
+//! Calls in several rounds, and tasks: a server may want input before it answers, or answer with a task that is polled until
+//! it ends.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::connection::Connection;
 use crate::limits::{MCP_ROUNDS, MCP_SEND_PATIENCE, MCP_TASK_POLL, MCP_TASK_POLL_LIMITS};
 
-/// A task that goes on; its server is asked to end it if this is dropped.
+/// A running task; its server is asked to end it if this is dropped.
 struct Going<'a> {
     peer: &'a Peer<RoleClient>,
     id: &'a str,
@@ -35,7 +35,7 @@ impl Drop for Going<'_> {
     }
 }
 
-/// How long a task is left alone before it is asked about again.
+/// The pause before the task is polled again.
 fn pause(task: &Task) -> Duration {
     let (least, most) = MCP_TASK_POLL_LIMITS;
     task.poll_interval_ms.map_or(MCP_TASK_POLL, Duration::from_millis).clamp(least, most)

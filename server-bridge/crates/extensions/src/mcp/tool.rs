@@ -18,7 +18,7 @@ use super::servers::Server;
 use super::{Inner, Owner, content, names, sample, skill};
 use crate::search::Offered;
 
-/// How much of a hash tells definitions apart in what a user allows for good, in digits.
+/// The digits of a definition's hash that are part of what "always" covers.
 const HASH_DIGITS: usize = 12;
 
 /// A tool of a server.
@@ -41,13 +41,13 @@ impl McpTool {
             server: Arc::clone(server),
             name: names::wire(&server.name, &definition.name),
             parts: Arc::new(names::parts(&server.name, &definition.name)),
-            // Characters that people cannot see could tell a model something that its user does not know of.
+            // Invisible characters could tell a model something that its user does not see.
             description: visible::lines(&about),
             definition: Arc::new(definition),
         }
     }
 
-    /// It with the words that find it.
+    /// The tool, with the words that find it.
     pub(super) fn offered(self) -> Offered {
         let Definition { name, title, schema, .. } = &*self.definition;
         let names = format!("{} {name} {title}", self.server.name);
@@ -56,7 +56,8 @@ impl McpTool {
         Offered { names, arguments, tool: Arc::new(self) }
     }
 
-    /// What a server says about a tool is a hint: one that only reads is asked about all the same, but in `plan` mode as well.
+    /// What a server says about a tool is only a hint: the user is asked about a tool that only reads too, but it is not
+    /// denied in `plan` mode.
     fn access(&self) -> Access {
         if self.definition.says_it_only_reads() { Access::Web } else { Access::External }
     }
@@ -195,7 +196,7 @@ pub(super) async fn connected(
     Ok((owner, sandbox, connection.map_err(told)?))
 }
 
-/// What a user allows for good: a tool of what runs today, and not of another definition.
+/// What "always" covers: a tool of the server's current definition, not of another one.
 pub(super) fn allowed<'a>(server: &'a Server, tool: &'a str) -> [&'a str; 3] {
     [&server.name, tool, &server.hash[..HASH_DIGITS.min(server.hash.len())]]
 }

@@ -1,4 +1,4 @@
-//! Resources that an agent watches: a change is told to its model until it reads the resource again.
+//! Resources that an agent watches: its model is reminded of a change until it reads the resource again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(super) struct Watched(Arc<Mutex<BTreeMap<String, bool>>>);
 
 impl Watched {
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,7 +49,7 @@ impl Watched {
     }
 }
 
-/// A resource whose watching begins; it is not watched if this is dropped before.
+/// A resource that is about to be watched; dropping this before that leaves it unwatched.
 struct Beginning<'a> {
     watched: &'a Watched,
     uri: &'a str,

@@ -1,4 +1,4 @@
-//! A plugin that is installed, read: its parts with the names and places that they have here.
+//! An installed plugin in parsed form: its parts, with the names and places that they have here.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn shelved(plugin: &Plugin, name: &str, root: &str) -> Result<Shelved, String> {
         skill.directory = placed(&skill.directory)?;
         skill.text = variables.fill(&skill.text);
         skill.name = format!("{name}:{}", skill.name);
-        // Only what a user approved stands in every prompt, and that is asked for workspaces alone.
+        // Only a text that its user approved is in every prompt, and approvals are asked for workspaces alone.
         skill.always = false;
         shelved.skills.push(skill);
     }

@@ -15,7 +15,7 @@ use crate::limits::PLUGIN_FILES_AT_ONCE;
 const MODES: (u32, u32) = (0o644, 0o755);
 
 impl Plugins {
-    /// Brings the files of a plugin to a machine, as far as they are not there as they should be.
+    /// Copies the files of a plugin to a machine where they are missing or differ.
     ///
     /// Fails with the reason in words.
     pub(crate) async fn bring(
@@ -45,7 +45,7 @@ impl Plugins {
         if files.len() < missing.len() {
             return Err(format!("the plugin {} was removed or replaced meanwhile", plugin.name));
         }
-        // Copies are no part of the user's work.
+        // These copies are not part of the user's work.
         write(sandbox, &format!("{DIRECTORY}/.gitignore"), b"*\n", MODES.0).await.map_err(failed)?;
         for files in files.chunks(PLUGIN_FILES_AT_ONCE) {
             let writes = files.iter().map(|file| async move {
@@ -58,7 +58,7 @@ impl Plugins {
     }
 }
 
-/// Removes what is in a plugin's directory and is not the plugin's: its programs would load it.
+/// Removes files in a plugin's directory that are not the plugin's, since its programs might load them.
 async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError> {
     match sandbox.resolve(plugin.root.as_bytes()).await? {
         Some(Resolved { found: None, .. }) => return Ok(()),
@@ -79,7 +79,7 @@ async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError>
     for some in directories.iter().copied().collect::<Vec<_>>().chunks(PLUGIN_FILES_AT_ONCE) {
         listed.extend(try_join_all(some.iter().map(|directory| entries(sandbox, plugin, directory))).await?);
     }
-    // A directory comes before what is in it: what was listed through a link is not touched.
+    // A directory comes before its entries, so that nothing that was listed through a link is touched.
     let mut gone: Vec<String> = Vec::new();
     for (directory, entries) in directories.iter().zip(listed) {
         if gone.iter().any(|gone| *directory == gone || directory.starts_with(&format!("{gone}/"))) {

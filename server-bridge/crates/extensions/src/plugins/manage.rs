@@ -49,7 +49,7 @@ impl Plugins {
     /// Looks at a plugin, without keeping anything of it: what is in it, and what it would replace.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it cannot be fetched, or is none; [`Error::Store`].
+    /// [`Error::Refused`] if it cannot be fetched, or is not a plugin; [`Error::Store`].
     pub async fn look(&self, user: &User, new: &NewPlugin) -> Result<PluginView> {
         let looked = self.looked(new).await?;
         let mut shown = view(&looked.plugin, None, &looked.source);

@@ -1,5 +1,5 @@
-//! Plugins: skills, roles, commands, hooks and MCP servers that a user installed as one thing, in the formats of Claude Code and Agent
-//! Plugins.
+//! Plugins: skills, roles, commands, hooks and MCP servers that a user installed together, in the formats of Claude Code and
+//! Agent Plugins.
 //!
 //! ```text
 //!   a directory, an archive, npm:…, github:…, a marketplace ─▶ Tree ─▶ looked at by hash ─▶ installed: a copy in the store
@@ -8,12 +8,12 @@
 //!                                                                                              ▼
 //!                          its files: .sandbridge/plugins/NAME-HASH on the chat's machine, compared before each use
 //! ```
-//! Crate `plugins` reads the formats. Nothing of a plugin runs on the server. Whoever installs one has seen what it runs; another copy of
-//! it is another installation.
+//! Crate `plugins` reads the formats. Nothing of a plugin runs on the server. A user who installs a plugin has seen what it
+//! runs; a different copy has to be installed again.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `installed` | a plugin that is installed, read |
+//! | `installed` | an installed plugin in parsed form |
 //! | `machine` | its files on a machine |
 //! | `shelf` | its skills and roles |
 //! | `fetch` | where plugins come from |
@@ -46,9 +46,9 @@ type Ends = Box<dyn Fn(UserId, &str) + Send + Sync>;
 struct Inner {
     store: Store,
     getter: Getter,
-    /// What ends with a plugin that is removed, replaced or not used any more.
+    /// Called when a plugin is removed, replaced or no longer used.
     ends: RwLock<Vec<Ends>>,
-    /// Those that were read, without the content of their files.
+    /// The plugins that were parsed, without the content of their files.
     read: Mutex<HashMap<(UserId, String), Arc<Installed>>>,
 }
 
@@ -61,7 +61,8 @@ impl Plugins {
         Self(Arc::new(Inner { store, getter, ends: RwLock::default(), read: Mutex::default() }))
     }
 
-    /// Calls this with a user and the name of a plugin of theirs that is removed, replaced or not used any more.
+    /// Registers a function that is called with a user and a plugin's name when that plugin is removed, replaced or no longer
+    /// used.
     pub(crate) fn at_end(&self, ends: impl Fn(UserId, &str) + Send + Sync + 'static) {
         self.0.ends.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(ends));
     }
@@ -100,11 +101,11 @@ impl Plugins {
 
 impl Inner {
     fn read(&self) -> MutexGuard<'_, HashMap<(UserId, String), Arc<Installed>>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A plugin of a user, read.
+    /// A plugin of a user, in parsed form.
     ///
     /// Fails with the reason in words.
     async fn installed(&self, user: UserId, row: &PluginRow) -> Result<Arc<Installed>, String> {

@@ -83,7 +83,7 @@ fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<String>) {
     (hooks.collect(), problems.collect())
 }
 
-/// What a copy would change of another one.
+/// What a copy would change in another one.
 pub(super) fn replaced(before: &Installed, row: &PluginRow, now: &Installed) -> PluginReplaced {
     let map = |plugin: &Installed| plugin.files.iter().cloned().collect::<BTreeMap<_, _>>();
     let (old, new) = (map(before), map(now));

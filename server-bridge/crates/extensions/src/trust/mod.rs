@@ -1,4 +1,4 @@
-//! Trust: whatever a workspace defines and its user must approve, of all kinds, in one list.
+//! Trust: everything that a workspace defines and its user must approve, of all kinds, in one list.
 //!
 //! ```text
 //!   hooks, MCP servers, HTTP tools, custom tools, skills for every prompt ─▶ Source::items ─▶ what waits, what was approved, what changed since
@@ -32,7 +32,7 @@ use crate::{Error, Result};
 /// Something of a workspace that needs its user's approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its name among those of its kind.
+    /// Its name, unique within its kind.
     pub name: String,
     /// The file that defines it.
     pub origin: String,
@@ -44,7 +44,7 @@ pub struct Item {
     pub files: Vec<(String, String)>,
     /// True if this hash was approved.
     pub is_approved: bool,
-    /// True if it can be: all that runs is known.
+    /// True if it can be approved: everything that would run is known.
     pub is_approvable: bool,
 }
 
@@ -65,7 +65,7 @@ pub trait Source: Send + Sync {
     /// Those of the workspace of this machine.
     fn items<'a>(&'a self, user: &'a User, sandbox: &'a Sandbox) -> BoxFuture<'a, store::Result<Items>>;
 
-    /// Ends what runs by an approval that was taken back.
+    /// Ends what runs under an approval that was revoked.
     fn revoked(&self, _user: &User, _hash: &str) {}
 }
 
@@ -83,8 +83,8 @@ impl Trust {
         Self { store, ledger, sources: sources.into() }
     }
 
-    /// Whatever the workspace of a place defines and its user must approve, what changed since they did, and all approvals that the
-    /// user gave, in other workspaces too. Nothing is started.
+    /// Everything that the workspace of a place defines and its user must approve, what changed since they did, and all
+    /// approvals that the user gave, in other workspaces too. Nothing is started.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -133,7 +133,7 @@ impl Trust {
         ))
     }
 
-    /// Takes an approval back, of whichever kind and workspace: what runs by it ends. Audited.
+    /// Revokes an approval of any kind, in any workspace; what runs under it ends. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none with this hash; [`Error::Store`].

@@ -13,7 +13,7 @@ use crate::Notice;
 use crate::limits::TRUST_CHATS_KEPT;
 use crate::machine::of_chat;
 
-/// Looks at the workspace of a chat when its first turn begins.
+/// Checks the workspace of a chat when its first turn begins.
 #[derive(Clone)]
 pub struct TrustNotice(Arc<Inner>);
 
@@ -26,7 +26,7 @@ struct Inner {
 }
 
 impl TrustNotice {
-    /// Notices about what these approvals lack.
+    /// Notices about missing approvals.
     pub fn new(trust: Trust, router: SandboxRouter, notice: Notice) -> Self {
         Self(Arc::new(Inner { trust, router, notice, seen: Mutex::default() }))
     }
@@ -47,7 +47,7 @@ impl Hook for TrustNotice {
 impl Inner {
     /// True for a chat that was not seen since the server started.
     fn is_new(&self, chat: &ChatId) -> bool {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= TRUST_CHATS_KEPT {
             seen.clear();
@@ -94,7 +94,7 @@ fn counted(kind: &str, count: usize) -> String {
     }
 }
 
-/// Each thing has a line of its own, so that each is told in the reader's language.
+/// Each item has a separate line, so that each line can be translated.
 fn words(waiting: &[String]) -> Option<String> {
     let title =
         "Waiting for your approval in this workspace; see `sandbridge trust list`, or Trust in the settings:";

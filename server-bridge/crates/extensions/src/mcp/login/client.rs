@@ -27,7 +27,7 @@ pub(in crate::mcp) struct LoggedIn {
     pub(super) grants: Grants,
 }
 
-/// The way to another token.
+/// The way to a new token.
 #[derive(Clone)]
 pub(super) enum Renewal {
     /// Only a login of the user.
@@ -51,11 +51,11 @@ impl LoggedIn {
         }
     }
 
-    /// A token in place of one that is over, if there was one; `None` if the user has to log in. The server's challenge says what it
-    /// wants, if it refused a request.
+    /// A token in place of an expired one, if there was one; `None` if the user has to log in. If the server refused a
+    /// request, its challenge says what it requires.
     async fn renewed(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error> {
         let (client, old, challenge) = (self.clone(), old.to_owned(), challenge.map(str::to_owned));
-        // A caller that gives up does not end it: the provider may have replaced the refresh token already.
+        // If a caller gives up, the refresh continues: the provider may have replaced the refresh token already.
         tokio::spawn(async move { client.renew(&old, challenge.as_deref()).await }).await?
     }
 

@@ -1,4 +1,4 @@
-//! Tokens for a client of the definition's own: no user logs in.
+//! Tokens for the client that a server's definition names: no user logs in.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -127,7 +127,7 @@ impl OwnClient {
     }
 }
 
-/// True if a provider takes secrets in the form only: a header is what every other one takes.
+/// True if a provider accepts secrets only in the form; every other provider accepts them in a header.
 fn takes_form(metadata: &AuthorizationMetadata) -> bool {
     let methods = metadata.additional_fields.get("token_endpoint_auth_methods_supported");
     let has = |method: &str| {

@@ -43,7 +43,7 @@ pub const FOLDED_BLANKS_CHARS: usize = 80;
 pub const REASONING_SHOWN_BYTES: usize = 32 * 1024;
 /// The longest name of a tool that is shown, in characters.
 pub const TOOL_NAME_CHARS: usize = 64;
-/// The answers for which a deferred tool stays declared after it was found or called, as the seed has it; it ends only at a turn's
+/// The answers for which a deferred tool stays declared after it was found or called; the declaration ends only at a turn's
 /// beginning, since the provider's cache holds the declarations.
 pub const DEFERRED_ANSWERS: usize = 5;
 /// The most removed tools that stay declared because a conversation names them.

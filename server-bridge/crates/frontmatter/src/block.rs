@@ -56,7 +56,7 @@ fn map(lines: &[Line<'_>], depth: usize) -> Map {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         at += 1;
-        // A line that is no field belongs to nothing.
+        // A line that is not a field is ignored.
         let Some((name, rest)) = line.field().filter(|_| !line.is_nothing()) else { continue };
         let below = &lines[at..];
         let length = below

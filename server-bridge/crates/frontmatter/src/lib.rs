@@ -1,4 +1,4 @@
-//! The head of a Markdown text: fields between two lines of `---`, as much of YAML as such heads use.
+//! The head of a Markdown text: fields between two lines of `---`, the part of YAML that such heads use.
 //!
 //! ```text
 //!   ---                      ┐
@@ -7,8 +7,8 @@
 //!   ---                      ┘
 //!   Look at the change.      the body
 //! ```
-//! Skills, roles and commands have such heads, often ones that strict readers of YAML refuse (`description: Use when: …`). Nothing
-//! is refused here: what has no structure is text. There are no anchors, tags, types or other documents.
+//! Skills, roles and commands have such heads, often ones that strict readers of YAML refuse (`description: Use when: …`).
+//! Nothing is refused here: a value without a structure is text. There are no anchors, tags, types or other documents.
 //!
 //! | module | holds |
 //! |---|---|
@@ -23,7 +23,7 @@ pub mod value;
 
 pub use value::{Map, Value};
 
-/// How deep values may stand in each other; what is deeper is text.
+/// How deeply values may be nested; deeper ones are read as text.
 const DEPTH: usize = 16;
 
 /// A text's head, and its body.

@@ -11,7 +11,7 @@ pub enum Value {
     Map(Map),
 }
 
-/// Fields, in their order. Of a name that occurs twice, the last one counts.
+/// Fields, in their order. If a name occurs twice, the last value counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map(Vec<(String, Value)>);
 
@@ -54,7 +54,7 @@ impl Value {
         }
     }
 
-    /// The value's items: those of a list, or those between the commas and line ends of a text that stand in no parentheses.
+    /// The value's items: those of a list, or the parts of a text between commas and line ends outside parentheses.
     pub fn list(&self) -> Vec<String> {
         match self {
             Self::Text(text) => split(text, |letter| matches!(letter, ',' | '\n')),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The same, where items that have no blanks may stand between blanks too: `Read Bash(git add *)`.
+    /// The same, except that blanks may also separate items that contain none: `Read Bash(git add *)`.
     pub fn words(&self) -> Vec<String> {
         match self {
             Self::Text(text) => split(text, |letter| letter == ',' || letter.is_whitespace()),
@@ -89,7 +89,7 @@ impl Value {
     }
 }
 
-/// The parts of a text between separators that stand in no parentheses.
+/// The parts of a text between separators outside parentheses.
 fn split(text: &str, is_separator: impl Fn(char) -> bool) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut depth = 0usize;

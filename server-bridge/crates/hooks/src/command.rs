@@ -1,4 +1,4 @@
-//! Commands: the words that are run, and the variables that they find.
+//! Commands: the program and arguments that are run, and their environment variables.
 
 use crate::handler::{PLUGIN_ROOT, PROJECT_DIRS};
 use crate::happening::Session;
@@ -7,7 +7,7 @@ use crate::layers::Hook;
 /// A command that is about to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A line for a shell. Its variables are the shell's business: a path that was put into the text could be read as code.
+    /// A line for a shell. Its variables are left to the shell: a path that was put into the text could be read as code.
     Shell(String),
     /// A program with its arguments, without a shell. Variables of directories were replaced.
     Words(Vec<String>),

@@ -46,7 +46,7 @@ pub enum Event {
 pub enum Effect {
     /// The action does not take place.
     Denies,
-    /// The agent that wanted to stop works on, with the reason as its task.
+    /// The agent that wanted to stop continues, with the reason as its task.
     WorksOn,
     /// The turn ends before the model is asked again.
     EndsTurn,
@@ -183,8 +183,8 @@ impl Event {
         matches!(self.effect(), Effect::Denies | Effect::WorksOn | Effect::EndsTurn)
     }
 
-    /// True if a handler that fails may deny the action. Without a summary a full conversation could not go on, and an agent that
-    /// is sent back to work by a broken program would never end: there, a failure is only reported.
+    /// True if a handler that fails may deny the action. Without a summary a full conversation could not continue, and an
+    /// agent that a broken program sends back to work would never end: at these events, a failure is only reported.
     pub fn fails_closed(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PermissionRequest | Self::UserPromptSubmit)
     }

@@ -9,10 +9,10 @@ use crate::limits::{BACKGROUND_PATIENCE, EVENT_PATIENCE, HANDLER_PATIENCE, MAX_B
 
 /// The variable for a plugin's directory.
 pub const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
-/// The variables for the workspace's root: ours, the peers', the seed's.
+/// The variables for the workspace's root: ours, the peers', and that of xbot.
 pub const PROJECT_DIRS: [&str; 3] = ["SANDBRIDGE_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "XBOT_PROJECT_DIR"];
 
-/// Ends of names that are scripts without a folder too: `node hook.js`.
+/// Endings of names that count as scripts even without a directory: `node hook.js`.
 const SCRIPT_ENDS: &[&str] =
     &[".bash", ".cjs", ".js", ".lua", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts", ".zsh"];
 
@@ -68,7 +68,7 @@ pub enum Action {
 /// The consequence of a handler's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The action goes on as if the handler were not there. This allows nothing: the user is asked as usual.
+    /// The action continues as if the handler did not exist. This allows nothing: the user is asked as usual.
     Allow,
     /// The action is denied.
     Deny,

@@ -1,4 +1,4 @@
-//! Something that happens: an event with what is known about it.
+//! Something that happens: an event, and everything that is known about it.
 
 use serde_json::{Map, Value, json};
 
@@ -104,7 +104,7 @@ pub enum Happening {
         agent_type: String,
         /// The sub-agent's last message.
         last_message: String,
-        /// True if it works only because a hook kept it from stopping.
+        /// True if it is still working only because a hook kept it from stopping.
         stop_hook_active: bool,
     },
     /// An agent is about to end its turn.

@@ -1,7 +1,7 @@
 //! Interpolation: `${tool_input.path}` stands for a value of the payload.
 //!
 //! A text that consists of one `${…}` alone gets the value with its type; within a longer text, a value that is no text is written
-//! as JSON. What was put in is not searched again. `$${` stands for `${`.
+//! as JSON. Inserted values are not searched again. `$${` stands for `${`.
 
 use serde_json::{Map, Value};
 
@@ -196,7 +196,7 @@ pub fn headers<'a>(
     Ok(filled)
 }
 
-/// The text of a prompt: `$ARGUMENTS` stands for the payload, which else follows the prompt.
+/// The text of a prompt: `$ARGUMENTS` stands for the payload, which otherwise follows the prompt.
 pub fn prompt(template: &str, payload: &str) -> String {
     match template.contains("$ARGUMENTS") {
         true => template.replace("$ARGUMENTS", payload),

@@ -1,12 +1,12 @@
 //! The decisions of hooks: which of them run at an event, what they are given, and what their results mean together.
 //!
-//! There is no I/O here, no clock and no lock. A caller brings the documents, runs the handlers and measures the time.
+//! There is no I/O here, no clock and no lock. A caller provides the documents, runs the handlers and measures the time.
 //!
 //! ```text
 //!   documents ─▶ layers::load ─▶ Hooks ─▶ Round::begin ─▶ next ─▶ Step ─▶ (the caller runs it) ─▶ answer ─▶ … ─▶ Combined
 //! ```
-//! These rules hold, whatever a file says: a denial is never lost by adding handlers; a workspace's hook never allows and never
-//! rewrites; nothing of a workspace runs before its hash was approved; a failure never allows.
+//! These rules hold, no matter what a file says: a denial is never lost by adding handlers; a workspace's hook never allows
+//! and never rewrites; nothing of a workspace runs before its hash was approved; a failure never allows.
 //!
 //! | module | holds |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | [`layers`] | the documents of all layers, approvals, hashes: what is loaded |
 //! | [`happening`] | something that happens, in a session |
 //! | [`payload`] | what a handler is given: secrets, size, dialect |
-//! | [`command`], [`interpolate`] | the words and variables of commands; `${…}` in arguments, addresses and headers |
+//! | [`command`], [`interpolate`] | the arguments and variables of commands; `${…}` in arguments, addresses and headers |
 //! | [`outcome`] | the meaning of one handler's result |
 //! | [`combine`] | the meaning of all results together |
 //! | [`round`] | the handlers of one event, one after the other |

@@ -6,7 +6,8 @@ use std::time::Duration;
 pub const HANDLERS_OF_EVENT: usize = 10;
 /// How long all handlers of one event may take together.
 pub const EVENT_PATIENCE: Duration = Duration::from_secs(60);
-/// The most of [`EVENT_PATIENCE`] that handlers below the administrator's may use while one of the administrator's is still to come.
+/// The most of [`EVENT_PATIENCE`] that handlers of lower layers may use while a handler of the administrator's is still to
+/// run.
 pub const LOWER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a handler may take that names no timeout.
 pub const HANDLER_PATIENCE: Duration = Duration::from_secs(30);

@@ -7,8 +7,8 @@
 //! | `File*` in our files | a glob over the whole name |
 //! | anything else, and `File*` in peers' files | a regular expression that is searched for in the name |
 //!
-//! A peer's file is read as the peer reads it: there, `mcp__git__.*` and `Note*` are regular expressions. Only what is none, such
-//! as `*Edit`, is taken as a glob.
+//! A peer's file is read as the peer reads it: there, `mcp__git__.*` and `Note*` are regular expressions. Only a text that is
+//! not a regular expression, such as `*Edit`, is taken as a glob.
 
 use regex::{Regex, RegexBuilder};
 

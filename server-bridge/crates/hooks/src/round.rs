@@ -7,7 +7,7 @@
 //!             └ a handler without time left has failed
 //! ```
 //! The caller runs the step's handler and measures the time; it may cancel the round at any time by dropping it. A denial does not
-//! end a round: handlers that only write down what happens count on being called.
+//! end a round: handlers that only log what happens rely on being called.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -131,7 +131,7 @@ impl<'a> Round<'a> {
         holds && !has_run
     }
 
-    /// The time that is left for a handler. Others cannot use up what the administrator's need.
+    /// The time that is left for a handler. Other handlers cannot use up the time that the administrator's need.
     fn time_left(&self, hook: &Hook, spent: Duration) -> Duration {
         let is_managed = |hook: &Hook| hook.layer == Layer::Managed;
         let is_awaited = self.queue.iter().any(|(other, _)| is_managed(other) && !other.handler.is_async);
@@ -140,7 +140,8 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The name by which a hook asks for the call that something is about; `None` outside if it does not ask for this at all.
+/// The name by which a hook asks for the call that this is about; the outer `None` means that it does not ask for this at
+/// all.
 fn asks(hook: &Hook, happening: &Happening) -> Option<Option<Asked>> {
     match (happening.call(), happening.subject()) {
         (Some(call), _) => hook.asks_for(&call.tool).map(Some),
@@ -149,7 +150,7 @@ fn asks(hook: &Hook, happening: &Happening) -> Option<Option<Asked>> {
     }
 }
 
-/// The words of a handler that ran in the background, for the agent's next request: it can no longer decide.
+/// The output of a handler that ran in the background, for the agent's next request: it can no longer decide anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Later {
     /// Additional context for the model.

@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// The canonical text of a value: names are sorted, and nothing depends on how it was written.
+/// The canonical text of a value: names are sorted, and it does not depend on how the value was written.
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);

@@ -1,5 +1,6 @@
-//! The cost of a JSONPath. Crate `serde_json_path` makes a whole list for each segment, and a pattern may stand in the answer: so an
-//! expression is refused if its lists could grow faster than the answer, or a pattern in it is not its own.
+//! The cost of a JSONPath. Crate `serde_json_path` makes a whole list for each segment, and a pattern may stand in the
+//! answer: so an expression is refused if its lists could grow faster than the answer, or if it takes a pattern from the
+//! answer.
 
 use crate::error::{Problem, Result};
 use crate::limits::{EXPRESSION_SELECTORS, PATTERNS};
@@ -28,7 +29,7 @@ struct Counted {
     copies: usize,
 }
 
-/// Refuses expressions whose cost grows faster than an answer. One that is no JSONPath may pass.
+/// Refuses expressions whose cost grows faster than an answer. A text that is not a JSONPath may pass.
 pub(crate) fn check(expression: &str) -> Result<()> {
     let (mut quote, mut is_escaped, mut last) = (None, false, ' ');
     let mut counted = Counted { copies: 1, ..Counted::default() };
@@ -142,7 +143,7 @@ fn selects_several(selector: &str) -> bool {
 fn literal(argument: &str) -> Option<String> {
     let inner = argument.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     let json = match inner {
-        // JSON has the same escapes but one, and no single quotes.
+        // JSON has all but one of the same escapes, and no single quotes.
         Some(inner) => format!("\"{}\"", inner.replace("\\'", "'").replace('"', "\\\"")),
         None => argument.to_owned(),
     };

@@ -139,7 +139,7 @@ impl HttpTool {
         format!("{WIRE_PREFIX}{}", self.name)
     }
 
-    /// The words that tell models what it does.
+    /// The text that tells models what it does.
     pub fn description(&self) -> &str {
         &self.description
     }
@@ -159,7 +159,7 @@ impl HttpTool {
         &self.address.origin
     }
 
-    /// Its host, without the scheme, and with the port if that is not the usual one.
+    /// Its host, without the scheme, and with the port if that is not the default.
     pub fn host(&self) -> &str {
         self.address.origin.split_once("://").map_or("", |(_, host)| host)
     }
@@ -194,10 +194,10 @@ impl HttpTool {
         &self.extract
     }
 
-    /// The request of a call with these arguments and secrets.
+    /// The request for a call with these arguments and secrets.
     ///
     /// # Errors
-    /// [`Problem`] if an argument is missing, wrong, or cannot stand where it is used; if a secret is missing.
+    /// [`Problem`] if an argument is missing or wrong, or cannot be used in its position, or if a secret is missing.
     pub fn render(
         &self,
         arguments: &Map<String, Value>,
@@ -206,10 +206,10 @@ impl HttpTool {
         self.rendered(arguments, &|name| secrets.get(name).cloned())
     }
 
-    /// The same request as people may see it: a secret's place has its name.
+    /// The same request as people may see it: with each secret's name in place of its value.
     ///
     /// # Errors
-    /// [`Problem`] as for [`HttpTool::render`], missing secrets left out.
+    /// [`Problem`] as for [`HttpTool::render`], except for missing secrets.
     pub fn render_shown(&self, arguments: &Map<String, Value>) -> Result<Request> {
         self.rendered(arguments, &|name| Some(format!("SECRET.{name}")))
     }

@@ -13,7 +13,7 @@ impl Problem {
         Self(text.into())
     }
 
-    /// The same for the thing that it is about.
+    /// The same problem, with the thing that it is about before it.
     pub(crate) fn of(self, what: &str) -> Self {
         Self(format!("{what} cannot be used: {}", self.0))
     }

@@ -30,7 +30,7 @@ pub const DEPTH: usize = 32;
 pub const EXPRESSION_BYTES: usize = 512;
 /// The most values of an answer that something is extracted from, and of what is extracted.
 pub const ANSWER_VALUES: usize = 200_000;
-/// A text counts as one value more for each so many bytes.
+/// A text counts as one additional value for every this many bytes.
 pub const TEXT_BYTES_PER_VALUE: usize = 32;
 /// The most patterns of an expression.
 pub const PATTERNS: usize = 2;

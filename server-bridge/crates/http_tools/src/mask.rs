@@ -49,7 +49,7 @@ impl Mask {
         masked
     }
 
-    /// The same for a text that was cut: its end goes if it may be the beginning of a secret.
+    /// The same for a text that was cut: its end is removed if it may be the beginning of a secret.
     pub fn cut_text(&self, text: &str) -> String {
         let mut masked = self.text(text);
         let begins = |length: usize| {
@@ -115,7 +115,7 @@ fn lower_hex(encoded: &str) -> String {
     lower
 }
 
-/// The characters that a secret's bytes alone decide, wherever it stands within what is encoded.
+/// The characters that depend only on the secret's bytes, wherever it is in the encoded data.
 fn base64(secret: &[u8]) -> impl Iterator<Item = String> {
     (0..3).flat_map(move |before| {
         let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(secret.iter().copied()).collect();

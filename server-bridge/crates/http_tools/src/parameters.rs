@@ -94,7 +94,7 @@ impl Parameters {
         }
         let mut checked = arguments.clone();
         for (name, about) in &self.properties {
-            // Where it is no value of its own, null is nothing.
+            // Where the schema does not allow null as a value, a null argument counts as absent.
             if checked.get(name).is_some_and(|value| value.is_null() && !may_be_null(about)) {
                 checked.remove(name);
             }
@@ -175,7 +175,7 @@ fn is_type(word: &str) -> bool {
     matches!(word, "string" | "number" | "integer" | "boolean" | "array" | "object")
 }
 
-/// Checks that a schema can be given to models: bounded in depth, and complete in itself.
+/// Checks that a schema can be given to models: bounded in depth, and self-contained.
 fn check_schema(value: &Value, depth: usize) -> Result<()> {
     if depth > DEPTH {
         return Err(Problem::new(format!("their schema is deeper than {DEPTH} levels")));

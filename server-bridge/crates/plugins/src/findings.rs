@@ -1,4 +1,4 @@
-//! What is said about the parts of a plugin or marketplace that are broken or not used.
+//! Findings about the parts of a plugin or marketplace that are broken or not used.
 
 /// A part that is not used here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

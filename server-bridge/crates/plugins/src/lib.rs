@@ -9,13 +9,13 @@
 //!                                                                                         ▼
 //!                                           Command, arguments ─▶ Expansion: text, lines of shell, files
 //! ```
-//! A plugin is named by the hash of its files. A part that cannot be read is a [`Problem`] and does not take the others with
-//! it; a part that is not used here is named as [`Unused`].
+//! A plugin is identified by the hash of its files. A part that cannot be read is a [`Problem`] and does not affect the
+//! others; a part that is not used here is named as [`Unused`].
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`tree`] | the files: checked paths, archives, the hash |
-//! | [`manifest`] | who and what a plugin says it is |
+//! | [`manifest`] | what a plugin says about itself |
 //! | [`plugin`] | a plugin, read from its files |
 //! | [`component`] | skills, commands, roles, hooks, servers |
 //! | [`tools`] | names of tools in heads |

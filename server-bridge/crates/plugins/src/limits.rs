@@ -12,13 +12,13 @@ pub const EXTENDED_HEADER_BYTES: u64 = 64 * 1024;
 pub const FILES: usize = 10_000;
 /// The largest file of a plugin, in bytes.
 pub const FILE_BYTES: usize = 16 * 1024 * 1024;
-/// The most that all files of a plugin have together, in bytes.
+/// The most bytes that all files of a plugin may have together.
 pub const TREE_BYTES: usize = 64 * 1024 * 1024;
 /// The longest path within a plugin, in bytes.
 pub const PATH_BYTES: usize = 512;
 /// The longest name of a file or directory, in bytes.
 pub const PATH_NAME_BYTES: usize = 255;
-/// The most directories in each other.
+/// The deepest nesting of directories.
 pub const PATH_DEPTH: usize = 32;
 
 /// The largest manifest, and the largest document of hooks or servers, in bytes.

@@ -1,4 +1,4 @@
-//! Who and what a plugin says it is.
+//! What a plugin says about itself.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub enum Format {
 pub struct Author {
     /// The name.
     pub name: String,
-    /// The address of mail; empty if there is none.
+    /// The email address; empty if there is none.
     pub email: String,
     /// The page; empty if there is none.
     pub url: String,
@@ -46,7 +46,7 @@ pub struct Manifest {
     pub repository: String,
     /// The licence; empty if none is named.
     pub license: String,
-    /// Words to find it by.
+    /// Keywords by which people find it.
     pub keywords: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::tree::PluginPath;
 pub struct Marketplace {
     /// Its name.
     pub name: String,
-    /// Who keeps it.
+    /// Who maintains it.
     pub owner: Author,
     /// What is in it.
     pub description: String,
@@ -37,7 +37,7 @@ pub struct Entry {
     pub source: Source,
     /// The group that it belongs to; empty if there is none.
     pub category: String,
-    /// Words to find it by.
+    /// Keywords by which people find it.
     pub tags: Vec<String>,
     /// True if the plugin's own manifest declares its parts; false if this entry does.
     pub is_strict: bool,
@@ -217,7 +217,7 @@ impl Source {
             let text = fields.get(name).and_then(Value::as_str).unwrap_or_default();
             let is_fine = text.len() <= FIELD_CHARS * 4
                 && !text.chars().any(|letter| letter.is_whitespace() || is_unseen(letter));
-            // Programs would take what begins with a hyphen as an option.
+            // Programs would take a name that begins with a hyphen for an option.
             if is_fine && !text.starts_with('-') {
                 Ok(text.to_owned())
             } else {

@@ -29,7 +29,7 @@ pub(crate) fn line(text: &str, most_chars: usize) -> String {
     words.chars().filter(|letter| !is_unseen(*letter)).take(most_chars).collect()
 }
 
-/// True if something may have this name: one that needs no quoting in a path, a line of text or a slash command.
+/// True if a part may have this name: one that needs no quoting in a path, a line of text or a slash command.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     name.starts_with(|letter: char| letter.is_alphanumeric())
@@ -37,7 +37,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.chars().count() <= NAME_CHARS
 }
 
-/// The name that remains of a text if all that is no name is replaced; `None` if nothing remains.
+/// The name that remains if all characters of a text that no name may contain are replaced; `None` if nothing remains.
 pub(crate) fn name_of(text: &str) -> Option<String> {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let words = text.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty());

@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct Variables {
     /// The directory with the plugin's files.
     pub root: String,
-    /// The directory for what the plugin keeps.
+    /// The directory for the plugin's own data.
     pub data: String,
 }
 
@@ -22,7 +22,7 @@ impl Variables {
         ]
     }
 
-    /// Puts the values into a text. What they bring in is not looked at again, and other variables stay.
+    /// Puts the values into a text. The inserted values are not searched again, and other variables stay.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;

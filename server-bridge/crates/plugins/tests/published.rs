@@ -1,4 +1,4 @@
-//! Published plugins, as they are: each loads, has its parts, and what is not used is named.
+//! Published plugins, unmodified: each one loads and has its parts, and its unused parts are named.
 //!
 //! They are tarballs of npm, pinned by version and integrity in `published.txt`, which `scripts/test` keeps in the user's
 //! cache. `SANDBRIDGE_PLUGINS` names a directory with more, which is searched for plugins and marketplaces.
@@ -20,7 +20,7 @@ struct Published<'a> {
     directory: &'a str,
     /// Skills, commands, roles, handlers of hooks that would run, servers.
     counts: [usize; 5],
-    /// A part of what is named as unused, without blanks; `-` where nothing is.
+    /// Part of the text that names unused parts, without blanks; `-` if there are none.
     unused: &'a str,
     file: PathBuf,
 }

@@ -7,7 +7,8 @@ use crate::names;
 pub struct Call<'a> {
     /// The tool's name: `Shell`, `FileCreate`, `mcp__github__search`. A peer's name (`Bash`, `Write`) means the same tool.
     pub tool: &'a str,
-    /// The things that the call acts on. A download acts on a domain and on a path; a tool that rules only know by name has none.
+    /// The things that the call acts on. A download acts on a domain and on a path; a tool that rules know only by its name
+    /// has none.
     pub subjects: &'a [Subject<'a>],
     /// Where it runs.
     pub place: Place<'a>,
@@ -68,8 +69,8 @@ pub enum PathAccess {
 }
 
 impl<'a> Subject<'a> {
-    /// The subject of a call of one of our tools, from the one argument that says what it acts on: its line, path, address or
-    /// name. None for a tool that rules know by name only.
+    /// The subject of a call of one of our tools, from the argument that says what it acts on: its line, path, address or
+    /// name. `None` for a tool that rules know only by its name.
     pub fn of(tool: &str, text: &'a str) -> Option<Self> {
         let path = |access| Self::Path { path: text, access };
         Some(match tool {

@@ -65,8 +65,8 @@ const RULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The built-in rules, as a layer of their own: defaults, which a caller asks after all others. A fork bomb is not among them: it
-/// defines a function, which makes its line one that is not understood, and a runner's limit of processes ends it.
+/// The built-in rules, as a layer of their own: defaults, which a caller asks after all others. A fork bomb is not among
+/// them: it defines a function, so that its line counts as not understood, and a runner's limit on processes ends it.
 pub fn dangerous() -> Layer {
     let mut rules = Vec::new();
     for (why, patterns) in RULES {

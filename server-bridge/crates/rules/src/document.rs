@@ -44,10 +44,10 @@ pub enum ProblemKind {
     /// The entry is refused, and has no effect.
     #[error(transparent)]
     Refused(RuleError),
-    /// The entry has another shape than it can have, and has no effect.
+    /// The entry has the wrong shape, and has no effect.
     #[error("{0}")]
     Shape(&'static str),
-    /// A key that is not known there: a list under it has no effect.
+    /// A key that is unknown in this place: a list under it has no effect.
     #[error("this key is not known; write `deny`, `ask` or `allow`")]
     Key,
     /// A key that occurs twice: only the last one has an effect.
@@ -74,10 +74,10 @@ impl std::fmt::Display for Problem {
 /// The reason why a document is refused as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("the document is not JSON: {0}; correct it there")]
     Json(#[from] serde_json::Error),
-    /// It has another shape than it can have.
+    /// It has the wrong shape.
     #[error("{0} must be {1}")]
     Shape(&'static str, &'static str),
     /// It has more rules than the limit.

@@ -21,7 +21,7 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// Checks that a rule with this effect, alone, does what its examples say.
+    /// Checks that a rule with this effect, on its own, does what its examples say.
     pub fn check(&self, rule: &Rule, effect: Effect) -> Result<(), RuleError> {
         if self.matches.len() > EXAMPLES || self.not_matches.len() > EXAMPLES {
             return Err(RuleError::TooManyExamples);

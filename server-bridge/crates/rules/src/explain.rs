@@ -73,9 +73,11 @@ impl RuleSet {
         let reason = match (verdict, rules.first()) {
             (Some(Effect::Deny), Some(rule)) => format!("`{text}` is denied by {}.", named(*rule)),
             (Some(Effect::Ask), _) if strictest != Some(Effect::Ask) && !possible.is_empty() => {
-                format!("`{text}` is asked because it may match {}.", named(possible[0]))
+                format!("The user is asked about `{text}`, which may match {}.", named(possible[0]))
             }
-            (Some(Effect::Ask), Some(rule)) => format!("`{text}` is asked because of {}.", named(*rule)),
+            (Some(Effect::Ask), Some(rule)) => {
+                format!("The user is asked about `{text}` because of {}.", named(*rule))
+            }
             (Some(Effect::Allow), Some(rule)) => format!("`{text}` is allowed by {}.", named(*rule)),
             (Some(_), None) => format!("`{text}` needs no rule of its own."),
             (None, Some(_)) => {

@@ -59,7 +59,7 @@ pub(crate) struct Finding {
     pub(crate) hits: [Vec<Number>; 3],
     /// The rules that deny or ask, and may match it: a part of it is known only when it runs.
     pub(crate) possible: Vec<Number>,
-    /// True if it must be covered before the call is allowed.
+    /// True if an allow rule must cover it before the call is allowed.
     pub(crate) needs_cover: bool,
     /// True if allow rules cover it; `hits` names them, or those of the commands within it.
     pub(crate) is_covered: bool,
@@ -208,7 +208,7 @@ impl Rules {
             }));
             found
         });
-        // An HTTP tool's host is its own: who allows the tool by its name allows that.
+        // An HTTP tool has a fixed host: a rule that allows the tool by its name allows the host too.
         part.needs_cover = tool != names::HTTP;
         part.covered_by_hits()
     }
@@ -238,7 +238,7 @@ impl Rules {
     }
 }
 
-/// The MCP tool or HTTP tool that a call names, if it says no more about itself.
+/// The MCP tool or HTTP tool that a call names, if the call has no subject.
 fn named_subject<'a>(call: &Call<'a>) -> Option<Subject<'a>> {
     if let Some(name) = call.tool.strip_prefix(names::HTTP_PREFIX) {
         return Some(Subject::Named { name });

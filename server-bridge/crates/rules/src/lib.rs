@@ -9,9 +9,9 @@
 //! The grammar is the one that people know from Claude Code: `Bash(npm run *)`, `Edit(/src/**)`, `WebFetch(domain:example.com)`,
 //! `mcp__server__tool`. There is no I/O, no lock, no clock and no async code here.
 //!
-//! A shell line is parsed. Deny and ask rules match any of its commands, also those within substitutions, wrappers and texts for
-//! another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes. A line that is
-//! not understood is asked, never allowed.
+//! A shell line is parsed. Deny and ask rules match any of its commands, also those within substitutions, wrappers and texts
+//! for another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes. The user
+//! is asked about a line that is not understood; it is never allowed.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,7 +26,7 @@
 //! | [`names`] | our names of tools, and those of peers |
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |
-//! | `index` | rules by what they are about |
+//! | `index` | finds the rules that may match a call |
 //! | `shell` | shell lines, taken apart into commands |
 //! | `paths`, `wild` | patterns of paths, and texts with wildcards |
 

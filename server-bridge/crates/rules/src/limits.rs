@@ -1,4 +1,4 @@
-//! Every limit of rules, documents and lines. A line beyond one of them is asked, never allowed.
+//! Every limit of rules, documents and lines. The user is asked about a line beyond one of them; it is never allowed.
 
 /// The longest shell line that is parsed, in bytes.
 pub const LINE_BYTES: usize = 64 * 1024;

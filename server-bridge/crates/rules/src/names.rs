@@ -52,10 +52,10 @@ const ALIASES: &[(&str, &str)] = &[
     ("Write", "FileCreate"),
 ];
 
-/// The name of HTTP tools together; the rest of a name that models call one by names it among them.
+/// The common name of all HTTP tools; what follows the prefix of a tool's full name says which one it is.
 pub(crate) const HTTP: &str = "Http";
 
-/// The beginning of the names that models call HTTP tools by.
+/// The prefix of the names by which models call HTTP tools.
 pub(crate) const HTTP_PREFIX: &str = "http__";
 
 /// True for a name that says which HTTP tool is meant.
@@ -63,7 +63,7 @@ pub fn is_http_tool(name: &str) -> bool {
     name.starts_with(HTTP_PREFIX)
 }
 
-/// Our name of a tool; all HTTP tools have one.
+/// Our name of a tool; all HTTP tools share one.
 pub fn ours(name: &str) -> &str {
     if is_http_tool(name) {
         return HTTP;

@@ -104,7 +104,7 @@ impl PathPattern {
         }
     }
 
-    /// A property of the names after the literal ones that each matching path has.
+    /// A property that the names after the literal ones have in every matching path.
     pub(crate) fn hint(&self) -> Hint<'_> {
         let spelled = if self.literal.is_empty() { 0 } else { self.literal.split('/').count() };
         match (self.parts.get(spelled), self.parts.get(spelled + 1)) {
@@ -137,7 +137,7 @@ fn matches_beginning(parts: &[Part], names: &[&str], most: usize) -> bool {
             Some(Part::Folders) => {
                 part += 1;
                 again = Some((part, name));
-                // A pattern that ends so matches what is in the folder, and not the folder itself.
+                // A pattern with this ending matches what is in the folder, and not the folder itself.
                 if part == parts.len() {
                     return name < names.len() || part == 1;
                 }

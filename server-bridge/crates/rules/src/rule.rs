@@ -1,4 +1,4 @@
-//! One rule: its text, and what it was understood as.
+//! One rule: its text, and its parsed form.
 
 mod parse;
 mod shell_pattern;
@@ -76,7 +76,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A rule's text, understood.
+/// A rule's text in parsed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub(crate) text: String,
@@ -141,7 +141,7 @@ impl std::str::FromStr for Rule {
 /// The reason why a rule is refused: it is malformed, or can never match. Each says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// Nothing is there.
+    /// The text is empty.
     #[error(
         "the rule is empty; write a tool such as `Read`, or a tool with a specifier such as `Bash(npm run *)`"
     )]
@@ -152,10 +152,10 @@ pub enum RuleError {
     /// An invisible or control character.
     #[error("the rule contains the invisible character U+{:04X}; remove it", *.0 as u32)]
     Unseen(char),
-    /// The parentheses do not fit.
+    /// The parentheses do not match.
     #[error("the specifier must begin with `(` after the tool's name and end with `)` at the end")]
     Parentheses,
-    /// A tool's name has other characters than it can have.
+    /// A tool's name contains a character that names cannot contain.
     #[error("`{0}` is not a tool's name: names have letters, digits, `_` and `-`")]
     ToolName(String),
     /// Nothing is between the parentheses.
@@ -232,12 +232,12 @@ pub enum Warning {
         "a workspace may deny and ask, and never allow, so the rule has no effect; add it to your own rules"
     )]
     WorkspaceAllows,
-    /// An allow rule for a command that runs any other.
+    /// An allow rule for a command that runs any other command.
     #[error(
         "`{0}` runs other commands, which need an allow rule of their own; name the command as well, as in `Bash({0} make *)`"
     )]
     AllowsWrapper(String),
-    /// An allow rule for a command that can be made to run any other.
+    /// An allow rule for a command that can be made to run any other command.
     #[error(
         "`{0}` can run other commands, by its options or by what it reads, and the rule allows that as well"
     )]

@@ -28,11 +28,12 @@ pub struct Decision<'a> {
     /// The verdict; none if no rule decides, so that the chat's mode does.
     pub verdict: Option<Effect>,
     /// The rules that decided, for counting their hits: one that denies or asks, or all that allow together. Empty if nothing
-    /// decided, or if the call is asked because its line is not understood.
+    /// decided, or if the user is asked because the line is not understood.
     pub rules: Vec<RuleRef<'a>>,
     /// The reason in one sentence, for people.
     pub reason: String,
-    /// False if the call is asked only because a part of it is known when it runs, or is not understood: a rule may match.
+    /// False if the user is asked only because a part of the call is not known before it runs, or is not understood: a rule
+    /// may match.
     pub is_certain: bool,
 }
 

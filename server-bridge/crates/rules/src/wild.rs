@@ -129,7 +129,7 @@ impl Wild {
         }
     }
 
-    /// True if some text matches both; of globs that is not known, and never said.
+    /// True if some text matches both; always false for globs, for which this is not known.
     pub(crate) fn may_meet(&self, other: &Self) -> bool {
         let (Self::Stars(one), Self::Stars(two)) = (self, other) else { return false };
         if one.len() == 1 {

@@ -1,4 +1,4 @@
-//! Shell lines that try to be judged as something else: each line of `adversarial.txt` gets its verdict.
+//! Shell lines that try to pass for something else: each line of `adversarial.txt` gets its verdict.
 
 #![allow(clippy::unwrap_used)]
 

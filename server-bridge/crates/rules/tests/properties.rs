@@ -16,7 +16,7 @@ fn decide(set: &RuleSet, line: &str) -> Option<Effect> {
     set.decide(&Call { tool: "Shell", subjects: &[Subject::Shell { line }], place: PLACE }).verdict
 }
 
-/// The verdict's freedom: a denied call has none, an allowed one has most.
+/// How permissive a verdict is: lowest for a denied call, highest for an allowed one.
 fn freedom(verdict: Option<Effect>) -> usize {
     match verdict {
         Some(Effect::Deny) => 0,

@@ -1,4 +1,4 @@
-//! Combining: the words of all handlers of an event become one result.
+//! Combining: the results of all handlers of an event become one result.
 //!
 //! deny > defer > ask > allow, over all layers. A denial stays a denial whatever others say. `defer` leaves the decision to the
 //! handlers after it and takes back what was allowed before; where none of them decides, the user is asked. An ask stays an ask.
@@ -25,7 +25,7 @@ use crate::payload::Payload;
 
 pub use result::{Combined, Line, Reason, Speaker, Verdict};
 
-/// Combines the words of handlers, one after the other.
+/// Combines the results of handlers, one after the other.
 pub(crate) struct Combiner {
     event: Event,
     combined: Combined,
@@ -70,14 +70,14 @@ impl Combiner {
                 Decision::Allow if payload.is_cut || payload.hides_subject => {
                     "it saw only a part of the call, so it cannot allow it"
                 }
-                // It would allow something that it did not look at to the end.
+                // A failed handler would allow a call that it did not check completely.
                 Decision::Allow if failure.is_some() => return false,
                 _ => return true,
             };
             self.note(&speaker, refusal.to_owned());
             false
         });
-        // What stands beside a mistake may be one as well.
+        // If one part of an answer is wrong, its other parts may be wrong too.
         let is_whole = failure.is_none();
         if let Some(failure) = failure {
             self.failed(hook, &speaker, &failure);
@@ -113,7 +113,7 @@ impl Combiner {
         }
     }
 
-    /// Notes that a handler has failed without a word.
+    /// Notes that a handler has failed without any result.
     pub(crate) fn fail(&mut self, hook: &Hook, why: &str) {
         self.failed(hook, &Speaker::of(hook), why);
     }
@@ -147,7 +147,7 @@ impl Combiner {
             (_, Decision::Allow | Decision::Ask | Decision::Defer) if self.event.can_ask() => {
                 self.decide(speaker.clone(), decision, reason);
             }
-            // Nobody can be asked: the stricter reading.
+            // Nobody can be asked at this event, so the stricter reading is used.
             (Effect::Denies, Decision::Ask) => self.decide(speaker.clone(), Decision::Deny, reason),
             (_, Decision::Ask) => self.note(speaker, "nobody can be asked at this event".to_owned()),
             (_, Decision::Allow | Decision::Defer) => {}
@@ -204,7 +204,7 @@ impl Combiner {
             return self.note(speaker, "a workspace's hook cannot change a call".to_owned());
         }
         if self.event != Event::PreToolUse {
-            // The call was judged already, with its own arguments: what was allowed is another call.
+            // The call was already judged with its own arguments; with new ones it would be a different call.
             let text = "arguments can be changed only at PreToolUse".to_owned();
             self.combined.failures.push(Line { speaker: speaker.clone(), text: text.clone() });
             return self.decide(speaker.clone(), Decision::Ask, text);
@@ -215,7 +215,7 @@ impl Combiner {
                 self.combined.updated = Some(now.clone());
             }
             Err(why) => {
-                // Its author wanted another call than this one to run.
+                // The hook's author wanted a different call to run.
                 let text =
                     format!("the new arguments of a {} hook from {} {why}", hook.handler.kind(), hook.origin);
                 self.combined.failures.push(Line { speaker: speaker.clone(), text: text.clone() });

@@ -68,7 +68,7 @@ pub struct Combined {
     pub messages: Vec<Line>,
     /// The failures of handlers, for people.
     pub failures: Vec<Line>,
-    /// Remarks for people who look at the log: parts that were not used, plain output.
+    /// Remarks for people who read the log: parts that were not used, plain output.
     pub notes: Vec<Line>,
     /// The call with its new arguments. They must be parsed again, and their access computed again.
     pub updated: Option<Call>,

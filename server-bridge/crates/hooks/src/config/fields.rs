@@ -43,7 +43,7 @@ impl Fields<'_> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let duration = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         match duration {
-            // The seed's word for its default.
+            // 0 stands for the default.
             Some(Duration::ZERO) => Ok(None),
             Some(duration) => Ok(Some(duration)),
             None => Err(format!("{name} must be a number of seconds")),

@@ -18,7 +18,7 @@ use crate::strict;
 /// The form of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Our `hooks.json`, also the seed's.
+    /// Our `hooks.json`.
     Own,
     /// A peer's settings, of which hooks are a part.
     Settings,

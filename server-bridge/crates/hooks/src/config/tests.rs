@@ -31,8 +31,8 @@ fn refusal(value: Value) -> String {
     refused[0].text.clone()
 }
 
-/// The example of the seed's page.
-const SEED: &str = r#"{
+/// A document as it was written for xbot.
+const WRITTEN_FOR_XBOT: &str = r#"{
   "enable_command_hooks": true,
   "hooks": {
     "PreToolUse": [
@@ -54,7 +54,7 @@ const SEED: &str = r#"{
 
 #[test]
 fn the_seeds_example_is_read() {
-    let document = read(Format::Own, SEED);
+    let document = read(Format::Own, WRITTEN_FOR_XBOT);
     assert!(document.enable_command_hooks);
     assert_eq!(document.groups.len(), 2);
     let (_, lint) = &document.groups[0].handlers[0];

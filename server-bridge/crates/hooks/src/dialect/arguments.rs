@@ -25,7 +25,7 @@ pub fn to_peer(tool: &str, input: &Map<String, Value>, cwd: &str) -> Map<String,
     sent
 }
 
-/// A peer's new arguments as our tool expects them. An argument that is as it was sent keeps our value.
+/// A peer's new arguments as our tool expects them. An argument that the hook did not change keeps our value.
 pub fn to_own(
     tool: &str,
     original: &Map<String, Value>,

@@ -1,4 +1,5 @@
-//! The two ways in which hooks are written: ours, and that of peers' files. Tools, arguments and modes have a name in each.
+//! The two ways in which hooks are written: our own, and that of other products' files ("peers"). Tools, arguments and modes
+//! have a name in each.
 
 mod arguments;
 mod tools;

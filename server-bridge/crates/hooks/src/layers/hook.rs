@@ -12,7 +12,7 @@ use crate::handler::{Handler, OnFailure, Script};
 use crate::matcher::Matcher;
 use crate::strict::canonical;
 
-/// The version of the hash: a change of what it covers asks for all approvals again.
+/// The version of the hash: if what it covers changes, all approvals are needed again.
 const VERSION: u32 = 2;
 
 /// The origin of hooks. The first has the most power.
@@ -50,8 +50,8 @@ impl Layer {
         }
     }
 
-    /// The place in the order in which hooks run; the administrator's are last. They judge what will be done, after everybody's
-    /// changes, and theirs cannot be changed by another.
+    /// The place in the order in which hooks run; the administrator's are last. They judge what will be done, after all
+    /// changes by others, and no other hook can change what they decide on.
     pub(crate) fn turn(self) -> u8 {
         match self {
             Self::User => 0,
@@ -92,7 +92,7 @@ impl fmt::Display for Hash {
 /// A hook: a handler with its event, its matcher and its origin.
 #[derive(Clone, Debug)]
 pub struct Hook {
-    /// A short id that is the same as long as the hook is: `PreToolUse-0123456789ab`.
+    /// A short id that stays the same as long as the hook does: `PreToolUse-0123456789ab`.
     pub id: String,
     /// The hash of what it runs.
     pub hash: Hash,
@@ -138,7 +138,7 @@ impl Hook {
         self.event.name(self.spelling)
     }
 
-    /// The name and dialect in which it asks for a tool; none if it does not.
+    /// The name and dialect in which it asks for a tool; `None` if it does not ask for it.
     ///
     /// In a peer's file everything is the peer's. In ours it is what the matcher names: `Bash` gets `Bash` with a peer's arguments,
     /// `Shell` ours.
@@ -154,7 +154,7 @@ impl Hook {
         Some(Asked { name, dialect })
     }
 
-    /// Computes the hash, of a hook of this workspace if it is one's, and the id from it.
+    /// Computes the hash, and from it the id. `workspace` is given for a workspace's hook, and is part of its hash.
     pub(super) fn seal(&mut self, workspace: Option<&str>) {
         let what = json!({
             "version": VERSION,

@@ -5,9 +5,9 @@
 //!                 │          │               │ inert                              │ refused        │ waiting
 //!                 └ problems └ problems      ▼                                    ▼                ▼
 //! ```
-//! The seed says that a later layer overrides an earlier one, and adds up their handlers. Here they add up too, and nothing is
-//! overridden: a word of one layer is never taken back by another (see [`combine`](crate::combine)). A layer's switches hold for
-//! itself, and `disableAllHooks` for those below it as well; a workspace's, which nobody approved, for its own document alone.
+//! The handlers of all layers add up, and no layer overrides another: what one layer decides is never revoked by another (see
+//! [`combine`](crate::combine)). A layer's switches apply to that layer, and `disableAllHooks` to those below it as well; a
+//! workspace's switches, which nobody approved, apply to its own document alone.
 
 mod hook;
 
@@ -131,8 +131,8 @@ pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>)
         .filter(|(_, document)| document.enable_command_hooks)
         .map(|(source, _)| source.layer)
         .collect();
-    // A workspace's document can turn off its own hooks alone: nobody approved it. So can a plugin's, which is no place for the user's
-    // own choices.
+    // A workspace's document can turn off its own hooks alone: nobody approved it. So can a plugin's document, which does not
+    // express the user's own choices.
     let powerful =
         read.iter().filter(|(source, _)| source.layer.may_loosen() && source.plugin_root.is_none());
     let disabled =
@@ -197,7 +197,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Nothing is known of the administrator's hooks then: no tool runs until it can be read, but people can talk.
+    /// Then the administrator's hooks are unknown: no tool runs until the file can be read, but people can still chat.
     fn unreadable(&mut self, source: &Source<'_>, error: &Invalid) {
         let event = (source.layer == Layer::Managed).then_some(Event::PreToolUse);
         let text = format!("{error}; none of its hooks are used");
@@ -244,8 +244,8 @@ impl Loader<'_> {
         hook.layer.needs_approval() && !(self.checks.is_approved)(&hook.hash)
     }
 
-    /// Takes the hooks that fit into the limit of their event. Those that wait for approval come last: what nobody approved crowds
-    /// nothing out.
+    /// Takes the hooks that fit into the limit of their event. Those that wait for approval come last: hooks that nobody
+    /// approved cannot displace others.
     fn admit(&mut self, mut candidates: Vec<Hook>) {
         candidates.sort_by_key(|hook| self.waits(hook));
         let mut admitted: Vec<Event> = Vec::new();

@@ -80,7 +80,7 @@ pub enum Decision {
     Deny,
 }
 
-/// Everything that a handler says. Nothing of it was weighed yet.
+/// Everything that a handler returned, before it is weighed against the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
     /// The decision.
@@ -101,7 +101,7 @@ pub struct Said {
     pub is_quiet: bool,
     /// Plain text for people who look at the log.
     pub text: Option<String>,
-    /// It goes on in the background, for so long at most.
+    /// It continues in the background, for at most this long.
     pub background: Option<Duration>,
     /// The reason why it failed.
     pub failure: Option<String>,
@@ -161,13 +161,13 @@ pub fn read(raw: Raw, event: Event) -> Said {
     }
 }
 
-/// The time for which a command asks to go on in the background, if the first line of its output does.
+/// The time for which a command asks to continue in the background, if the first line of its output asks for it.
 pub fn goes_to_background(first_line: &str) -> Option<Duration> {
     let Ok(Value::Object(fields)) = serde_json::from_str(first_line.trim()) else { return None };
     output::background(&fields)
 }
 
-/// Standard output, or what stands for it.
+/// Standard output, or the text in its place.
 fn text(stdout: &str, event: Event) -> Said {
     let stdout = stdout.trim();
     if stdout.is_empty() {
@@ -177,7 +177,7 @@ fn text(stdout: &str, event: Event) -> Said {
         let broken = || Said::failed("its output begins like JSON but is not JSON");
         return output::json(stdout, event).unwrap_or_else(broken);
     }
-    // A decision that a line of some other program hides must not get lost.
+    // A decision must not get lost because another program wrote a line before it.
     let hides = |line: &str| {
         let has_word =
             ["\"decision\"", "\"permissionDecision\"", "\"continue\""].iter().any(|it| line.contains(it));

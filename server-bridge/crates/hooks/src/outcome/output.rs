@@ -1,7 +1,7 @@
 //! The JSON that handlers answer with.
 //!
-//! A word that is not known is a failure, and never guessed: `"permissionDecision": "block"` may have been meant as a denial. What a
-//! handler denies counts even if another part of its answer is wrong.
+//! An unknown word is a failure; its meaning is never guessed: `"permissionDecision": "block"` may have been meant as a
+//! denial. What a handler denies counts even if another part of its answer is wrong.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::limits::{CONTEXT_BYTES, MESSAGE_BYTES, QUOTED_CHARS, REASON_BYTES};
 
-/// The reason of a stop that names none.
+/// The reason for a stop if the handler gives none.
 const STOPPED: &str = "a hook stopped it";
 
 /// Reads a JSON object; `None` if the text is none.
@@ -47,7 +47,7 @@ impl Reader {
         self.said.is_quiet = fields.get("suppressOutput").and_then(Value::as_bool).unwrap_or_default();
         self.said.message = self.text(fields, "systemMessage", MESSAGE_BYTES);
         self.said.reason = self.text(fields, "reason", REASON_BYTES);
-        // The seed's word for additional context.
+        // Another word for additional context.
         self.said.context = self.text(fields, "context", CONTEXT_BYTES);
         self.decision(fields.get("decision"), "decision");
         // A model's answer to a prompt.
@@ -103,7 +103,7 @@ impl Reader {
         }
     }
 
-    /// The answer to a question for permission.
+    /// The answer to a request for permission.
     fn permission(&mut self, fields: &Map<String, Value>) {
         if let Some(reason) = self.text(fields, "message", REASON_BYTES) {
             self.said.reason = Some(reason);

@@ -25,7 +25,7 @@ pub fn fit(value: Value, limit: usize) -> (String, Value, bool) {
     let texts = halves.take_while(|texts| *texts > CUT_TEXT_BYTES).map(|texts| (texts, usize::MAX));
     let items = [usize::MAX, 1024, 256, 64, 16, 4, 1].map(|items| (CUT_TEXT_BYTES, items));
     for (texts, items) in texts.chain(items) {
-        // Each time from the whole, so that the marks say how much there was.
+        // Each attempt starts from the whole payload, so that the marks give the original sizes.
         let mut shorter = value.clone();
         shorten_below(&mut shorter, texts, items);
         let text = shorter.to_string();

@@ -1,7 +1,8 @@
 //! Payloads: what a handler is given, without secrets and within a limit, in the dialect that it asked for.
 //!
-//! A hook's new arguments are built on what it was given. They are led back to ours: what is as it was sent is the original again,
-//! with its secrets; what still holds a mark of a secret or of a cut would be written into files, and is refused.
+//! A hook's new arguments are built on what it was given. They are converted back to ours: a value that the hook did not
+//! change becomes the original again, with its secrets; a value that still contains the mark of a secret or of a cut is
+//! refused, since the mark would be written into files.
 
 mod fit;
 mod redact;
@@ -100,7 +101,7 @@ impl Payload {
     }
 }
 
-/// A value with its secrets put back where it is as it was sent.
+/// A value whose secrets are put back where the hook did not change it.
 fn restored(updated: &Value, sent: &Value, plain: &Value) -> Result<Value, &'static str> {
     if updated == sent {
         return Ok(plain.clone());

@@ -31,7 +31,7 @@ pub struct Imported {
 /// Reads an OpenAPI document in JSON. `server` is the address that its paths belong to, in place of its first server.
 ///
 /// # Errors
-/// [`Problem`] if it is none, is too large, or names no host.
+/// [`Problem`] if it is not an OpenAPI document, is too large, or names no host.
 pub fn import(text: &str, server: Option<&str>) -> Result<Imported> {
     if text.len() > OPENAPI_BYTES {
         return Err(Problem::new(format!("it has {} bytes; {OPENAPI_BYTES} at most", text.len())));
@@ -66,7 +66,7 @@ pub fn import(text: &str, server: Option<&str>) -> Result<Imported> {
         let mut refs = Refs::new(&root);
         let item = match refs.follow(item) {
             Ok(item) => item,
-            // Said once for the path.
+            // Reported once for the path.
             Err(problem) if method == METHODS[0] => {
                 imported.problem(format!("{path} is left out: {problem}"));
                 continue;

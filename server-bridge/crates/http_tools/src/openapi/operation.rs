@@ -19,7 +19,7 @@ pub(super) struct Item<'a> {
     pub(super) name: &'a str,
 }
 
-/// The document that grows.
+/// The document that is being built.
 #[derive(Default)]
 struct Draft {
     path: String,
@@ -150,7 +150,7 @@ impl Draft {
         }
     }
 
-    /// A name for a parameter that no other one has.
+    /// A name for a parameter that no other parameter has.
     fn key(&self, name: &str, place: &str) -> String {
         let cut = |text: String| text[..text.len().min(KEY_CHARS - 4)].to_owned();
         let is_letter = |c: char| matches!(c, '_' | '-' | '.');

@@ -52,7 +52,7 @@ impl<'a> Refs<'a> {
         self.notes.push(format!("{what} is left out: {why}"));
     }
 
-    /// The value that this one stands for.
+    /// The value that this one refers to.
     pub(super) fn follow(&mut self, value: &'a Value) -> Result<&'a Value> {
         let mut seen: Vec<&str> = Vec::new();
         let mut value = value;
@@ -119,7 +119,7 @@ impl<'a> Refs<'a> {
                 plain.insert(keyword.to_owned(), value.clone());
             }
         }
-        // A schema of version 3.0 says it apart from the type.
+        // A schema of version 3.0 declares this separately from the type.
         if schema.get("nullable") == Some(&Value::Bool(true))
             && let Some(Value::String(kind)) = schema.get("type")
         {

@@ -150,7 +150,7 @@ fn references_end_however_they_are_made() {
         )
     };
     let node = json!({"$ref": "#/components/schemas/Node"});
-    // An optional property that leads back is left out; what cannot do without is left out as a whole.
+    // An optional property that refers back is left out; a schema that requires it is left out as a whole.
     let tree = json!({"Node": {"type": "object", "properties": {"name": {"type": "string"}, "next": node}}});
     let imported = with(tree, node.clone());
     assert_eq!(imported.tools.len(), 1);

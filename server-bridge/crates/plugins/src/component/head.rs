@@ -33,7 +33,7 @@ impl<'a> Head<'a> {
         Ok(Self { text, is_there })
     }
 
-    /// Reads a text that stands alone, such as a skill of a workspace: what is wrong with its head is left out.
+    /// Reads a text that stands alone, such as a skill of a workspace: problems of its head are ignored.
     pub(crate) fn of(text: &'a str) -> Self {
         let text = Text::read(text);
         let is_there = !text.head.is_empty();
@@ -79,7 +79,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// True for characters that turn the direction of writing, and for tags: both hide from people what a model reads.
+/// True for characters that change the direction of writing, and for tag characters: both hide from people what a model
+/// reads.
 fn hides(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }

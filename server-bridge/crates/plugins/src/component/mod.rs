@@ -1,4 +1,4 @@
-//! The parts of plugins that are used here: skills, commands, roles, hooks, servers.
+//! The parts of plugins that Sandbridge uses: skills, commands, roles, hooks, servers.
 
 mod command;
 pub(crate) mod head;
@@ -24,7 +24,7 @@ pub use skill::{Requires, Skill};
 pub struct HookDocument {
     /// Where it stands: a file, or a field of the manifest.
     pub place: String,
-    /// The document, as it was written where it is a file. Variables are left in place.
+    /// The document, as it was written where it is a file. Variables are not replaced yet.
     pub text: String,
 }
 

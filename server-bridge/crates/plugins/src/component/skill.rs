@@ -51,7 +51,7 @@ pub struct Requires {
 }
 
 impl Requires {
-    /// What has to be there, in words; empty if nothing has to.
+    /// Its requirements, as text; empty if there are none.
     pub fn words(&self) -> String {
         let any = (!self.any_program.is_empty()).then(|| format!("one of {}", self.any_program.join(" or ")));
         let variables = self.variables.iter().map(|name| format!("${name}"));
@@ -97,7 +97,7 @@ impl Skill {
     }
 }
 
-/// `always` and `requires`, which stand in the head, or in its `metadata`, there also under the name of a program.
+/// `always` and `requires`, which are in the head, or in its `metadata`, where they may also be under a program's name.
 #[derive(Default)]
 struct Metadata {
     always: bool,

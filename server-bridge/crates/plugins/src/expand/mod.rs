@@ -4,8 +4,8 @@
 //!   text ─▶ Template: text, !`lines of shell`, @files ─▶ (arguments, places) ─▶ Expansion ─▶ (the caller resolves its parts)
 //! ```
 //! A text is taken apart before arguments are put in, so that an argument never becomes a line of shell or a file by itself.
-//! In a line of shell, each argument is quoted by where it stands, and stays one word. Nothing is run and nothing is read here:
-//! the caller treats a line of shell as a call of the shell, with its rules and questions.
+//! In a line of shell, each argument is quoted as its position requires, and stays one word. Nothing is run and nothing is
+//! read here: the caller treats a line of shell as a call of the shell, with its rules and questions.
 
 mod arguments;
 mod parse;
@@ -32,9 +32,10 @@ pub struct Template {
 pub enum Part {
     /// Text.
     Text(String),
-    /// A line of shell, whose output stands here.
+    /// A line of shell, whose output takes this place.
     Shell(String),
-    /// A file of the workspace, whose content stands here; the reference itself, with `@` before it, where there is no such file.
+    /// A file of the workspace, whose content takes this place; the reference itself, with `@` before it, where there is no
+    /// such file.
     File(String),
 }
 

@@ -1,11 +1,11 @@
-//! Arguments in lines of shell: each is quoted by where it stands, so that it stays what it is.
+//! Arguments in lines of shell: each is quoted as its position requires, so that it stays what it is.
 
 use super::ExpansionError;
 use super::arguments::{Arguments, Place};
 use crate::limits::QUOTED_CHARS;
 use crate::text::line as shortened;
 
-/// Marks of lines in which quotes mean other things than they seem to: other contexts within the line, comments, and programs
+/// Signs of lines in which quotes do not mean what they seem to: other contexts within the line, comments, and programs
 /// that read a text as a program again. Only plain arguments are put into such a line.
 const NESTED: &[&str] =
     &["`", "$(", "<<", "<(", ">(", "$'", "eval", " -c", " -e", "awk", "sed", "ssh", "xargs", "trap", "alias"];
@@ -89,7 +89,7 @@ fn put(word: &str, quotes: Quotes, is_nested: bool, line: &str) -> Result<String
         });
     }
     Ok(match quotes {
-        // Nothing typed is nothing, as where a variable is empty.
+        // Empty arguments expand to nothing, like an empty variable.
         Quotes::None if word.is_empty() => String::new(),
         Quotes::None => format!("'{}'", word.replace('\'', r"'\''")),
         Quotes::Single => word.replace('\'', r"'\''"),

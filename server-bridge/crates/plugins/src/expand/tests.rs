@@ -17,7 +17,7 @@ fn text(text: &str) -> Part {
 fn arguments_stand_where_the_text_has_them() {
     assert_eq!(expand("Fix $ARGUMENTS now", " 12  high "), [text("Fix 12  high now")]);
     assert_eq!(expand("Fix $1 as $2, $3.", "12 'very high'"), [text("Fix 12 as very high, .")]);
-    // A text that has `$0` counts from there, as newer ones do.
+    // A text that has `$0` counts from 0, as newer texts do.
     assert_eq!(expand("Fix $0 as $1", "12 high"), [text("Fix 12 as high")]);
     assert_eq!(expand("Fix $ARGUMENTS[0] as $ARGUMENTS[1]", "12 high"), [text("Fix 12 as high")]);
     assert_eq!(

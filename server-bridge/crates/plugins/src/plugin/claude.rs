@@ -17,7 +17,7 @@ use crate::tree::{File, PluginPath, Tree};
 /// Fields that declare parts which are used.
 pub(crate) const COMPONENTS: &[&str] = &["agents", "commands", "hooks", "mcpServers", "skills"];
 
-/// Fields that mean something there and nothing here, with the reason.
+/// Fields that have a meaning in Claude Code and none here, with the reason.
 const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("channels", "channels of plugins are not used here"),
     ("defaultEnabled", "its user decides here"),
@@ -34,7 +34,7 @@ const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("workflows", "workflows are not used here"),
 ];
 
-/// Directories and files that mean something there and nothing here, with the reason.
+/// Directories and files that have a meaning in Claude Code and none here, with the reason.
 const UNUSED_PLACES: &[(&str, &str)] = &[
     (".lsp.json", "language servers are not used here"),
     ("bin", "its programs are not in the path of commands here"),
@@ -150,7 +150,7 @@ fn skills(reader: &mut Reader<'_>, declaring: &[Declaring<'_>], is_listed: bool)
     }
 }
 
-/// Takes a skill in that may be at the plugin's root: there, its head or the plugin names it.
+/// Adds a skill that may be at the plugin's root; there, its name comes from its head or from the plugin.
 fn whole_skill(reader: &mut Reader<'_>, path: &PluginPath) {
     let Some(file) = reader.tree.file(path) else { return };
     let named = Head::read(file).ok().and_then(|head| name_of(&head.field("name")));

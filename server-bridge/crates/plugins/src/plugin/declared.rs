@@ -8,7 +8,7 @@ use crate::limits::LIST_ITEMS;
 use crate::text::quoted;
 use crate::tree::PluginPath;
 
-/// Where a field may hold parts themselves, and not only paths.
+/// Where a field may hold the parts themselves, and not only paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inline {
     Never,

@@ -55,7 +55,7 @@ pub enum PluginError {
         "the plugin has no usable name; give it a `name` of letters, digits and `-` in .claude-plugin/plugin.json"
     )]
     NoName,
-    /// There is nothing of a plugin in the files.
+    /// The files contain no part of a plugin.
     #[error(
         "this is not a plugin: it has neither a manifest nor skills, commands, agents, hooks or MCP servers"
     )]

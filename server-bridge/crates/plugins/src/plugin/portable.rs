@@ -22,7 +22,7 @@ pub(super) fn is_one(file: &File) -> bool {
         Ok(fields) => {
             fields.get("$schema").and_then(Value::as_str).is_some_and(|schema| schema.starts_with(SCHEMAS))
         }
-        // A broken one is read for its error.
+        // A broken one is read so that its error is reported.
         Err(_) => true,
     }
 }

@@ -1,4 +1,4 @@
-//! Takes the parts of a plugin in, each with what is wrong with it.
+//! Collects the parts of a plugin, each with its problems.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ impl Kind {
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a Tree,
     pub(super) plugin: Plugin,
-    /// The names that are taken, small letters only.
+    /// The names that are taken, in lower case.
     taken: BTreeSet<(Kind, String)>,
     files: BTreeSet<PluginPath>,
 }
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         is_free
     }
 
-    /// True if a file was not taken in before: a path may be declared several times.
+    /// True if a file was not added before: a path may be declared several times.
     fn is_new(&mut self, path: &PluginPath) -> bool {
         self.files.insert(path.clone())
     }
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a skill in: the `SKILL.md` of a directory. `name` is for one at the plugin's root.
+    /// Adds a skill: the `SKILL.md` of a directory. `name` is for one at the plugin's root.
     pub(super) fn skill(&mut self, path: &PluginPath, name: &str) {
         self.skill_if(path, name, |_, _| Ok(()));
     }
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         self.plugin.skills.push(skill);
     }
 
-    /// Takes a command in.
+    /// Adds a command.
     pub(super) fn command(&mut self, path: &PluginPath, name: &str) {
         let Some(file) = self.tree.file(path).filter(|_| self.is_new(path)) else { return };
         let place = path.to_string();
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         self.command_of(&place, name, Some(path.clone()), &head);
     }
 
-    /// Takes a command in whose text is given; fields of the manifest stand in its head.
+    /// Adds a command whose text is given; its head contains the manifest's fields.
     pub(super) fn command_of(&mut self, place: &str, name: &str, path: Option<PluginPath>, head: &Head<'_>) {
         if !name.split(':').all(is_name) {
             return self.refused(place, format!("is left out: {} cannot be a command's name", quoted(name)));
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         self.plugin.commands.push(command);
     }
 
-    /// Takes a role in.
+    /// Adds a role.
     pub(super) fn role(&mut self, path: &PluginPath) {
         let Some(file) = self.tree.file(path).filter(|_| self.is_new(path)) else { return };
         let place = path.to_string();
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         self.plugin.roles.push(role);
     }
 
-    /// Takes a file of hooks in.
+    /// Adds a file of hooks.
     pub(super) fn hook_file(&mut self, path: &PluginPath) {
         let Some(file) = self.tree.file(path).filter(|_| self.is_new(path)) else { return };
         let place = path.to_string();
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes hooks in that stand in a manifest, with or without `hooks` around them.
+    /// Adds hooks that a manifest contains, with or without `hooks` around them.
     pub(super) fn hooks_of(&mut self, place: &str, hooks: &Map<String, Value>) {
         let document = if hooks.get("hooks").is_some_and(Value::is_object) {
             Value::Object(hooks.clone())
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a file of servers in.
+    /// Adds a file of servers.
     pub(super) fn server_file(
         &mut self,
         path: &PluginPath,
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes servers in.
+    /// Adds servers.
     pub(super) fn servers_of(
         &mut self,
         place: &str,

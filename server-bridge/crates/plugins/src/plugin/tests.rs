@@ -304,7 +304,7 @@ fn manifests_that_are_no_documents_are_refused() {
     for manifest in ["", "[]", "null", "{", "{\"name\": \"p\"} x", &huge, &deep] {
         for place in [".claude-plugin/plugin.json", "plugin.json"] {
             let error = Plugin::read(&tree(&[(place, manifest), ("skills/a/SKILL.md", "x")]), "p");
-            // Another program's `plugin.json` is none of this format; a broken one is looked at.
+            // Another program's `plugin.json` does not have this format; a broken one is still read.
             let is_other = place == "plugin.json"
                 && serde_json::from_str::<serde_json::Value>(manifest).is_ok_and(|value| value.is_object());
             assert!(

@@ -1,4 +1,4 @@
-//! Archives: what their entries may be, how much of them is read, and the top directory that is taken off.
+//! Archives: what their entries may be, how much of them is read, and the top directory that is removed.
 //!
 //! An archive is read twice: its names first, for the common top directory; then the files of the plugin that is wanted.
 
@@ -7,7 +7,7 @@ use std::io;
 use super::{PathError, PluginPath, Tree, TreeBuilder, TreeError, tar, zip};
 use crate::limits::{ARCHIVE_BYTES, ARCHIVE_ENTRIES, DECOMPRESSED_BYTES, EXTENDED_HEADER_BYTES, FILE_BYTES};
 
-/// Directories of a plugin: an archive that has one of them alone at its top is not in a directory of its own.
+/// Directories of a plugin: if one of them is the only entry at an archive's top, it is not a top directory to be removed.
 const PARTS: &[&str] = &[".claude-plugin", "agents", "commands", "hooks", "skills"];
 
 /// The reason why an archive is refused.

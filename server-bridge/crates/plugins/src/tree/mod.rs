@@ -1,4 +1,4 @@
-//! The files of a plugin, in memory: checked when they come in, with a hash that names them.
+//! The files of a plugin, in memory: checked when they are added, with a hash that identifies them.
 
 mod archive;
 pub mod path;
@@ -61,7 +61,7 @@ pub enum TreeError {
     Empty,
 }
 
-/// Takes files in, one after the other.
+/// Collects files, one after the other.
 #[derive(Debug, Default)]
 pub struct TreeBuilder {
     files: BTreeMap<PluginPath, File>,
@@ -125,7 +125,8 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// The tree of some files: paths, contents, and whether they may be run. Directories that all have in common stay.
+    /// The tree of some files: paths, contents, and whether they may be run. Directories that all files have in common are
+    /// kept.
     ///
     /// # Errors
     ///
@@ -139,8 +140,8 @@ impl Tree {
     }
 
     /// The tree of an archive, `.tar.gz` or `.zip`, told apart by its first bytes. A single top directory (`package/` of npm,
-    /// `NAME-SHA/` of GitHub) is taken off. Of a repository with several plugins, `under` is the directory of the one that
-    /// is wanted: what is elsewhere is not looked at.
+    /// `NAME-SHA/` of GitHub) is removed. Of a repository with several plugins, `under` is the directory of the one that is
+    /// wanted: what is elsewhere is not looked at.
     ///
     /// # Errors
     ///

@@ -99,7 +99,7 @@ impl PluginPath {
         self.0.strip_prefix(directory.as_str())?.strip_prefix('/')
     }
 
-    /// The path as a machine sees it that does not tell capital letters from small ones.
+    /// The path as a machine sees it that does not distinguish upper and lower case.
     pub(crate) fn folded(&self) -> String {
         // Both ways, since some letters have a partner in one direction only.
         self.0.to_lowercase().to_uppercase().to_lowercase()

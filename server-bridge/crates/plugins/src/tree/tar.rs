@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::archive::{ArchiveError, Counting, Kind, Visitor, small};
 
-/// The size of headers, and of what contents are filled up to.
+/// The size of a header; contents are padded to a multiple of it.
 const BLOCK: u64 = 512;
 
 pub(super) fn visit(bytes: &[u8], visitor: &mut dyn Visitor) -> Result<(), ArchiveError> {
@@ -41,7 +41,7 @@ pub(super) fn visit(bytes: &[u8], visitor: &mut dyn Visitor) -> Result<(), Archi
                 visitor.entry(&name, kind, &mut content)?;
             }
         }
-        // What was not read, and what fills the last block.
+        // The content that was not read, and the padding of its last block.
         let left = content.limit() + (BLOCK - size % BLOCK) % BLOCK;
         if io::copy(&mut (&mut archive).take(left), &mut io::sink())? != left {
             return Err(ArchiveError::Damaged("it ends within an entry"));

@@ -11,10 +11,10 @@ use crate::shell::{self, Doubt, GAP, Line, Reached, Reading};
 
 const SHELL: &str = "Shell";
 
-/// Tools whose rules a shell line may offend.
+/// Tools whose rules a shell line may violate.
 const CONCERNED: [&str; 4] = [SHELL, "FileReplace", "FileCreate", "Read"];
 
-/// The work of comparing a line with patterns, in bytes.
+/// The cost of comparing a line with patterns, in bytes.
 #[derive(Debug, Default)]
 struct Work(Cell<usize>);
 
@@ -101,7 +101,7 @@ impl Rules {
                 found
             });
             part.possible = self.possible(&readings, &part, work);
-            // A command within a covered one needs no cover of its own.
+            // A command within a covered one needs no allow rule of its own.
             part.needs_cover = segment.within.is_none();
             part.is_covered = is_covered;
             findings.parts.push(part);

@@ -28,7 +28,7 @@ impl Rule {
         };
         let target = target(name)?;
         let specifier = match (specifier, &target) {
-            // The name says which of them is meant.
+            // The tool's name says which of them is meant.
             (None, Target::Tool(_)) if name.starts_with(names::HTTP_PREFIX) => {
                 match name.trim_start_matches(names::HTTP_PREFIX) {
                     "" => return Err(RuleError::ToolName(name.to_owned())),
@@ -102,7 +102,7 @@ impl Rule {
     }
 }
 
-/// True for a command that its options, its program or a file can make run any other.
+/// True for a command that can be made to run any other command, by its options, its own language or a file.
 fn runs_by_options(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "awk", "gawk", "git", "make", "mawk", "node", "npm", "npx", "perl", "php", "rsync", "ruby", "sed",

@@ -20,7 +20,7 @@ pub(crate) struct ShellPattern {
     sorted: Option<Sorted>,
 }
 
-/// A pattern without regard to the place and order of its options.
+/// A pattern in a form that ignores the place and order of its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sorted {
     options: Vec<String>,
@@ -109,7 +109,7 @@ impl ShellPattern {
         self.sorted.is_none().then_some(names)
     }
 
-    /// The command's name, if people may think that it matches other spellings; one that is allowed may have its folder.
+    /// The command's name, if people may expect it to match other spellings; an allow rule may spell the command's folder.
     pub(crate) fn literal_name(&self, is_allow: bool) -> Option<&str> {
         let name = self.wild.head().split(GAP).next()?;
         (name.contains(['?', '[']) && name != "[" && name != "[[" || (name.contains('/') && !is_allow))
@@ -126,7 +126,7 @@ impl ShellPattern {
         if self.alone.is_some() { "" } else { self.wild.tail() }
     }
 
-    /// The command that it leaves open which command follows: `sudo *`.
+    /// The command, if the pattern leaves open which other command follows it: `sudo *`.
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let alone = self.alone.as_ref().and_then(Wild::literal)?;
         Some(alone.split(GAP).next().unwrap_or(alone))
@@ -138,7 +138,7 @@ impl Sorted {
     fn of(text: &str) -> Option<Self> {
         let (operands, options) = sorted(text.split(GAP));
         let is_plain = !options.is_empty() && options.iter().all(|option| !option.contains(['*', '\\']));
-        // Options of the shell's own words have no place of their own.
+        // The options of reserved words cannot be moved.
         if !is_plain || operands.first().is_none_or(|name| name.contains('*')) {
             return None;
         }
@@ -155,7 +155,7 @@ impl Sorted {
 }
 
 fn meets(pattern: &Wild, alone: Option<&Wild>, open: &Wild) -> bool {
-    // What is not known may also be no word at all, so that no gap stands before it.
+    // An unknown part may also be empty, so there is no gap before it.
     let is_bare = |text: &str| open.tail().is_empty() && open.matches(&format!("{text}{GAP}"));
     [Some(pattern), alone]
         .into_iter()

@@ -195,7 +195,7 @@ fn http_tools_are_named_together_by_name_or_by_host() {
             assert_eq!(verdict(&rules, "http__weather", &[]), expected, "{effect} {rule}: the name says it");
         }
     }
-    // A host that no page may be fetched from is none for a tool either, and one that may be fetched from allows no tool.
+    // A tool cannot use a host from which no page may be fetched, and a host from which pages may be fetched allows no tool.
     assert_eq!(
         verdict(
             &user(r#"{"deny": ["Fetch(domain:example.com)", "Fetch(domain:*.example.com)"]}"#),

@@ -1,6 +1,6 @@
 //! The reasons why a line is not understood.
 
-/// A reason why a line is not understood in full. Such a line is asked, never allowed.
+/// A reason why a line is not understood in full. The user is asked about such a line; it is never allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// It is longer than the limit.

@@ -111,7 +111,8 @@ impl Parser<'_> {
         self.depth -= 1;
     }
 
-    /// Doubts the parts of `${…}` in which the shell evaluates the value of a variable: `${!x}`, a subscript, an offset.
+    /// Records a doubt about the parts of `${…}` in which the shell evaluates the value of a variable: `${!x}`, a subscript,
+    /// an offset.
     fn braced_evaluation(&mut self, name: &str) {
         if name.len() > 1 && name.starts_with('!') {
             self.doubt(Doubt::Evaluates("`${!`"));

@@ -38,7 +38,7 @@ impl Reading {
         let (operands, options) = sorted(words.iter().map(|(text, _)| *text));
         let spaced = |word: &str| word.replace(char::is_whitespace, space.encode_utf8(&mut [0; 4]));
         let join = |words: &[&str]| words.iter().map(|word| spaced(word)).collect::<Vec<_>>().join(" ");
-        // A command whose name is not known has a doubt of its own.
+        // A command whose name is not known is recorded as a doubt elsewhere.
         let has_open = !words[0].1 && (is_open || words.iter().any(|(_, is_unknown)| *is_unknown));
         let open = has_open.then(|| {
             let parts = |keeps_options: bool| {

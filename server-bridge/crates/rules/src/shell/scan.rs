@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Doubts the setting of a variable whose value a shell runs.
+    /// Records a doubt if the line sets a variable whose value a shell runs.
     pub(super) fn sets_named(&mut self, name: &str) {
         if runs_value(name) {
             self.doubt(Doubt::RunsText(name.to_owned()));

@@ -29,7 +29,7 @@ pub(crate) fn runs_others(name: &str) -> bool {
         || [SHELLS, TEXT_OPTION, CARRIERS, &more].iter().any(|names| names.contains(&name))
 }
 
-/// A segment whose inside is looked for.
+/// A segment that is searched for inner commands.
 pub(super) struct Inside<'a> {
     pub(super) line: &'a mut Line,
     pub(super) number: usize,
@@ -310,7 +310,7 @@ impl Inside<'_> {
             .any(|at| words.get(at + 1).is_some_and(is_evaluated))
     }
 
-    /// Doubts the setting of a variable by this name.
+    /// Records a doubt about setting a variable with this name.
     fn sets(&mut self, name: &str) {
         if super::scan::runs_value(name) {
             self.doubt(Doubt::RunsText(name.to_owned()));
@@ -333,7 +333,7 @@ impl Inside<'_> {
 
     fn find(&mut self) {
         let words = self.segment.words.clone();
-        // An option of that kind may be what is not known.
+        // The unknown word may be such an option.
         let may_be_option = |word: &Word| {
             word.is_dynamic
                 || word.has_braces()

@@ -96,10 +96,10 @@ pub fn summary(profile: Profile, report: &LayerReport) -> String {
     )
 }
 
-/// Warnings for the person who started the runner, about the layers that do not hold.
+/// Warnings for the person who started the runner, about the layers that are not enforced.
 pub fn warnings(profile: Profile, report: &LayerReport) -> Vec<String> {
     if profile == Profile::FullControl {
         return vec!["commands are not confined: the profile is full-control".to_owned()];
     }
-    report.missing().map(|layer| format!("{} does not hold: {}", layer.name, layer.detail)).collect()
+    report.missing().map(|layer| format!("{} is not enforced: {}", layer.name, layer.detail)).collect()
 }

@@ -95,7 +95,9 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
     let user = if manager.is_user { "--user " } else { "" };
     println!("installed {}", manager.unit().display());
     println!("the token is in {} (only this user can read it)", token_file.display());
-    println!("it runs now and at every start; check it with: systemctl {user}status {UNIT}");
+    println!(
+        "it is running now, and starts again at every boot; check it with: systemctl {user}status {UNIT}"
+    );
     if manager.is_user {
         println!("to keep it running while you are logged out: loginctl enable-linger");
     }

@@ -148,7 +148,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     // A closed standard output is no reason not to serve.
     let _ = writeln!(io::stdout(), "listening on {}", server.url());
     if let Some(url) = server.setup_url() {
-        let _ = writeln!(io::stdout(), "make the first account at {url}");
+        let _ = writeln!(io::stdout(), "create the first account at {url}");
     }
     let shutdown = server.shutdown_token();
     let signals = async {

@@ -153,7 +153,7 @@ fn a_tool_that_is_broken_is_named_and_the_turn_goes_on() {
         "too-long: the tool is not offered: its description is longer than",
         "missing: the tool is not offered",
         "echo.py: another file is the tool echo already",
-        "übergröße: it is no tool",
+        "übergröße: it is not a tool",
         "chmod +x custom-tools/not-executable",
     ] {
         assert!(problems.contains(part), "{part}: {problems}");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub struct Asked {
     /// The path: `/v1/chat/completions` or `/v1/messages`.
     pub path: String,
-    /// The request's headers, names in small letters, a line each.
+    /// The request's headers, names in lower case, a line each.
     pub headers: String,
     /// The body as received, byte for byte.
     pub raw: String,

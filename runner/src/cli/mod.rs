@@ -68,7 +68,7 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what commands may do on this machine, try it, and advise on every layer of confinement that does not hold
+    /// Show what commands may do on this machine, try it, and advise on every layer of confinement that is not enforced
     Doctor {
         /// Print one JSON value
         #[arg(long)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::explain::{Entry, resolve};
 use crate::limits::STDERR_TAIL_BYTES;
 
-/// Words that programs print for errors that only confinement causes, in small letters: `mount` and `sudo` begin small. A
+/// Words that programs print for errors that only confinement causes, in lower case: `mount` and `sudo` begin small. A
 /// repository's configuration, and each directory leading to it, is busy when it cannot be replaced.
 const CERTAIN: [&str; 4] = [
     "operation not permitted",
@@ -30,7 +30,7 @@ impl Tail {
         self.0.extend_from_slice(kept);
     }
 
-    /// True if it contains one of these words, which are in small letters.
+    /// True if it contains one of these words, which are in lower case.
     pub(super) fn tells(&self, words: &[&str]) -> bool {
         let small = String::from_utf8_lossy(&self.0).to_ascii_lowercase();
         words.iter().any(|words| small.contains(words))

@@ -7,7 +7,7 @@ use crate::bounds::LimitsBy;
 use crate::group;
 use crate::space::Space;
 
-/// Words that programs print when a file system is full, in small letters.
+/// Words that programs print when a file system is full, in lower case.
 const FULL: &[&str] = &["no space left on device", "disk quota exceeded"];
 
 /// Words that they print when no process or thread was started.

@@ -57,10 +57,11 @@ pub(super) fn check(
         Ok(false) | Err(pathguard::Error::NotFound) => return Err(elsewhere()),
         Err(error) => return Err(path_error(error)),
     }
-    let found = pending.present().map_err(|_| changed("something that is not a file has its name now"))?;
+    let found =
+        pending.present().map_err(|_| changed("its name now belongs to something that is not a file"))?;
     match (present, found) {
         (Present::Nothing, None) | (Present::AnyFile, Some(_)) => Ok(()),
-        (Present::Nothing, Some(_)) => Err(changed("a file was created there meanwhile")),
+        (Present::Nothing, Some(_)) => Err(changed("a file was created there in the meantime")),
         (Present::Content(_) | Present::AnyFile, None) => Err(changed("the file is gone")),
         (Present::Content(expected), Some(open)) => match content_hash(open)? == expected {
             true => Ok(()),
@@ -70,7 +71,7 @@ pub(super) fn check(
 }
 
 fn elsewhere() -> WireError {
-    changed("its path leads somewhere else now")
+    changed("its path now leads somewhere else")
 }
 
 fn changed(what: &str) -> WireError {

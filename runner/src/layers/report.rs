@@ -63,7 +63,7 @@ impl LayerReport {
         }
     }
 
-    /// Notes that the layers that do not hold were left out on request.
+    /// Notes that the layers that are not enforced were left out on request.
     pub(crate) fn leave_out(&mut self, left_out: LeftOut) {
         for layer in self.layers.iter_mut().filter(|layer| !layer.holds && left_out.contains(layer.name)) {
             layer.detail = LEFT_OUT.to_owned();

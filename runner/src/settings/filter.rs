@@ -23,7 +23,7 @@ pub(super) struct Filtered {
     pub(super) withheld: Vec<String>,
 }
 
-/// Names of entries, in small letters with their section as a prefix: `*` matches anything, a leading `!` withholds. The
+/// Names of entries, in lower case with their section as a prefix: `*` matches anything, a leading `!` withholds. The
 /// first match decides; without one the entry is withheld.
 pub(super) type Rules = &'static [&'static str];
 

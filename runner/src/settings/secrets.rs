@@ -25,7 +25,7 @@ const TOKEN_BEGINNINGS: &[&str] = &[
 /// How many characters must follow a token's prefix.
 const TOKEN_CHARACTERS: usize = 16;
 
-/// Words that precede a secret, in small letters.
+/// Words that precede a secret, in lower case.
 const TELLING: &[&str] = &[
     "-----begin",
     "access_key=",

@@ -55,7 +55,7 @@ pub(super) fn check(
     let refuse = |why: String| Err(format!("{why}; {INSTEAD}"));
     let directory = program.parent().unwrap_or(Path::new("/"));
     if !program.exists() {
-        return refuse(format!("the program that runs is gone from {}", program.display()));
+        return refuse(format!("the running program is no longer in {}", program.display()));
     }
     match rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
         Ok(()) => {}
@@ -77,7 +77,7 @@ pub(super) fn check(
         })
     };
     if policies.iter().any(may_write) {
-        return refuse(format!("commands may write to {}, where the program lies", directory.display()));
+        return refuse(format!("commands may write to {}, where the program is", directory.display()));
     }
     Ok(())
 }

@@ -145,12 +145,12 @@ impl OwnRunner {
     /// One line about the missing layers of confinement.
     pub(super) fn tell_what_is_missing(&self, facts: &RunnerFacts) {
         let said = self.said();
-        let is_missing = |name: &&str| said.contains(&format!("{name} does not hold"));
+        let is_missing = |name: &&str| said.contains(&format!("{name} is not enforced"));
         let missing: Vec<&str> = facts.layers.iter().map(|layer| &*layer.name).filter(is_missing).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
             output::warn(&format!(
-                "layers of confinement that do not hold here: {missing}; `sandbridge-runner doctor` says what to do"
+                "layers of confinement that are not enforced here: {missing}; `sandbridge-runner doctor` says what to do"
             ));
         }
     }

@@ -73,7 +73,7 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 fn not_built() -> Response {
     let text = "Sandbridge is running, but its web page was not built into this program.\n\
-                Build it with scripts/build, or use the `sandbridge` command line meanwhile.\n";
+                Build it with scripts/build, or use the `sandbridge` command line in the meantime.\n";
     (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }
 

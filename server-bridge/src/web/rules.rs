@@ -38,7 +38,7 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(state.chats.add_rule(&caller.user, &new).await?)))
 }
 
-/// Remove a rule of the caller's: it does not hold for the next call. Needs a session: no key changes rules.
+/// Remove a rule of the caller's: it no longer applies from the next call on. Needs a session: no key changes rules.
 #[utoipa::path(delete, path = "/api/v1/rules/{id}", tag = "settings",
     params(("id" = i64, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn remove(

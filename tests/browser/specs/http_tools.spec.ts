@@ -107,7 +107,7 @@ test("a tool of one's own is written in the form, edited as JSON and removed; wh
   await expect(lamp.getByLabel("Answer, as a model reads it")).toHaveText("HTTP 200\na lamp");
   await json.fill('{"name": "bad", "description": "d", "url": "http://{{room}}/"}');
   await form.getByRole("button", { name: "Add tool" }).click();
-  await expect(form.getByRole("alert").filter({ hasText: "a placeholder cannot stand in the host" })).toBeVisible();
+  await expect(form.getByRole("alert").filter({ hasText: "a placeholder cannot be used in the host" })).toBeVisible();
   await lamp.getByRole("button", { name: "Remove lamp" }).click();
   await lamp.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(list(page)).toContainText("There are no HTTP tools.");

@@ -110,8 +110,8 @@ impl Repository {
         match self.head_is_fine() {
             Ok(()) => {}
             Err(_) => told.push(match self.put_back() {
-                Ok(()) => format!("{git}/HEAD was gone, or said nothing valid: it was put back as it was"),
-                Err(error) => format!("{git}/HEAD is gone, and could not be put back: {error}"),
+                Ok(()) => format!("{git}/HEAD was missing or invalid: it was restored"),
+                Err(error) => format!("{git}/HEAD is missing, and could not be restored: {error}"),
             }),
         }
         if is_bare {

@@ -65,7 +65,7 @@ pub const SUB_AGENTS_AT_ONCE: usize = 3;
 pub const SUB_AGENTS_PER_TURN: usize = 32;
 /// How often the model of a sub-agent may answer in one call.
 pub const SUB_AGENT_ITERATIONS: usize = 50;
-/// The most of a sub-agent's last words that its parent gets, in bytes; long ones are put aside like any result.
+/// The most of a sub-agent's last message that its parent gets, in bytes; long ones are put aside like any result.
 pub const SUB_AGENT_RESULT_BYTES: usize = 256 * 1024;
 /// The longest name of a sub-agent, in characters.
 pub const SUB_AGENT_NAME_CHARS: usize = 64;

@@ -78,7 +78,7 @@ pub struct HttpToolDocument {
 /// What became of the secrets of a tool that was saved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolSaved {
-    /// The secrets that were dropped: the tool uses them no more, or its host changed.
+    /// The secrets that were dropped: the tool no longer uses them, or its host changed.
     #[serde(default)]
     #[schema(required)]
     pub dropped_secrets: Vec<String>,

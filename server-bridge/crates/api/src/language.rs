@@ -275,7 +275,7 @@ mod tests {
             "密码过短；请至少使用 8 个字符"
         );
         let lacks =
-            zh("runner laptop lacks landlock; this server requires it: it takes Linux 6.12 or newer \
+            zh("runner laptop lacks landlock; this server requires it: it needs Linux 6.12 or newer \
                         (`sandbridge-runner doctor` says more)");
         assert!(
             lacks.contains("缺少本服务器要求的 landlock") && lacks.contains("需要 Linux 6.12"),

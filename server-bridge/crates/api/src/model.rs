@@ -95,7 +95,7 @@ pub struct SubscriptionDocument {
 /// A choice of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelChoice {
-    /// `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`; null takes a choice back.
+    /// `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`; null removes the choice.
     #[serde(default)]
     pub model: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Plugins: skills, roles, commands, hooks and MCP servers that are installed as one thing.
+//! Plugins: skills, roles, commands, hooks and MCP servers that are installed together.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

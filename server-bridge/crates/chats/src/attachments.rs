@@ -73,7 +73,7 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     }
     if !paths.iter().all(|path| is_reference(path)) {
         return Err(invalid(
-            "attachments are paths that an upload to this chat answered with, or such a path and its place: PATH on PLACE",
+            "an attachment is a path that an upload to this chat returned, alone or with its place: PATH on PLACE",
         ));
     }
     let begun = text.trim_start();

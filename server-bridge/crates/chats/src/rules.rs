@@ -84,7 +84,7 @@ impl ChatService {
         Ok(view(added))
     }
 
-    /// Removes a rule of a user's: it does not hold for the next call. Audited.
+    /// Removes a rule of a user's: it no longer applies from the next call on. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] for a rule that is gone or another user's; [`Error::Store`].

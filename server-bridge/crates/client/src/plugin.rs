@@ -1,4 +1,4 @@
-//! `sandbridge plugin`: skills, roles, commands, hooks and MCP servers that are installed as one thing.
+//! `sandbridge plugin`: skills, roles, commands, hooks and MCP servers that are installed together.
 
 mod files;
 mod words;

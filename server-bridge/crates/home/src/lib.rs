@@ -97,7 +97,7 @@ pub fn ensure(home: &Path) -> Result<(), Error> {
     rustix::fs::access(home, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .map_err(|error| unusable(error.into()))?;
     if metadata.mode() & 0o022 != 0 {
-        tracing::warn!(home = %home.display(), "others may write to the home directory; chmod go-w it");
+        tracing::warn!(home = %home.display(), "others may write to the home directory; run chmod go-w on it");
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Address {
         let (authority, rest) = rest.split_at(end);
         if authority.contains(['{', '}']) {
             return Err(Problem::new(
-                "a placeholder cannot stand in the host, the port or the user name: write the host out, so that no argument can change it",
+                "a placeholder cannot be used in the host, the port or the user name: write the host out, so that no argument can change it",
             ));
         }
         if authority.contains('@') {
@@ -95,7 +95,7 @@ fn segment(text: &str) -> Result<Template> {
     let template = Template::parse(text)?;
     if template.secrets().next().is_some() {
         return Err(Problem::new(
-            "a secret cannot stand in the path, which services and proxies log; put it into a header, the query or the body",
+            "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
         ));
     }
     for text in template.texts() {
@@ -116,7 +116,7 @@ fn render_segment(template: &Template, values: &Values<'_>) -> Result<String> {
     }
     let escape = |value: &str| {
         if value.chars().any(char::is_control) {
-            return Err(Problem::new("a control character cannot stand in a path"));
+            return Err(Problem::new("a control character cannot be used in a path"));
         }
         // Encoded, it stays one segment here; a service that decodes it first must find nothing in it either.
         let decoded = percent_decode_str(value).decode_utf8_lossy();

@@ -289,7 +289,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
     for (name, value) in fields.into_iter().flatten() {
         let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
         if name.is_empty() || !name.chars().all(is_token) {
-            return Err(Problem::new(format!("{name:?} is no name of a header")));
+            return Err(Problem::new(format!("{name:?} is not a valid name of a header")));
         }
         let lower = name.to_ascii_lowercase();
         if lower == "accept-encoding" {
@@ -328,7 +328,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
 /// A value of a header: one line.
 fn header_value(value: &str) -> Result<String> {
     if value.chars().any(char::is_control) {
-        return Err(Problem::new("a line break or another control character cannot stand in a header"));
+        return Err(Problem::new("a line break or another control character cannot be used in a header"));
     }
     Ok(value.to_owned())
 }

@@ -43,7 +43,7 @@ impl Extract {
         }
         cost::check(expression)?;
         let path = JsonPath::parse(expression)
-            .map_err(|error| Problem::new(format!("it is no JSONPath of RFC 9535: {error}")))?;
+            .map_err(|error| Problem::new(format!("it is not a JSONPath as in RFC 9535: {error}")))?;
         Ok(Self::Path(Box::new(path)))
     }
 
@@ -157,7 +157,7 @@ mod tests {
             ("data.items.first", "nothing at"),
             ("$.nothing", "finds nothing"),
             ("data..items", "empty"),
-            ("$.data[", "no JSONPath"),
+            ("$.data[", "not a JSONPath"),
             ("$..*..*", "one `..`"),
             ("$[?@..a]", "filter"),
             ("$[?count($.*) > 1]", "again"),

@@ -47,7 +47,7 @@ impl Parameters {
         for (name, about) in &properties {
             if !is_key(name) {
                 return Err(Problem::new(format!(
-                    "{name:?} is no name for one: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning"
+                    "{name:?} is not a valid name for one: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning"
                 )));
             }
             if !about.is_object() && !about.is_boolean() {

@@ -33,7 +33,7 @@ pub trait Decode: Send {
     fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error>;
 }
 
-/// Error texts of providers when a conversation does not fit, in small letters. Sources: the error texts of OpenAI,
+/// Error texts of providers when a conversation does not fit, in lower case. Sources: the error texts of OpenAI,
 /// Anthropic, Google, Mistral, DeepSeek, vLLM, llama.cpp and Ollama.
 const TOO_LONG: [&str; 13] = [
     "context_length_exceeded",

@@ -11,7 +11,7 @@ use crate::error::Error;
 pub struct Call {
     /// Appended to the provider's base URL, such as `/v1/messages`.
     pub path: &'static str,
-    /// Names in small letters, and values; the transport adds the key.
+    /// Names in lower case, and values; the transport adds the key.
     pub headers: Vec<(&'static str, String)>,
     /// JSON, in pieces.
     pub body: Vec<Bytes>,

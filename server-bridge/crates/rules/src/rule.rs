@@ -169,7 +169,7 @@ pub enum RuleError {
     SeveralCommands(char),
     /// A rule about a redirection.
     #[error(
-        "`{0}` never matches: redirections are no part of a command; write `Edit(path)` or `Read(path)` for the file"
+        "`{0}` never matches: redirections are not part of a command; write `Edit(path)` or `Read(path)` for the file"
     )]
     Redirection(char),
     /// A rule about a word that is no command.
@@ -177,7 +177,7 @@ pub enum RuleError {
     ReservedWord(String),
     /// A rule about an assignment.
     #[error(
-        "`{0}` never matches: assignments before a command are no part of it; write a rule for the command"
+        "`{0}` never matches: assignments before a command are not part of it; write a rule for the command"
     )]
     Assignment(String),
     /// A quote is not closed.
@@ -187,11 +187,11 @@ pub enum RuleError {
     #[error("the path is not a pattern: {0}")]
     Path(#[from] WildError),
     /// A negated path.
-    #[error("a path must not begin with `!`; put what it excepts into a rule of its own")]
+    #[error("a path must not begin with `!`; put the exception into a separate rule")]
     Negated,
     /// A domain is malformed.
     #[error(
-        "`{0}` is not a domain; write `domain:example.com` or `domain:*.example.com`, in its xn-- form if it has other letters"
+        "`{0}` is not a domain; write `domain:example.com` or `domain:*.example.com`, in its xn-- form if it has non-ASCII letters"
     )]
     Domain(String),
     /// An MCP rule names no server.
@@ -244,7 +244,7 @@ pub enum Warning {
     AllowsOptions(String),
     /// The name of a command that is compared as it is written.
     #[error(
-        "`{0}` matches only a command that is written so: `?` and `[` are no wildcards in it, and a rule for its name alone matches it in every folder"
+        "`{0}` matches only a command that is written exactly so: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
     )]
     LiteralName(String),
     /// An allow rule for everything.

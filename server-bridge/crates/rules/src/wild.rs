@@ -7,7 +7,7 @@ pub enum WildError {
     #[error("a `[` has no `]`; write `\\[` for the character itself")]
     Bracket,
     /// A backslash stands at the end.
-    #[error("a `\\` stands at the end; write `\\\\` for the character itself")]
+    #[error("there is a `\\` at the end; write `\\\\` for the character itself")]
     Backslash,
     /// A path leads out of its folder.
     #[error("`..` can never match, since paths are compared without it; write the path itself")]

@@ -34,7 +34,9 @@ pub enum SandboxError {
         runner: String,
     },
     /// The connection ended while a file was read, and the file has been replaced since.
-    #[error("the connection to runner {runner} was lost, and the file changed meanwhile; read it again")]
+    #[error(
+        "the connection to runner {runner} was lost, and the file changed in the meantime; read it again"
+    )]
     FileChanged {
         /// Its name.
         runner: String,

@@ -19,9 +19,9 @@ const CONFINED_LAYERS: [&str; 3] = ["landlock", "seccomp", "no-new-privs"];
 const LAYERS: &[(&str, &str)] = &[
     ("mount-namespace", "start it as root, or allow unprivileged user namespaces there"),
     ("pid-namespace", "start it as root, or allow unprivileged user namespaces there"),
-    ("landlock", "it takes Linux 5.13 or newer with landlock in the kernel's lsm= list"),
-    ("landlock-scope", "it takes Linux 6.12 or newer"),
-    ("seccomp", "it takes a kernel with CONFIG_SECCOMP_FILTER"),
+    ("landlock", "it needs Linux 5.13 or newer with landlock in the kernel's lsm= list"),
+    ("landlock-scope", "it needs Linux 6.12 or newer"),
+    ("seccomp", "it needs a kernel with CONFIG_SECCOMP_FILTER"),
     ("capabilities", "update sandbridge-runner"),
     ("no-new-privs", "update sandbridge-runner"),
     ("private-home", "keep its --state-dir outside the workspace"),
@@ -31,12 +31,12 @@ const LAYERS: &[(&str, &str)] = &[
     ("network", "give it a --network policy that the machine can enforce"),
     (
         "git-config",
-        "leave out --allow-git-config there; it takes a mount namespace, and `git config --global safe.bareRepository explicit`",
+        "leave out --allow-git-config there; it needs a mount namespace, and `git config --global safe.bareRepository explicit`",
     ),
-    ("socket-files", "it takes a mount namespace; its line in the doctor's report names what is not closed"),
+    ("socket-files", "it needs a mount namespace; its line in the doctor's report names what is not closed"),
     (
         "limits",
-        "leave out --memory none and --pids none there; it takes a cgroup, Linux 6.14 or newer, or a user other than root",
+        "leave out --memory none and --pids none there; it needs a cgroup, Linux 6.14 or newer, or a user other than root",
     ),
 ];
 
@@ -98,7 +98,7 @@ impl Requirement {
         let lacking = self.lacking(facts);
         let Some(first) = lacking.first() else { return Ok(()) };
         let fix = match facts.profile.as_str() {
-            LEGACY_PROFILE => "start sandbridge-runner there in the place of the other program",
+            LEGACY_PROFILE => "start sandbridge-runner there in place of the other program",
             "full-control" => "start it with --profile workspace",
             _ => LAYERS.iter().find(|(name, _)| name == first).map_or("see its doctor", |(_, fix)| fix),
         };
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(error.kind(), "denied");
         let text = error.to_string();
         assert!(
-            text.contains("runner laptop lacks landlock; this server requires it: it takes Linux 5.13"),
+            text.contains("runner laptop lacks landlock; this server requires it: it needs Linux 5.13"),
             "{text}"
         );
         for (profile, fix) in [("full-control", "--profile workspace"), (LEGACY_PROFILE, "sandbridge-runner")]

@@ -35,7 +35,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
-with the same permissions, and answers with its last words. Use it for work that needs much reading and has a short result, \
+with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
 and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to \
 know, and what its answer must contain.";
     // Its actions ask for permission where they happen.

@@ -189,7 +189,7 @@ impl Progress {
         // A number without a total: exact up to 2^53 bytes.
         let told = ProgressNotificationParam::new(self.token.clone(), bytes as f64).with_message(text);
         if let Err(error) = self.peer.notify_progress(told).await {
-            tracing::debug!(%error, "a client heard no progress");
+            tracing::debug!(%error, "a client did not receive progress");
         }
     }
 }

@@ -1504,7 +1504,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a rule of the caller's: it does not hold for the next call. Needs a session: no key changes rules. */
+        /** Remove a rule of the caller's: it no longer applies from the next call on. Needs a session: no key changes rules. */
         delete: operations["delete_rules_id"];
         options?: never;
         head?: never;
@@ -2877,7 +2877,7 @@ export interface components {
         };
         /** @description What became of the secrets of a tool that was saved. */
         HttpToolSaved: {
-            /** @description The secrets that were dropped: the tool uses them no more, or its host changed. */
+            /** @description The secrets that were dropped: the tool no longer uses them, or its host changed. */
             dropped_secrets: string[];
             /** @description The secrets that have to be set before the tool can be called. */
             missing_secrets: string[];
@@ -3255,7 +3255,7 @@ export interface components {
         };
         /** @description A choice of a model. */
         ModelChoice: {
-            /** @description `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`; null takes a choice back. */
+            /** @description `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`; null removes the choice. */
             model?: string | null;
         };
         /** @description One model of a subscription. */

@@ -16,7 +16,7 @@ use super::Toolbox;
 use crate::limits::{DEFERRED_ANSWERS, GONE_TOOLS, TOOL_NAME_CHARS};
 
 /// The description of a removed tool for the model.
-const GONE: &str = "This tool is no longer available; calls of it fail.";
+const GONE: &str = "This tool is no longer available; calls to it fail.";
 
 /// The line of a result that names a tool that was found.
 pub fn found_line(name: &str, description: &str) -> String {

@@ -97,7 +97,7 @@ const TABLE: &[Row] = &[
         "文件传完之前，与运行器 {0} 的连接已断开；未写入任何内容，请重新发送",
     ),
     (
-        "the connection to runner {} was lost, and the file changed meanwhile; read it again",
+        "the connection to runner {} was lost, and the file changed in the meantime; read it again",
         "与运行器 {0} 的连接曾断开，其间文件已更改；请重新读取",
     ),
     (

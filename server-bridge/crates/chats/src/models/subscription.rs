@@ -117,7 +117,7 @@ impl TierModel {
             return refuse(format!("a window holds {WINDOW_TOKENS_MIN} to {TOKENS_MAX} tokens"));
         }
         if !is_fine(reply_tokens, 1) || !is_fine(thinking_tokens, 1) {
-            return refuse(format!("an answer has 1 to {TOKENS_MAX} tokens, and thinking too"));
+            return refuse(format!("an answer has 1 to {TOKENS_MAX} tokens, and so does thinking"));
         }
         let prices = price.iter().flat_map(|price| {
             [Some(price.input), Some(price.output), price.cache_read, price.cache_write].into_iter().flatten()

@@ -29,9 +29,9 @@ fn text(mode: Mode) -> &'static str {
              they write elsewhere is gone when they end. Say what you would do."
         }
         Mode::Ask => {
-            "Ask mode: the user is asked before a file is changed or a command runs. Ask for little, and for what matters."
+            "Ask mode: the user is asked before a file is changed or a command runs. Ask rarely, and only for what matters."
         }
         Mode::AutoEdit => "Auto-edit mode: files may be changed; the user is asked before a command runs.",
-        Mode::Full => "Full mode: nothing is asked for. Be as careful as the user would be.",
+        Mode::Full => "Full mode: nothing needs approval. Be as careful as the user would be.",
     }
 }

@@ -50,7 +50,7 @@ impl Managed {
         match self.look(home).await {
             Ok(rules) => rules,
             Err(why) => {
-                tracing::error!("{why}; the rules that were read before stay");
+                tracing::error!("{why}; the rules that were read before stay in force");
                 self.0.lock().await.rules.clone()
             }
         }
@@ -156,7 +156,7 @@ mod tests {
         put(r#"{"permissions": {"deny": ["Fetch", "Shell("]}}"#);
         let why = managed.look(Some(home.path())).await.err().unwrap();
         assert!(why.contains(FILE) && why.contains("deny[1]") && why.contains("Shell("), "{why}");
-        assert_eq!(current().await.state, first.state, "the rules that were read before stay");
+        assert_eq!(current().await.state, first.state, "the rules that were read before stay in force");
         put(r#"{"permissions": {"deny": ["Read(.env)"]}}"#);
         let second = current().await;
         assert!(texts(&second) == ["deny Read(.env)"] && second.state != first.state);

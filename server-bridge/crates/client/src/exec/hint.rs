@@ -20,7 +20,7 @@ const DENIED: &str = "the sandbox denied this command something; on the runner's
 const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repository's configuration and hooks, which git on \
                                  that machine obeys; start the runner with --allow-git-config to allow it";
 
-/// Words of git about a configuration that it cannot write, in small letters.
+/// Words of git about a configuration that it cannot write, in lower case.
 const GIT_CONFIG_WORDS: [&str; 2] = ["could not write config file", "could not lock config file"];
 
 /// The hint for a shell line that was given as one word: the same failure with the command that runs it.

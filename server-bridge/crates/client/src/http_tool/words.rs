@@ -49,7 +49,7 @@ pub(super) fn saved(name: &str, saved: &HttpToolSaved) -> String {
     if !saved.dropped_secrets.is_empty() {
         let dropped = one_line(&saved.dropped_secrets.join(", "));
         lines.push(format!(
-            "warning: its secrets {dropped} were removed: it uses them no more, or its host changed"
+            "warning: its secrets {dropped} were removed: it no longer uses them, or its host changed"
         ));
     }
     for secret in &saved.missing_secrets {

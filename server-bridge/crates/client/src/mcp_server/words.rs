@@ -67,7 +67,7 @@ pub(super) fn whole(server: &McpServerView) -> String {
     ];
     lines.extend(listed(&secrets, &server.secrets, "none"));
     if is_of_workspace {
-        let none = "none: a change of what the command runs is not noticed";
+        let none = "none: changes to what the command runs go unnoticed";
         lines.extend(listed("files:", &server.files, none));
     }
     lines.push(format!("{action}:"));

@@ -20,7 +20,8 @@ pub(super) fn list(list: &TrustList, all: bool) -> String {
     let changed = list.items.iter().filter(|item| item.change.is_some());
     parts.extend(changed.map(|item| format!("{}: {}", named(item), change(item).join("; "))));
     if list.items.iter().any(|item| item.state == TrustState::Waiting) {
-        parts.push("to approve one: `sandbridge trust approve HASH`; nothing of it runs before".to_owned());
+        parts
+            .push("to approve one: `sandbridge trust approve HASH`; it has no effect before that".to_owned());
     }
     parts.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
     if all {
@@ -163,7 +164,7 @@ pub(super) mod tests {
             workspace: Some("laptop:/w".to_owned()),
             items: vec![changed],
             approvals: vec![approval(&"cd".repeat(32))],
-            problems: vec!["custom-tools/x: it is no tool".to_owned()],
+            problems: vec!["custom-tools/x: it is not a tool".to_owned()],
         };
         let text = list(&all, true);
         for part in

@@ -49,7 +49,7 @@ const CHINESE: &[Row] = &[
     ("{} in · {} out · {}", "输入 {0} · 输出 {1} · {2}"),
     // What is written.
     (" sending… ", " 正在发送… "),
-    (" Tab: answer what is asked ", " Tab：回答问题 "),
+    (" Tab: answer the question ", " Tab：回答问题 "),
     (
         " Up/Down choose · Enter folds and unfolds · Esc goes back to the text ",
         " ↑/↓ 选择 · Enter 折叠或展开 · Esc 返回输入 ",
@@ -143,11 +143,11 @@ const CHINESE: &[Row] = &[
     ),
     (
         "it does not speak HTTP there; is it https:// instead of http://?",
-        "那里不是 HTTP；是否应将 http:// 改为 https://？",
+        "该地址不使用 HTTP；是否应将 http:// 改为 https://？",
     ),
     (
         "it does not speak TLS there; is it http:// instead of https://?",
-        "那里不是 TLS；是否应将 https:// 改为 http://？",
+        "该地址不使用 TLS；是否应将 https:// 改为 http://？",
     ),
     (
         "its certificate has expired; renew it, or set this machine's clock",

@@ -56,7 +56,7 @@ impl Description {
     /// Fails with the reason in words.
     fn read(printed: &[u8]) -> Result<Self, String> {
         let printed: Printed = serde_json::from_slice(printed).map_err(|error| {
-            format!("what it prints with --describe is not the JSON object it should be: {error}")
+            format!("what it prints with --describe is not the expected JSON object: {error}")
         })?;
         let description = visible::lines(printed.description.trim());
         if description.is_empty() {
@@ -139,7 +139,7 @@ pub(super) fn end(outcome: &sandbox::ExecOutcome) -> String {
     match (outcome.code, outcome.signal) {
         (Some(code), _) => format!("ended with exit status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => "ended, and nobody knows how".to_owned(),
+        (None, None) => "ended in an unknown way".to_owned(),
     }
 }
 

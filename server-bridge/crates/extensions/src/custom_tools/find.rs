@@ -72,9 +72,9 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
         let name = file.split('.').next().unwrap_or_default().to_owned();
         if !is_tool_name(&name) {
             let why = format!("a tool's name has letters, digits, - and _, at most {CUSTOM_TOOL_NAME_CHARS}");
-            found.problems.push(format!("{DIRECTORY}/{file}: it is no tool: {why}"));
+            found.problems.push(format!("{DIRECTORY}/{file}: it is not a tool: {why}"));
         } else if !known.insert(name.clone()) {
-            found.problems.push(format!("{DIRECTORY}/{file}: another file is the tool {name} already"));
+            found.problems.push(format!("{DIRECTORY}/{file}: another file is already the tool {name}"));
         } else if candidates.len() == CUSTOM_TOOLS {
             let more = format!("{DIRECTORY}: only the first {CUSTOM_TOOLS} tools are used");
             found.problems.push(more);
@@ -103,7 +103,9 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
         let file = resolved.found.filter(|file| file.kind == FileKind::File);
         let (Some(file), Some(content)) = (file, resolved.sha256) else { continue };
         if file.mode & EXECUTABLE == 0 {
-            found.problems.push(format!("{path}: it is no tool: make it executable with `chmod +x {path}`"));
+            found
+                .problems
+                .push(format!("{path}: it is not a tool: make it executable with `chmod +x {path}`"));
             continue;
         }
         let content = store::hex(&content);

@@ -103,7 +103,7 @@ impl HttpTools {
         let has = |name: &String| tools.iter().any(|tool| tool.name() == name);
         if let Some(unknown) = import.only.iter().find(|name| !has(name)) {
             let known: Vec<&str> = tools.iter().map(HttpTool::name).collect();
-            return Err(failed(format!("it gives no tool {unknown:?}; it gives {}", known.join(", "))));
+            return Err(failed(format!("it has no tool {unknown:?}; it has {}", known.join(", "))));
         }
         let is_wanted =
             |tool: &&HttpTool| import.only.is_empty() || import.only.iter().any(|name| name == tool.name());
@@ -173,7 +173,7 @@ impl HttpTools {
         let arguments: Map<String, Value> = match arguments.trim() {
             "" => Map::new(),
             text => serde_json::from_str(text)
-                .map_err(|error| wrong(format!("the arguments are no JSON object: {error}")))?,
+                .map_err(|error| wrong(format!("the arguments are not a JSON object: {error}")))?,
         };
         let shown = known.tool.render_shown(&arguments).map_err(|problem| wrong(problem.to_string()))?;
         let (answer, is_error) = match self.0.send(known, documents.mask(&known.tool), &arguments).await {

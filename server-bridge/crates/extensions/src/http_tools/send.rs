@@ -67,7 +67,7 @@ async fn apart<T: Send + 'static>(
         Ok(Ok(place)) => place,
         Ok(Err(_)) | Err(_) => {
             return Err(format!(
-                "other answers have been read for {seconds} s, and this one could not be; try again later"
+                "this answer was not read within {seconds} s, since others are still being read; try again later"
             ));
         }
     };

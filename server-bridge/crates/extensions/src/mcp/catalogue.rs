@@ -102,7 +102,8 @@ impl Inner {
                     Ok(Ok(listed)) => listed,
                     Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),
                     Err(_) => {
-                        Err("it is still starting; its tools are there from the next message on".to_owned())
+                        Err("it is still starting; its tools are available from the next message on"
+                            .to_owned())
                     }
                 }
             }

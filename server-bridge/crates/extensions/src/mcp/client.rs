@@ -143,7 +143,7 @@ impl Client {
         request: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, ErrorData> {
         let answered = self.asked(request, Event::Samples).await?;
-        answered.unwrap_or_else(|| Err(sample::refused("there is nobody to be asked")))
+        answered.unwrap_or_else(|| Err(sample::refused("there is nobody to ask")))
     }
 
     /// The directories that the server may work in.
@@ -165,9 +165,7 @@ impl Client {
             return Err(ErrorData::invalid_params(why, None));
         }
         let Ok(_place) = self.asking.try_acquire() else {
-            return Err(sample::refused(
-                "as many requests as may wait do so; ask again once one is answered",
-            ));
+            return Err(sample::refused("no more requests can wait; ask again once one is answered"));
         };
         let Some(call) = self.calls.last() else { return Ok(None) };
         let (answer, answered) = oneshot::channel();

@@ -285,7 +285,7 @@ fn address(
     let credentials = oauth.map_or(Ok(None), ClientCredentials::of)?;
     if credentials.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
         return Err(
-            "it has both a header Authorization and a client of its own; write one of them".to_owned()
+            "it has both an Authorization header and client credentials; write one of them".to_owned()
         );
     }
     let credentials = credentials.map(Box::new);

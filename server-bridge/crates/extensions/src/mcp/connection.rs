@@ -360,7 +360,7 @@ impl Connection {
         }
     }
 
-    /// An error, with the last words of its program.
+    /// An error, with the last output of its program.
     pub(super) fn words(&self, error: &ServiceError) -> String {
         let mut words = self.words_of(error);
         words.truncate(words.floor_char_boundary(MCP_ERROR_BYTES));

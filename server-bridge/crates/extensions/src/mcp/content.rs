@@ -19,7 +19,7 @@ pub(super) fn outcome(result: CallToolResult) -> Outcome {
     {
         parts.text(&serde_json::to_string_pretty(data).unwrap_or_default());
     }
-    Outcome { is_error: result.is_error == Some(true), ..parts.outcome("The tool gave no text.") }
+    Outcome { is_error: result.is_error == Some(true), ..parts.outcome("The tool returned no text.") }
 }
 
 /// The outcome of reading a resource.
@@ -88,7 +88,7 @@ impl Parts {
             }
             ContentBlock::Resource(resource) => self.resource(&resource.resource),
             ContentBlock::ResourceLink(link) => self.text(&format!("[resource {}: {}]", link.name, link.uri)),
-            _ => self.text("[content of a kind that is not known, not shown]"),
+            _ => self.text("[content of an unknown kind, not shown]"),
         }
     }
 
@@ -105,13 +105,13 @@ impl Parts {
                     self.image(blob, kind);
                 }
             }
-            _ => self.text("[a resource of a kind that is not known, not shown]"),
+            _ => self.text("[a resource of an unknown kind, not shown]"),
         }
     }
 
     fn image(&mut self, data: &str, kind: &str) {
         if self.images.len() >= MCP_IMAGES {
-            return self.text("[an image too many, not shown]");
+            return self.text("[one more image, not shown: there are too many]");
         }
         // An image that a provider rejects would break every later request, so it is checked first.
         let checked = STANDARD.decode(data).ok().and_then(|bytes| image::shown(&bytes));
@@ -175,7 +175,7 @@ mod tests {
     fn an_error_is_one_and_data_alone_is_text() {
         let given = told(json!({"content": [], "structuredContent": {"a": 1}, "isError": true}));
         assert!(given.is_error && given.text.contains("\"a\": 1"));
-        assert_eq!(told(json!({"content": []})).text, "The tool gave no text.");
+        assert_eq!(told(json!({"content": []})).text, "The tool returned no text.");
     }
 
     #[test]

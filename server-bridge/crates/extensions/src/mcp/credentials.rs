@@ -133,7 +133,7 @@ impl Proof {
         let signed = || {
             let mut id = [0; 16];
             let random = ring::default_provider().secure_random;
-            random.fill(&mut id).map_err(|_| "there is no randomness")?;
+            random.fill(&mut id).map_err(|_| "no random numbers are available")?;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             let header = json!({"alg": algorithm, "typ": "client-authentication+jwt"});
             let claims = json!({
@@ -145,11 +145,11 @@ impl Proof {
             let signer = key.choose_scheme(&[*scheme]).ok_or("the key cannot be used")?;
             let mut signature = signer.sign(text.as_bytes()).map_err(|_| "the key could not sign")?;
             if let Some(width) = width {
-                signature = halves(&signature, *width).ok_or("the signature has another form")?;
+                signature = halves(&signature, *width).ok_or("the signature has an unexpected form")?;
             }
             Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
         };
-        Some(signed().map_err(|why: &str| format!("its client could not be proved: {why}")))
+        Some(signed().map_err(|why: &str| format!("the proof of its client's identity failed: {why}")))
     }
 }
 
@@ -163,7 +163,9 @@ fn key(pem: &str, wanted: Option<&str>) -> Result<Proof, String> {
     };
     let Some((algorithm, scheme, width)) = ALGORITHMS.iter().find(fits) else {
         let names = ALGORITHMS.map(|(name, ..)| name).join(", ");
-        return Err(format!("its \"signingAlgorithm\" does not fit its \"privateKey\"; known are {names}"));
+        return Err(format!(
+            "its \"signingAlgorithm\" does not fit its \"privateKey\"; the known ones are {names}"
+        ));
     };
     Ok(Proof::Key { key, algorithm, scheme: *scheme, width: *width })
 }

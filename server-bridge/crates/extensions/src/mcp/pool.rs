@@ -89,7 +89,7 @@ impl Pool {
                 .max_by_key(|(idle, _)| *idle);
             let Some((_, longest)) = longest else {
                 return Err(format!(
-                    "{MCP_CONNECTIONS_PER_USER} MCP servers of yours are in use at once, which is the most; wait until one is done"
+                    "you are using {MCP_CONNECTIONS_PER_USER} MCP servers at once, which is the limit; wait until one is done"
                 ));
             };
             slots.remove(&longest);

@@ -84,7 +84,7 @@ impl ServerPrompt {
     ///
     /// Fails with the reason in words.
     fn arguments(&self, server: &Server, text: &str) -> Result<Map<String, Value>, String> {
-        let usage = || format!("it is written {}", self.usage(server));
+        let usage = || format!("write it as {}", self.usage(server));
         let mut given = Map::new();
         for word in words(text) {
             let named = word.split_once('=').and_then(|(name, value)| {

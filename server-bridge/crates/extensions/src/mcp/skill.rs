@@ -74,7 +74,7 @@ pub(super) fn address(skill: &Skill, arguments: &Map<String, Value>) -> Result<S
                 false => Err(format!("{file:?} is not a path inside of the skill")),
             }
         }
-        _ => Err("its files are listed in a way that is not known".to_owned()),
+        _ => Err("its files are listed in an unknown way".to_owned()),
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Res
         ResourceContents::BlobResourceContents { blob, .. } => {
             STANDARD.decode(blob).map_err(|_| "a file of the skill is not in base64".to_owned())?
         }
-        _ => return Err("it gave a file of the skill in a form that is not known".to_owned()),
+        _ => return Err("it gave a file of the skill in an unknown form".to_owned()),
     };
     if bytes.len() > MCP_SKILL_FILE_BYTES {
         return Err(format!("a file of the skill has more than {MCP_SKILL_FILE_BYTES} bytes"));
@@ -106,7 +106,7 @@ pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Res
     let files = match &skill.resources {
         SkillResources::Files(files) => {
             let listed = files.iter().find(|file| file.uri == uri);
-            let listed = listed.ok_or_else(|| other(format!("{uri} is none of its files")))?;
+            let listed = listed.ok_or_else(|| other(format!("{uri} is not one of its files")))?;
             listed.verify(&bytes).map_err(|why| other(why.to_string()))?;
             &files[..]
         }

@@ -230,7 +230,7 @@ impl Listener for Asking<'_, '_> {
                     let _ = answer.send(ElicitResult::new(ElicitationAction::Cancel));
                 }
                 Event::Samples(_, answer) if !self.has_user() => {
-                    let _ = answer.send(Err(sample::refused("there is nobody to be asked")));
+                    let _ = answer.send(Err(sample::refused("there is nobody to ask")));
                 }
                 Event::Samples(request, answer) => {
                     let (asker, host) = (InChat(self.context), self.context.host);

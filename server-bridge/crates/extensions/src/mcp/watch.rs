@@ -72,7 +72,7 @@ impl Connection {
         if self.service.peer_info().is_none_or(|info| {
             info.capabilities.resources.as_ref().is_none_or(|resources| resources.subscribe != Some(true))
         }) {
-            return Err("it does not tell when a resource changes".to_owned());
+            return Err("it does not report changes of resources".to_owned());
         }
         {
             let mut all = self.watched.all();

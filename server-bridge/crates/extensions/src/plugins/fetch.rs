@@ -57,7 +57,7 @@ impl Place {
     fn parse(source: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{source:?} is no source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, or PLUGIN@github:OWNER/REPOSITORY"
+                "{source:?} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, or PLUGIN@github:OWNER/REPOSITORY"
             )
         };
         if let Some(package) = source.strip_prefix("npm:") {
@@ -203,7 +203,7 @@ impl Inner {
     }
 
     async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
-        let parsed = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;
+        let parsed = Url::parse(url).map_err(|error| format!("{url:?} is not an address: {error}"))?;
         let answer = self.getter.get(parsed).await.map_err(|error| format!("{url}: {error}"))?;
         if answer.is_cut {
             return Err(format!(

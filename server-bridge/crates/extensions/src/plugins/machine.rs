@@ -43,7 +43,7 @@ impl Plugins {
         let mut files = files.map_err(|error| error.shown())?;
         files.retain(|file| missing.contains(&file.path.as_str()));
         if files.len() < missing.len() {
-            return Err(format!("the plugin {} was removed or replaced meanwhile", plugin.name));
+            return Err(format!("the plugin {} was removed or replaced in the meantime", plugin.name));
         }
         // These copies are not part of the user's work.
         write(sandbox, &format!("{DIRECTORY}/.gitignore"), b"*\n", MODES.0).await.map_err(failed)?;

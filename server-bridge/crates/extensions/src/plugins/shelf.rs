@@ -40,7 +40,7 @@ impl Shelf for Plugins {
                     return self.bring(user.id, &plugin, sandbox).await;
                 }
             }
-            Err("its plugin was removed meanwhile".to_owned())
+            Err("its plugin was removed in the meantime".to_owned())
         })
     }
 }

@@ -119,7 +119,7 @@ impl Trust {
         let (sandbox, away) = of_place(&self.ledger, user, on).await;
         let Some(sandbox) = sandbox else {
             let why = away.unwrap_or_default();
-            return Err(Error::refused("unavailable", format!("the workspace cannot be looked at: {why}")));
+            return Err(Error::refused("unavailable", format!("the workspace cannot be read: {why}")));
         };
         for (kind, items) in self.items(user, &sandbox).await? {
             let waits = |item: &&Item| item.hash == hash && item.is_approvable && !item.is_approved;

@@ -140,7 +140,8 @@ pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>)
     let mut candidates: Vec<Hook> = Vec::new();
     for (source, document) in read {
         if document.disables_all || disabled.is_some_and(|layer| source.layer >= layer) {
-            let text = "its hooks are disabled, by it or by a more powerful document".to_owned();
+            let text =
+                "its hooks are disabled, by this document or by one of a more powerful layer".to_owned();
             loader.trouble(
                 source,
                 Problem { severity: Severity::Warning, place: String::new(), event: None, text },

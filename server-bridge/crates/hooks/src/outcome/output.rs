@@ -95,8 +95,9 @@ impl Reader {
         if is_other {
             let said = &mut self.said;
             let own = self.event.name(Dialect::Own);
-            said.notes
-                .push(format!("it answers an event other than {own}: only what it denies or asks counts"));
+            said.notes.push(format!(
+                "it answers an event other than {own}: only a denial or a question in it counts"
+            ));
             said.decision = said.decision.filter(|decision| *decision != Decision::Allow);
             said.updated_input = None;
             said.updated_output = None;

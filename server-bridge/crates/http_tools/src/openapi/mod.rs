@@ -1,6 +1,6 @@
 //! Tools from an OpenAPI document of version 3.0 or 3.1: one for each operation.
 //!
-//! An operation that needs something that tools cannot do is left out and named; something optional is left out of its tool and named.
+//! An operation that needs something that tools cannot do is left out, and so is an unsupported optional part of an operation; the result names everything that was left out.
 
 mod operation;
 mod refs;
@@ -47,7 +47,7 @@ pub fn import(text: &str, server: Option<&str>) -> Result<Imported> {
     if !version.starts_with("3.0") && !version.starts_with("3.1") {
         return Err(Problem::new(match root.get("swagger") {
             Some(_) => "it is of version 2 (Swagger); convert it to OpenAPI 3.0 first".to_owned(),
-            None => "it is no OpenAPI document of version 3.0 or 3.1".to_owned(),
+            None => "it is not an OpenAPI document of version 3.0 or 3.1".to_owned(),
         }));
     }
     let server = match server {

@@ -210,7 +210,7 @@ impl Draft {
                 self.body = Some(json!(Value::Object(template).to_string()));
             }
             None if media == Media::Form => {
-                return Err(Problem::new("its form has no fields that are named"));
+                return Err(Problem::new("its form has no named fields"));
             }
             None => {
                 let key = self.key("body", "body");

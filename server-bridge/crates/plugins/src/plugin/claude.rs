@@ -21,7 +21,7 @@ pub(crate) const COMPONENTS: &[&str] = &["agents", "commands", "hooks", "mcpServ
 const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("channels", "channels of plugins are not used here"),
     ("defaultEnabled", "its user decides here"),
-    ("dependencies", "other plugins are not installed by themselves; install them too"),
+    ("dependencies", "other plugins are not installed automatically; install them too"),
     ("engines", "there is no version of another program to check here"),
     ("experimental", "themes and monitors are not used here"),
     ("lspServers", "language servers are not used here"),

@@ -48,7 +48,7 @@ pub(super) fn read(tree: &Tree) -> Result<Plugin, PluginError> {
             let description = head.text.line("description");
             if written != name || !is_skill_name(name) {
                 return Err(format!(
-                    "is left out: its name must be that of its directory, in small letters, digits and hyphens, not {}",
+                    "is left out: its name must be that of its directory, in lower-case letters, digits and hyphens, not {}",
                     quoted(&written)
                 ));
             }
@@ -86,7 +86,7 @@ fn check(fields: &Map<String, Value>) -> Result<(), String> {
     let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
     if !is_plugin_name(name) {
         return Err(format!(
-            "must have a `name` of small letters, digits, single hyphens and periods, not {}",
+            "must have a `name` of lower-case letters, digits, single hyphens and periods, not {}",
             quoted(name)
         ));
     }

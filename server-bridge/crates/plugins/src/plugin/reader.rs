@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         if was_cleaned {
             self.warning(
                 place,
-                "contained characters that hide text or change the direction of writing; they were taken out. Look at it with care",
+                "contained characters that hide text or change the direction of writing; they were removed. Look at it with care",
             );
         }
         body
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
         let place = path.to_string();
         let Some(head) = self.head(&place, file) else { return };
         if !head.is_there {
-            return self.unused(place, "a file without a head is no agent");
+            return self.unused(place, "a file without a head is not an agent");
         }
         let written = head.field("name");
         let stem = path.name().trim_end_matches(".md");

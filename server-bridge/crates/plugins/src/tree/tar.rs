@@ -100,7 +100,7 @@ fn header(archive: &mut impl Read) -> Result<Option<[u8; 512]>, ArchiveError> {
         if (148..156).contains(&at) { u64::from(b' ') } else { u64::from(*byte) }
     });
     if sum.sum::<u64>() != number(&header[148..156])? {
-        return Err(ArchiveError::Damaged("the sum of a header is wrong"));
+        return Err(ArchiveError::Damaged("the checksum of a header is wrong"));
     }
     Ok(Some(header))
 }

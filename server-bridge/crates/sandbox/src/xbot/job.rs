@@ -159,8 +159,7 @@ impl Job {
         let is_running = self.calls.has_asked() && matches!(self.request, Request::Exec(_));
         let message = if is_running {
             format!(
-                "no longer waited for; runner {} cannot end a command that runs, so it may go on there until its \
-                 time limit",
+                "the server no longer waits for it; runner {} cannot end a running command, so it may continue there until its time limit",
                 self.place
             )
         } else {

@@ -10,7 +10,7 @@ export const mcpServers = {
   source: "{{transport}} · {{origin}} · {{hash}}",
   variables: "Environment variables: {{names}}",
   files: "The approval covers these files: {{files}}",
-  noFiles: "The approval covers no file: a change of what the command runs is not noticed.",
+  noFiles: "The approval covers no file: changes to what the command runs go unnoticed.",
   sent: "Headers: {{names}}",
   approve: "Approve",
   approveName: "Approve {{name}}",

@@ -2,11 +2,11 @@ import type { Room } from "../words";
 
 export const plugins: Room<"settings">["plugins"] = {
   title: "你的插件",
-  about: "插件的钩子和 MCP 服务器与模型的命令一样，在会话所在的机器上受限运行。插件不会自行更新。",
+  about: "插件的钩子和 MCP 服务器与模型的命令一样，在会话所在的机器上隔离运行。插件不会自行更新。",
   none: "你没有插件。可在下方安装：为 Claude Code 编写的插件和 Agent Plugins 可直接使用。",
   used: "使用中",
   notUsed: "未使用",
-  installedAt: "安装于{{ago}}",
+  installedAt: "安装时间：{{ago}}",
   origin: "{{source}} · {{hash}}",
   parts: {
     hooks_one: "{{count}} 个钩子",
@@ -19,8 +19,8 @@ export const plugins: Room<"settings">["plugins"] = {
     skills_other: "{{count}} 个技能",
     roles_one: "{{count}} 个子智能体角色",
     roles_other: "{{count}} 个子智能体角色",
-    unused_one: "{{count}} 个部分在此不使用",
-    unused_other: "{{count}} 个部分在此不使用",
+    unused_one: "{{count}} 个此处不使用的部分",
+    unused_other: "{{count}} 个此处不使用的部分",
   },
   disable: "停用",
   disableName: "停用 {{name}}",
@@ -29,8 +29,8 @@ export const plugins: Room<"settings">["plugins"] = {
   removeName: "移除 {{name}}",
   removeQuestion: "移除 {{name}}？从下一轮起，不再使用其中的任何内容。",
   add: "安装插件",
-  kind: "来自",
-  kinds: { source: "来源", archive: "归档文件" },
+  kind: "安装方式",
+  kinds: { source: "来源地址", archive: "归档文件" },
   kindHints: { source: "由 Sandbridge 服务器下载。", archive: "由浏览器上传。" },
   source: "来源地址",
   sourceHint:
@@ -49,6 +49,6 @@ export const plugins: Room<"settings">["plugins"] = {
   replaces: "它会替换你现有的版本 {{version}}（{{hash}}）。有差异的文件：",
   moreFiles: "仅列出前 {{count}} 个。",
   install: "安装",
-  installed: "{{name}} 已安装，从下一轮起使用。",
+  installed: "{{name}} 已安装，从下一轮起可用。",
   changed: "文件在你查看之后已改变，因此没有安装。请重新查看插件。",
 };

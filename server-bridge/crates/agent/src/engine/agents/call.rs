@@ -92,7 +92,7 @@ pub(in crate::engine) async fn call(
     let end = match sub_agents.run(task).await {
         Ok(end) => end,
         Err(PortError::Gone(_)) => {
-            return Err(Failure::Told("its conversation was deleted meanwhile".to_owned()));
+            return Err(Failure::Told("its conversation was deleted in the meantime".to_owned()));
         }
         Err(error) => return Err(error.into()),
     };

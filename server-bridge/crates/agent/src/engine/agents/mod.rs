@@ -1,7 +1,7 @@
 //! Sub-agents: turns below a turn.
 //!
 //! ```text
-//!   turn of the chat ─ SubAgent ─▶ a chat below it, a turn of the same loop ─▶ its last words are the result
+//!   turn of the chat ─ SubAgent ─▶ a chat below it, a turn of the same loop ─▶ its last message is the result
 //!        ▲    ▲                          │    │
 //!        │    └── what it does: its card ┘    └─ what it asks: a card of its own in the user's chat
 //!        └─ cancel, approval mode, place, tools: all of them the parent's, or less

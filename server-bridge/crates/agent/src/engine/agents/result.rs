@@ -19,7 +19,7 @@ pub(super) fn told(end: &TurnEnd) -> Outcome {
         (TurnStatus::Cancelled, None) => "the user stopped it",
         (_, None) => "how it ended is not known",
     };
-    let words = words.map_or_else(String::new, |words| format!("\nIts last words:\n{words}"));
+    let words = words.map_or_else(String::new, |words| format!("\nIts last message:\n{words}"));
     Outcome::failed(&format!("the sub-agent did not finish: {why}{words}"))
 }
 
@@ -46,7 +46,11 @@ mod tests {
         let silent = ended(TurnStatus::Done, None, None);
         assert!(!silent.is_error && silent.text.contains("without an answer"));
         let failed = ended(TurnStatus::Failed, Some("offline"), Some("half"));
-        assert!(failed.is_error && failed.text.contains("offline\nIts last words:\nhalf"), "{}", failed.text);
+        assert!(
+            failed.is_error && failed.text.contains("offline\nIts last message:\nhalf"),
+            "{}",
+            failed.text
+        );
         assert!(ended(TurnStatus::Cancelled, None, None).text.contains("the user stopped it"));
         assert!(ended(TurnStatus::Interrupted, None, None).is_error);
     }

@@ -279,5 +279,5 @@ async fn a_sub_agent_whose_chat_was_deleted_is_told_and_the_parent_goes_on() {
     let world = world(&[("SubAgent", r#"{"task":"x"}"#)], |_, _| says("done"));
     world.breaks("run");
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
-    assert!(world.chat.results()[0].contains("its conversation was deleted meanwhile"));
+    assert!(world.chat.results()[0].contains("its conversation was deleted in the meantime"));
 }

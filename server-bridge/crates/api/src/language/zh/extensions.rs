@@ -7,8 +7,8 @@ pub(super) const TABLE: &[Row] = &[
     // What rules say of a call.
     ("`{}` is denied by {}: {}", "`{0}` 被{1}拒绝：{2*}"),
     ("`{}` is denied by {}", "`{0}` 被{1}拒绝"),
-    ("The user is asked about `{}` because of {}: {}", "因{1}，`{0}` 需询问用户：{2*}"),
-    ("The user is asked about `{}` because of {}", "因{1}，`{0}` 需询问用户"),
+    ("The user is asked about `{}` because of {}: {}", "根据{1}，`{0}` 须先询问用户：{2*}"),
+    ("The user is asked about `{}` because of {}", "根据{1}，`{0}` 须先询问用户"),
     (
         "The user is asked about `{}`, a part of which is known only when it runs: it may match {}",
         "`{0}` 的一部分在运行时才能确定，可能匹配{1}，因此询问用户",
@@ -27,7 +27,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it stops the machine", "会关闭机器"),
     ("it lets everyone change files", "会让所有人都能修改文件"),
     // Managing rules.
-    ("the rule {} is refused: {}", "规则 {0} 不被接受：{1*}"),
+    ("the rule {} is refused: {}", "规则 {0} 无效：{1*}"),
     (
         "there is no rule {} of yours; see `sandbridge rule list`",
         "你没有编号为 {0} 的规则；请用 `sandbridge rule list` 查看",
@@ -53,14 +53,14 @@ pub(super) const TABLE: &[Row] = &[
     ("skills: {}", "技能：{0}"),
     ("HTTP tools: {}", "HTTP 工具：{0}"),
     ("what the workspace defines is not known: {}", "无法得知工作区定义了什么：{0*}"),
-    ("the workspace cannot be looked at: {}", "无法查看工作区：{0*}"),
+    ("the workspace cannot be read: {}", "无法查看工作区：{0*}"),
     (
         "nothing with this hash waits for approval; it may have changed since you looked at it: see `sandbridge trust list`",
-        "没有此哈希的内容等待批准；它可能在你查看之后已改变：请用 `sandbridge trust list` 查看",
+        "没有与此哈希对应的内容等待批准；它可能在你查看之后已改变：请用 `sandbridge trust list` 查看",
     ),
     (
         "you approved nothing with this hash; see `sandbridge trust list`",
-        "你没有批准过此哈希的内容；请用 `sandbridge trust list` 查看",
+        "你没有批准过与此哈希对应的内容；请用 `sandbridge trust list` 查看",
     ),
     // Plugins.
     ("the plugin cannot be installed: {}", "无法安装插件：{0*}"),
@@ -72,7 +72,7 @@ pub(super) const TABLE: &[Row] = &[
         "you have no plugin {}; see `sandbridge plugin list`",
         "你没有名为 {0} 的插件；请用 `sandbridge plugin list` 查看",
     ),
-    ("what the marketplace adds is not used: {}", "不使用市场附加的内容：{0}"),
+    ("what the marketplace adds is not used: {}", "未使用市场条目中的附加内容：{0}"),
     ("its content is not base64", "其内容不是 base64"),
     ("give a source, an archive or its files", "请提供来源、归档或文件"),
     ("the marketplace has no plugin {}; it has {}", "该市场没有插件 {0}；它有 {1}"),
@@ -80,10 +80,10 @@ pub(super) const TABLE: &[Row] = &[
     ("/{} was not sent: {}", "未发送 /{0}：{1*}"),
     // Custom tools.
     ("{}: the tool is not offered: {}", "{0}：不提供此工具：{1*}"),
-    ("{}: another file is the tool {} already", "{0}：工具 {1} 已由另一个文件提供"),
+    ("{}: another file is already the tool {}", "{0}：工具 {1} 已由另一个文件提供"),
     (
-        "{}: it is no tool: make it executable with `chmod +x {}`",
-        "{0}：不是工具：请用 `chmod +x {1}` 使其可执行",
+        "{}: it is not a tool: make it executable with `chmod +x {}`",
+        "{0}：还不是工具：请用 `chmod +x {1}` 添加可执行权限",
     ),
     ("it exited with {}: {}", "退出码为 {0}：{1}"),
     ("it exited with {}", "退出码为 {0}"),
@@ -93,14 +93,14 @@ pub(super) const TABLE: &[Row] = &[
     ("its server answered with status {}", "服务器返回状态 {0}"),
     ("no machine can be reached: {}", "无法连接任何机器：{0*}"),
     // Managing hooks.
-    ("the document is refused: {}", "文档不被接受：{0*}"),
+    ("the document is refused: {}", "文档无效：{0*}"),
     (
         "no hook with this hash waits for approval there; see `sandbridge hook list`",
-        "该位置没有此哈希的待批准钩子；请用 `sandbridge hook list` 查看",
+        "该位置没有与此哈希对应的待批准钩子；请用 `sandbridge hook list` 查看",
     ),
     (
         "you approved no hook with this hash; see `sandbridge hook list`",
-        "你没有批准过此哈希的钩子；请用 `sandbridge hook list` 查看",
+        "你没有批准过与此哈希对应的钩子；请用 `sandbridge hook list` 查看",
     ),
     ("the hooks of the workspace are not listed: {}", "未列出工作区的钩子：{0*}"),
 ];

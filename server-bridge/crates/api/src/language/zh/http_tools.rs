@@ -20,10 +20,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the secret {} was not saved: {}", "密钥 {0} 未保存：{1*}"),
     ("the document cannot be imported: {}", "无法导入该文档：{0*}"),
     ("the HTTP tool {} was not called: {}", "未调用 HTTP 工具 {0}：{1*}"),
-    ("the workspace's tools are not known: {}", "工作区的工具未知：{0*}"),
+    ("the workspace's tools are not known: {}", "无法获取工作区的工具：{0*}"),
     (
         "you have no HTTP tool {} of your own; see `sandbridge http-tool list`",
-        "你没有名为 {0} 的自有 HTTP 工具；请用 `sandbridge http-tool list` 查看",
+        "你自己的 HTTP 工具中没有 {0}；请用 `sandbridge http-tool list` 查看",
     ),
     (
         "there is no HTTP tool {} here; see `sandbridge http-tool list`",
@@ -35,19 +35,19 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no HTTP tool with this hash waits for approval; it may have changed since you looked at it: see `sandbridge http-tool list`",
-        "没有此哈希的待批准 HTTP 工具，它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
+        "没有与此哈希对应的待批准 HTTP 工具，它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
     ),
     (
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
-        "你没有批准过此哈希的 HTTP 工具；请用 `sandbridge http-tool list` 查看",
+        "你没有批准过与此哈希对应的 HTTP 工具；请用 `sandbridge http-tool list` 查看",
     ),
     ("the document of the HTTP tool {} has no placeholder for it", "HTTP 工具 {0} 的文档中没有它的占位符"),
     ("it must have {} to {} bytes", "它必须有 {0} 到 {1} 字节"),
     ("it contains a line break or another control character", "它含有换行或其他控制字符"),
     ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
-    ("it gives no tool {}; it gives {}", "其中没有工具 {0}；只有 {1}"),
+    ("it has no tool {}; it has {}", "其中没有工具 {0}；只有 {1}"),
     ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
-    ("the arguments are no JSON object: {}", "参数不是 JSON 对象：{0}"),
+    ("the arguments are not a JSON object: {}", "参数不是 JSON 对象：{0}"),
     // Documents.
     ("{}: the tool {} is left out: {}", "{0}：忽略工具 {1}：{2*}"),
     ("{}: the tool {} is defined twice; the first one is used", "{0}：工具 {1} 定义了两次；只使用第一个"),
@@ -70,11 +70,11 @@ pub(super) const TABLE: &[Row] = &[
         "`description` 必须有 1 到 {0} 字节：模型据此选择工具",
     ),
     (
-        "a placeholder cannot stand in the host, the port or the user name: write the host out, so that no argument can change it",
+        "a placeholder cannot be used in the host, the port or the user name: write the host out, so that no argument can change it",
         "占位符不能出现在主机、端口或用户名中；请写出主机，使任何参数都无法改变它",
     ),
     (
-        "a secret cannot stand in the path, which services and proxies log; put it into a header, the query or the body",
+        "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
         "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询或正文",
     ),
     ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),

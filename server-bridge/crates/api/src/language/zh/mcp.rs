@@ -24,7 +24,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "you have no MCP server {} of your own; see `sandbridge mcp-server list`",
-        "你没有名为 {0} 的自有 MCP 服务器；请用 `sandbridge mcp-server list` 查看",
+        "你自己的 MCP 服务器中没有 {0}；请用 `sandbridge mcp-server list` 查看",
     ),
     ("there is no MCP server {} here; {}", "此处没有 MCP 服务器 {0}；{1*}"),
     ("there is none", "尚无任何服务器"),
@@ -36,11 +36,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no MCP server with this hash waits for approval; it may have changed since you looked at it: see `sandbridge mcp-server list`",
-        "没有此哈希的待批准 MCP 服务器，它可能在你查看后发生了改动；请用 `sandbridge mcp-server list` 查看",
+        "没有与此哈希对应的待批准 MCP 服务器，它可能在你查看后发生了改动；请用 `sandbridge mcp-server list` 查看",
     ),
     (
         "you approved no MCP server with this hash; see `sandbridge mcp-server list`",
-        "你没有批准过此哈希的 MCP 服务器；请用 `sandbridge mcp-server list` 查看",
+        "你没有批准过与此哈希对应的 MCP 服务器；请用 `sandbridge mcp-server list` 查看",
     ),
     (
         "the tools of the MCP server {} changed again, or none waits for you: look again with `sandbridge mcp-server accept {}`",
@@ -85,7 +85,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "its \"oauth\" has a text of more than {} bytes, or more than {} scopes",
-        "“oauth”中有超过 {0} 字节的文本，或超过 {1} 个 scope",
+        "“oauth”中有超过 {0} 字节的文本，或超过 {1} 个权限范围（scope）",
     ),
     (
         "variables (${…}) are not replaced in \"oauth\", since the requests come from the server and not from your machine: write the value \
@@ -97,11 +97,11 @@ pub(super) const TABLE: &[Row] = &[
         "“privateKey”不是有效的 PEM 私钥（RSA、P-256、P-384 或 Ed25519，不带密码）",
     ),
     (
-        "its \"signingAlgorithm\" does not fit its \"privateKey\"; known are {}",
+        "its \"signingAlgorithm\" does not fit its \"privateKey\"; the known ones are {}",
         "“signingAlgorithm”与“privateKey”不匹配；支持的算法：{0}",
     ),
     (
-        "it has both a header Authorization and a client of its own; write one of them",
+        "it has both an Authorization header and client credentials; write one of them",
         "同时包含请求头 Authorization 和客户端凭据；请只填写其中之一",
     ),
     (
@@ -111,10 +111,10 @@ pub(super) const TABLE: &[Row] = &[
     // Prompts.
     ("the MCP server {}: {}", "MCP 服务器 {0}：{1*}"),
     ("its argument {} is missing; {}", "缺少参数 {0}；{1*}"),
-    ("this prompt has no arguments; {}", "此提示没有参数；{0*}"),
-    ("it is written {}", "写法：{0}"),
-    ("its prompt is empty", "它的提示为空"),
-    ("its prompt has {} bytes; {} at most can be used", "它的提示有 {0} 字节；最多可用 {1} 字节"),
+    ("this prompt has no arguments; {}", "此提示词没有参数；{0*}"),
+    ("write it as {}", "写法：{0}"),
+    ("its prompt is empty", "它的提示词为空"),
+    ("its prompt has {} bytes; {} at most can be used", "它的提示词有 {0} 字节；最多可用 {1} 字节"),
     ("the header {} has an invalid name or value", "请求头 {0} 的名称或值无效"),
     ("it is not a valid address", "地址无效"),
     ("the URL is too long", "地址过长"),

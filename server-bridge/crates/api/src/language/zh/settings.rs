@@ -40,7 +40,7 @@ pub(super) const TABLE: &[Row] = &[
     ("name a model for the tier vanguard, balance or swift", "请为 vanguard、balance 或 swift 级别指定模型"),
     ("use openai or anthropic", "请使用 openai 或 anthropic"),
     ("a window holds {} to {} tokens", "上下文窗口为 {0} 至 {1} 个 token"),
-    ("an answer has 1 to {} tokens, and thinking too", "回答为 1 至 {0} 个 token，思考也一样"),
+    ("an answer has 1 to {} tokens, and so does thinking", "回答为 1 至 {0} 个 token，思考也一样"),
     ("a price is a number of dollars per million tokens", "价格是每百万 token 的美元数"),
     (
         "give a runner or an address, not both: a runner knows its endpoint's address",
@@ -77,12 +77,12 @@ pub(super) const TABLE: &[Row] = &[
     ("has a query or a fragment; leave it out", "包含查询参数或片段；请去掉"),
     ("would send your key unencrypted; use https://", "会以明文发送密钥；请使用 https://"),
     ("it contains characters that no key has; paste it again", "包含无效字符；请重新粘贴"),
-    ("the instructions are longer than 32 KiB; shorten them", "说明超过 32 KiB；请缩短"),
+    ("the instructions are longer than 32 KiB; shorten them", "指令超过 32 KiB；请缩短"),
     (
         "that is not a language; write its name on one line, like German",
         "这不是一种语言；请用一行写出名称，例如 German",
     ),
-    ("this approval was already revoked, or its chat was deleted", "此审批已撤销，或其会话已删除"),
+    ("this approval was already revoked, or its chat was deleted", "此批准已撤销，或其会话已删除"),
     ("nothing is remembered under that name", "没有这个名称的记忆"),
     ("the context mode {}", "上下文模式{0}"),
     ("must be full, no-compression or none", "必须是 full、no-compression 或 none"),
@@ -169,7 +169,7 @@ pub(super) const TABLE: &[Row] = &[
         "此 send_id 已用于另一条消息；请换一个",
     ),
     (
-        "attachments are paths that an upload to this chat answered with, or such a path and its place: PATH on PLACE",
+        "an attachment is a path that an upload to this chat returned, alone or with its place: PATH on PLACE",
         "附件必须是上传到此会话后返回的路径，或该路径及其位置：PATH on PLACE",
     ),
     ("there is no such file; reload the page", "没有这个文件；请重新加载页面"),

@@ -71,7 +71,7 @@ fn draw_input(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     let style = if has_keys { theme.accent } else { theme.dim };
     let hint = match state.focus {
         _ if state.is_posting => " sending… ",
-        Focus::Input if state.asking.message != 0 => " Tab: answer what is asked ",
+        Focus::Input if state.asking.message != 0 => " Tab: answer the question ",
         Focus::Cards => " Up/Down choose · Enter folds and unfolds · Esc goes back to the text ",
         _ if state.transcript.is_running() => " Esc cancels ",
         _ => "",

@@ -48,7 +48,7 @@ impl OwnClient {
         let known = grants.read().await?.and_then(|grant| grant.credentials.issuer);
         if known.is_some() && known != metadata.issuer {
             return Err(failed(
-                "its login provider changed, and does not get these client credentials; add the server again if that is right",
+                "its login provider changed, so these client credentials were not sent; if the change is right, add the server again",
             ));
         }
         manager.set_metadata(metadata.clone());
@@ -73,7 +73,7 @@ impl OwnClient {
             ));
         }
         let response: OAuthTokenResponse = serde_json::from_slice(answer.body())
-            .map_err(|_| failed("its login provider answered something else than a token"))?;
+            .map_err(|_| failed("its login provider answered with something other than a token"))?;
         let credentials = StoredCredentials::new(
             self.credentials.client_id.clone(),
             Some(response),

@@ -32,7 +32,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(forget))
 }
 
-/// The sub-agents that a chat's agent called, the oldest first; those that they called are asked for with their chats.
+/// The sub-agents that a chat's agent called, the oldest first; those that these called in turn are listed with their own
+/// chats.
 #[utoipa::path(get, path = "/api/v1/chats/{id}/agents", tag = "chats",
     params(("id" = String, Path)), responses((status = 200, body = [SubAgentView]), (status = 404)))]
 pub async fn list(
@@ -44,7 +45,7 @@ pub async fn list(
     Ok(Json(found.into_iter().map(sub_agent_view).collect()))
 }
 
-/// What the caller wants of every agent of theirs.
+/// The caller's settings for all of their agents.
 #[utoipa::path(get, path = "/api/v1/settings/agent", tag = "settings", responses((status = 200, body = PreferencesView)))]
 pub async fn preferences(
     State(state): State<AppState>,
@@ -53,7 +54,7 @@ pub async fn preferences(
     Ok(Json(preferences_view(state.chats.preferences(caller.user.id).await?)))
 }
 
-/// Say what is wanted of every agent: all of it, from the next message on; null takes it back.
+/// Replace the settings for all agents, from the next message on; null resets one.
 #[utoipa::path(put, path = "/api/v1/settings/agent", tag = "settings", request_body = PreferencesView,
     responses((status = 200, body = PreferencesView)))]
 pub async fn set_preferences(
@@ -81,7 +82,7 @@ pub async fn approval_rules(
     Ok(Json(rules.into_iter().map(|rule| approval_rule_view(rule, language)).collect()))
 }
 
-/// Revoke an approval: the next such call asks again.
+/// Revoke an approval: the next such call needs approval again.
 #[utoipa::path(delete, path = "/api/v1/approvals/{id}", tag = "settings",
     params(("id" = i64, Path)), responses((status = 204), (status = 404)))]
 pub async fn revoke_approval_rule(
@@ -94,7 +95,7 @@ pub async fn revoke_approval_rule(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What agents keep of the caller from chat to chat, by name.
+/// What agents remember about the caller from chat to chat, by name.
 #[utoipa::path(get, path = "/api/v1/memories", tag = "settings", responses((status = 200, body = [MemoryView])))]
 pub async fn memories(
     State(state): State<AppState>,
@@ -104,7 +105,7 @@ pub async fn memories(
     Ok(Json(kept.into_iter().map(memory_view).collect()))
 }
 
-/// Forget something; chats that were told of it already keep it.
+/// Forget something; chats that already know it keep it.
 #[utoipa::path(delete, path = "/api/v1/memories/{name}", tag = "settings",
     params(("name" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn forget(

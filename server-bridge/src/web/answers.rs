@@ -19,7 +19,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(answer))
 }
 
-/// Answer a question of a model in words.
+/// Answer a model's question.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/answers", tag = "chats", request_body = QuestionAnswer,
     params(("id" = String, Path)), responses((status = 204), (status = 404, description = "it no longer waits for an answer")))]
 pub async fn answer(

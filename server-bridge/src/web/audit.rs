@@ -28,7 +28,7 @@ pub struct AuditQuery {
     before: Option<i64>,
     /// At most 500; 100 if absent.
     limit: Option<u32>,
-    /// Only what this user did; for administrators, as others see their own only.
+    /// Only actions of this user; for administrators, as others see only their own.
     user: Option<String>,
     /// Only actions that begin like this: `file.`.
     #[serde(default)]

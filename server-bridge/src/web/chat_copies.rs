@@ -24,8 +24,8 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(fork)).add(Access::Look, route!(export))
 }
 
-/// Go on with a conversation in another one: what was said so far, the machine, the directory and the approval mode are the
-/// same; what was allowed for good is asked for again.
+/// Continue a conversation in a copy: the messages so far, the machine, the directory and the approval mode are the same;
+/// what was allowed for good needs approval again.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/fork", tag = "chats", request_body = Fork,
     params(("id" = String, Path)), responses((status = 201, body = ChatView), (status = 404)))]
 pub async fn fork(
@@ -46,7 +46,7 @@ pub struct ExportQuery {
     format: Option<String>,
 }
 
-/// Export a conversation, whole, as a file.
+/// Export a whole conversation as a file.
 #[utoipa::path(get, path = "/api/v1/chats/{id}/export", tag = "chats",
     params(("id" = String, Path), ExportQuery),
     responses((status = 200, content((ExportView = "application/json"), (String = "text/markdown"))), (status = 404)))]

@@ -19,7 +19,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Look, route!(show))
 }
 
-/// A conversation with its model, how much that may do, how full its window is and what it took.
+/// A conversation with its model, the approval mode, how full the window is, and the usage.
 #[utoipa::path(get, path = "/api/v1/chats/{id}", tag = "chats", params(("id" = String, Path)),
     responses((status = 200, body = ChatDetail), (status = 404)))]
 pub async fn show(

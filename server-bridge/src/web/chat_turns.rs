@@ -18,7 +18,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(undo)).add(Access::Full, route!(rewind))
 }
 
-/// Take back the last message, with what came of it: the conversation, and the files it changed.
+/// Take back the last message with its effects: the answers to it, and the changes to files.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/undo", tag = "chats", request_body = Undo,
     params(("id" = String, Path)), responses((status = 200, body = TakenBackView), (status = 404),
     (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is under way"),
@@ -32,7 +32,7 @@ pub async fn undo(
     take_back(&state, &caller, &id, TakeBack { turns: Turns::Last(1), files: true, force }).await
 }
 
-/// Take back the last messages; files stay unless asked otherwise.
+/// Take back the last messages; files stay as they are unless the request says otherwise.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/rewind", tag = "chats", request_body = Rewind,
     params(("id" = String, Path)), responses((status = 200, body = TakenBackView), (status = 404),
     (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is under way"),

@@ -43,9 +43,9 @@ pub struct ChatQuery {
     /// characters of the newest 20,000 messages are looked at, and one search of a user at a time.
     #[serde(default)]
     query: String,
-    /// Only those behind this one, in their order.
+    /// Only those after this one, in their order.
     before: Option<String>,
-    /// At most 1,000, which is what is listed if absent; 100 where `query` is given.
+    /// At most 1,000, which is the default; with `query` it is 100.
     limit: Option<u32>,
 }
 
@@ -55,13 +55,13 @@ pub struct ChatQuery {
 pub struct PageQuery {
     /// Only messages before this one.
     before: Option<i64>,
-    /// Only messages after this one, the first of them; not beside `before`.
+    /// Only messages after this one, the first of them; cannot be combined with `before`.
     after: Option<i64>,
     /// At most 500; 200 if absent.
     limit: Option<u32>,
 }
 
-/// The caller's conversations, the one where something last happened first; or those that have some words.
+/// The caller's conversations, the most recently active first; or those that contain some words.
 #[utoipa::path(get, path = "/api/v1/chats", tag = "chats", params(ChatQuery),
     responses((status = 200, body = [ChatView]), (status = 400), (status = 404), (status = 429)))]
 pub async fn list(
@@ -85,8 +85,8 @@ pub async fn list(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NewChatQuery {
-    /// Whether the newest conversation in which nothing was said or set up yet will do, so that two wishes for a new one leave one
-    /// empty one. Not for programs that begin several at once.
+    /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only
+    /// one. Not for programs that begin several at once.
     #[serde(default)]
     reuse_empty: bool,
 }
@@ -106,7 +106,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(chat_view(chat))))
 }
 
-/// Delete a conversation; what still runs in it is cancelled, commands that went on by themselves too.
+/// Delete a conversation; what still runs in it is cancelled, background commands included.
 #[utoipa::path(delete, path = "/api/v1/chats/{id}", tag = "chats",
     params(("id" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn remove(
@@ -131,7 +131,7 @@ pub async fn rename(
     Ok(Json(chat_view(chat)))
 }
 
-/// A conversation's messages, the last ones unless asked otherwise.
+/// A conversation's messages, the last ones unless the request says otherwise.
 #[utoipa::path(get, path = "/api/v1/chats/{id}/messages", tag = "chats",
     params(("id" = String, Path), PageQuery), responses((status = 200, body = MessagePage), (status = 404)))]
 pub async fn messages(
@@ -152,7 +152,7 @@ pub async fn messages(
     Ok(Json(MessagePage { messages: messages.into_iter().map(shown_view).collect(), more }))
 }
 
-/// Say something. `!command` runs in the active sandbox; its output comes as events.
+/// Send a message. `!command` runs in the active sandbox; its output comes as events.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/messages", tag = "chats", request_body = NewMessage,
     params(("id" = String, Path)), responses((status = 202, body = PostedView), (status = 404)))]
 pub async fn post(
@@ -182,7 +182,7 @@ pub async fn cancel(
     Ok(Json(Cancelled { cancelled }))
 }
 
-/// Answer what a model asks: whether a tool may go on.
+/// Answer a model's request for approval of a tool call.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/approvals", tag = "chats", request_body = ApprovalAnswer,
     params(("id" = String, Path)), responses((status = 204), (status = 404, description = "it no longer waits for an answer")))]
 pub async fn approve(
@@ -205,7 +205,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Say how much a chat's model may do without asking.
+/// Set how much a chat's model may do without asking.
 #[utoipa::path(put, path = "/api/v1/chats/{id}/approval", tag = "chats", request_body = ApprovalMode,
     params(("id" = String, Path)), responses((status = 200, body = ApprovalMode), (status = 404)))]
 pub async fn set_approval(
@@ -220,7 +220,7 @@ pub async fn set_approval(
     Ok(Json(ApprovalMode { mode: mode.as_str().into() }))
 }
 
-/// Say where a chat's commands go.
+/// Set where a chat's commands run.
 #[utoipa::path(put, path = "/api/v1/chats/{id}/runner", tag = "chats", request_body = RunnerChoice,
     params(("id" = String, Path)), responses((status = 200, body = BoundView), (status = 404)))]
 pub async fn set_runner(

@@ -24,7 +24,7 @@ pub(in crate::web) fn routes() -> Routes {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// A chat, for the commands of its machine's workspace; the caller's active one's without it.
+    /// A chat, for the commands of its machine's workspace; if absent, the caller's active machine is used.
     chat: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct CompleteQuery {
     text: String,
 }
 
-/// All slash commands, in the order of `/help`; one may be written in several ways. Those of extensions come last.
+/// All slash commands, in the order of `/help`; some can be written in several ways. Those of extensions come last.
 #[utoipa::path(get, path = "/api/v1/commands", tag = "chats", params(ListQuery), responses((status = 200, body = [CommandView])))]
 pub async fn list(
     State(state): State<AppState>,

@@ -26,8 +26,8 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, route!(confirm))
 }
 
-/// Give one's password once more. For 10 minutes, as after a login, this page's session may make keys, users and tokens of
-/// runners, and update runners; after that such a request is answered with `password_required`.
+/// Confirm the caller's password. For 10 minutes, as after a login, this page's session may create keys, users and runner
+/// tokens, and update runners; after that such a request is answered with `password_required`.
 #[utoipa::path(post, path = "/api/v1/confirm", tag = "session", request_body = Confirmation,
     responses((status = 204), (status = 401), (status = 403), (status = 429)))]
 pub async fn confirm(

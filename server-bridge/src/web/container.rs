@@ -40,7 +40,7 @@ pub struct WorkspaceQuery {
     workspace: bool,
 }
 
-/// How the container is; starts nothing.
+/// The state of the container; starts nothing.
 #[utoipa::path(get, path = "/api/v1/container", tag = "container",
     responses((status = 200, body = ContainerView), (status = 403), (status = 503)))]
 pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<ContainerView>, ApiError> {
@@ -54,7 +54,7 @@ pub async fn stop(State(state): State<AppState>, caller: Caller) -> Result<Statu
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Make what is in it, its workspace aside, the image of the caller's next containers.
+/// Make its content, except the workspace, the image of the caller's next containers.
 #[utoipa::path(post, path = "/api/v1/container/commit", tag = "container",
     responses((status = 200, body = CommittedView), (status = 404), (status = 413), (status = 503)))]
 pub async fn commit(State(state): State<AppState>, caller: Caller) -> Result<Json<CommittedView>, ApiError> {
@@ -77,8 +77,8 @@ pub async fn export(State(state): State<AppState>, caller: Caller) -> Result<Res
     Ok((headers, Body::from_stream(archive)).into_response())
 }
 
-/// Upload a tar archive as the image of the caller's next containers, and end the one that is there. The workspace stays,
-/// unless `workspace=true`: then it becomes what the archive has in `workspace/`.
+/// Upload a tar archive as the image of the caller's next containers, and end the current one. The workspace stays,
+/// unless `workspace=true`: then it is replaced with the archive's `workspace/`.
 #[utoipa::path(put, path = "/api/v1/container/import", tag = "container", params(WorkspaceQuery),
     request_body(content = [u8], content_type = "application/x-tar"),
     responses((status = 204), (status = 400), (status = 409), (status = 413), (status = 503)))]

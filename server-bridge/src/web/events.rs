@@ -30,21 +30,21 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Listen, route!(connect))
 }
 
-/// Where a client stood that comes back; both, or neither.
+/// The position of a client that reconnects; give both, or neither.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ResumeQuery {
     /// The `seq` of the last frame that the client has.
     after: Option<u64>,
-    /// The `epoch` that its `hello` told.
+    /// The `epoch` from its `hello`.
     epoch: Option<String>,
 }
 
-/// Listen to events: a WebSocket of text frames, each a JSON object (`ServerEvent`) with `type` and a growing `seq`.
+/// Receive events: a WebSocket of text frames, each a JSON object (`ServerEvent`) with `type` and a growing `seq`.
 ///
-/// The first one is `hello`. A client that comes back with `after` and `epoch` is told what it missed, each event once;
-/// where that is not kept any more (for some minutes, and while the server runs), a `reset` behind `hello` says that
-/// everything has to be loaded anew, as does `lagged` later on to a client that reads too slowly.
+/// The first one is `hello`. A client that reconnects with `after` and `epoch` gets the events that it missed, each once.
+/// They are kept for some minutes, and only while the server runs; if they are gone, a `reset` after `hello` means that
+/// everything has to be loaded again. A later `lagged` means the same to a client that reads too slowly.
 #[utoipa::path(get, path = "/api/v1/events", tag = "chats", params(ResumeQuery), responses(
     (status = 101, description = "the socket is open; this is what its frames are", body = ServerEvent),
     (status = 400), (status = 401)))]

@@ -24,7 +24,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(log))
 }
 
-/// The hooks that hold for the caller on a place: those that run, those that wait for approval, and those that are not enabled.
+/// The hooks that apply to the caller at a place: those that run, those that wait for approval, and those that are not
+/// enabled.
 #[utoipa::path(get, path = "/api/v1/hooks", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = HookList), (status = 404)))]
 pub async fn list(
@@ -41,8 +42,8 @@ pub async fn document(State(state): State<AppState>, caller: Caller) -> Result<J
     Ok(Json(HookDocument { text: state.extensions.hooks.document(caller.user.id).await? }))
 }
 
-/// Replace the caller's own document of hooks, or remove it: it holds from the next turn on. Needs a session: no key changes
-/// hooks.
+/// Replace the caller's own document of hooks, or remove it: this takes effect from the next turn on. Needs a session: no key
+/// changes hooks.
 #[utoipa::path(put, path = "/api/v1/hooks/document", tag = "settings", request_body = HookDocument,
     responses((status = 200, body = HookList), (status = 400), (status = 403)))]
 pub async fn set_document(
@@ -66,7 +67,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take back the approval of a hook: from the next turn on it no longer runs. Needs a session.
+/// Revoke the approval of a hook: from the next turn on it no longer runs. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/hooks/approvals/{hash}", tag = "settings",
     params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn revoke(

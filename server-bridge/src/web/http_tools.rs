@@ -29,7 +29,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(revoke))
 }
 
-/// The caller's HTTP tools on a place.
+/// The caller's HTTP tools at a place.
 #[utoipa::path(get, path = "/api/v1/http-tools", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = HttpToolList), (status = 404)))]
 pub async fn list(
@@ -79,7 +79,8 @@ pub async fn secret(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Add the operations of an OpenAPI document as tools of the caller's own, or see which there would be. Needs a session.
+/// Add the operations of an OpenAPI document as tools of the caller's own, or list those that would be added. Needs a
+/// session.
 #[utoipa::path(post, path = "/api/v1/http-tool-imports", tag = "settings", request_body = HttpToolImport,
     responses((status = 200, body = HttpToolImported), (status = 400), (status = 403)))]
 pub async fn import(
@@ -120,7 +121,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take back the approval of a tool of a workspace. Needs a session.
+/// Revoke the approval of a workspace's tool. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/http-tool-approvals/{hash}", tag = "settings",
     params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn revoke(

@@ -30,7 +30,8 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(keys.into_iter().map(|key| key_view(key, now_ms)).collect()))
 }
 
-/// Make a key for a program. Answers with its secret, which is shown this once. Needs a session: no key makes another one.
+/// Make a key for a program. Answers with its secret, which is shown only this once. Needs a session: no key makes another
+/// one.
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = NewKey,
     responses((status = 201, body = MadeKey), (status = 400), (status = 403), (status = 409)))]
 pub async fn add(
@@ -47,7 +48,7 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(MadeKey { key: secret.into_exposed(), view })))
 }
 
-/// Remove a key: it opens nothing any more, and what it has open is closed soon after.
+/// Remove a key: it is no longer valid, and its open connections are closed soon after.
 #[utoipa::path(delete, path = "/api/v1/keys/{name}", tag = "keys", params(("name" = String, Path)),
     responses((status = 204), (status = 403), (status = 404)))]
 pub async fn remove(

@@ -31,7 +31,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(end_login))
 }
 
-/// The caller's MCP servers on a place, with the tools that each listed there. None is started for it.
+/// The caller's MCP servers at a place, with the tools that each listed there. This starts none of them.
 #[utoipa::path(get, path = "/api/v1/mcp-servers", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = McpServerList), (status = 404)))]
 pub async fn list(
@@ -111,7 +111,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take back the approval of a server of a workspace: it ends, and its tools are no longer offered. Needs a session.
+/// Revoke the approval of a workspace's server: it ends, and its tools are no longer offered. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/mcp-server-approvals/{hash}", tag = "settings",
     params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn revoke(
@@ -123,7 +123,7 @@ pub async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Begin a login to a server that wants one (OAuth 2.1): the answer is the page to open. Needs a session.
+/// Begin a login to a server that requires one (OAuth 2.1): the answer is the page to open. Needs a session.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/login", tag = "settings",
     params(("name" = String, Path), PlaceQuery), request_body = McpLoginStart,
     responses((status = 200, body = McpLogin), (status = 400), (status = 403), (status = 404), (status = 502)))]

@@ -35,11 +35,11 @@ pub(in crate::web) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ChatQuery {
-    /// A conversation, for what was chosen there; without one what was chosen for all that have no model of their own.
+    /// A conversation, to get its choice; if absent, the choice for all conversations that have no model of their own.
     chat: Option<String>,
 }
 
-/// The models that the caller can ask.
+/// The models that the caller can use.
 #[utoipa::path(get, path = "/api/v1/models", tag = "models", params(ChatQuery),
     responses((status = 200, body = ModelList), (status = 404)))]
 pub async fn list(
@@ -60,7 +60,7 @@ pub async fn list(
     Ok(Json(ModelList { chosen, models }))
 }
 
-/// Add a subscription of one's own.
+/// Add a subscription of the caller's own.
 #[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = SubscriptionDocument,
     responses((status = 201, body = SubscriptionView), (status = 400), (status = 409)))]
 pub async fn add(
@@ -73,7 +73,7 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(subscription_view(added))))
 }
 
-/// Put another subscription in the place of one. A key stays only with the address it was given for.
+/// Replace a subscription. Its key is kept only if the address stays the same.
 #[utoipa::path(put, path = "/api/v1/models/{name}", tag = "models", request_body = SubscriptionDocument,
     params(("name" = String, Path)), responses((status = 200, body = SubscriptionView), (status = 400), (status = 404)))]
 pub async fn change(
@@ -101,7 +101,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Ask a model for a word, once. `model` says which one of the subscription: a tier, or a name.
+/// Send a model one short request, as a test. `model` says which one of the subscription: a tier, or a name.
 #[utoipa::path(post, path = "/api/v1/models/{name}/test", tag = "models", request_body = ModelChoice,
     params(("name" = String, Path)), responses((status = 200, body = TrialView), (status = 404), (status = 422)))]
 pub async fn test(

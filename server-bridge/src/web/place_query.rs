@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-/// The place that is asked about.
+/// The place of a request.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PlaceQuery {

@@ -12,7 +12,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of plugins. A key may look at what is installed; it installs nothing that runs.
+/// The routes of plugins. A key can list what is installed, but cannot install anything that runs.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))

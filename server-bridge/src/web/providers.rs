@@ -18,7 +18,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(models)).add(Access::Full, route!(trial))
 }
 
-/// Ask a provider which models it has. Nothing of the request is kept.
+/// List the models of a provider. Nothing of the request is stored.
 #[utoipa::path(post, path = "/api/v1/providers/models", tag = "models", request_body = ProviderDocument,
     responses((status = 200, body = OfferedModels), (status = 400), (status = 422)))]
 pub async fn models(
@@ -37,8 +37,8 @@ pub async fn models(
     }))
 }
 
-/// Ask a subscription's model for a word, once, before the subscription is kept; nothing of the request is kept. The error's
-/// kind says what is wrong: `key`, `unknown_model`, `address`, `network`, `timeout` and others.
+/// Send a subscription's model one short request, as a test before the subscription is saved; nothing of the request is
+/// stored. The error's kind says what is wrong: `key`, `unknown_model`, `address`, `network`, `timeout` and others.
 #[utoipa::path(post, path = "/api/v1/providers/trial", tag = "models", request_body = SubscriptionDocument,
     responses((status = 200, body = TrialView), (status = 400), (status = 422)))]
 pub async fn trial(

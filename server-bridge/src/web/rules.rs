@@ -21,7 +21,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(attempt))
 }
 
-/// The rules that hold for the caller: the administrator's, those of the server itself, and the caller's own.
+/// The rules that apply to the caller: the administrator's, those of the server itself, and the caller's own.
 #[utoipa::path(get, path = "/api/v1/rules", tag = "settings", responses((status = 200, body = [RuleView])))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RuleView>>, ApiError> {
     Ok(Json(state.chats.rules(caller.user.id).await?))

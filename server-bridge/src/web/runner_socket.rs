@@ -2,8 +2,8 @@
 //!
 //! The token decides who a runner is. One that speaks xbot's dialect also names its user, in the path and in its
 //! registration, and must name the token's; for others a user in the path is ignored. Until it is registered a socket may
-//! send 64 KiB and live 10 s, which is counted beneath HTTP ([`crate::web::accept`]) and in `sandbox`. Beneath `/ws/`
-//! messages may then be as large as that dialect's, and what arrives of them is counted as well.
+//! send 64 KiB and live 10 s, which is counted below HTTP ([`crate::web::accept`]) and in `sandbox`. Under `/ws/` messages
+//! may then be as large as that dialect's, and what arrives of them is counted as well.
 
 use std::io;
 use std::pin::Pin;

@@ -27,9 +27,9 @@ pub fn offer(hand_out: &HandOut, facts: &RunnerFacts) -> Option<UpdateView> {
     Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
 }
 
-/// Let a machine's runner replace its program by the newer one that this server hands out. Answers once that is downloaded and
-/// checked there, 10 minutes later at most; a request while one is under way joins it. The runner then waits until
-/// nothing runs there and comes back with the new version, or as it was with `update_error`.
+/// Let a machine's runner replace its program with the newer one that this server hands out. Answers once that is downloaded
+/// and checked there, after 10 minutes at most; a second request joins the one in progress. The runner then waits until
+/// nothing runs there, and reconnects with the new version, or unchanged and with `update_error`.
 #[utoipa::path(post, path = "/api/v1/runners/{name}/update", tag = "runners", params(("name" = String, Path)),
     responses((status = 200, body = UpdateStarted), (status = 404), (status = 409), (status = 422), (status = 503)))]
 pub async fn update(

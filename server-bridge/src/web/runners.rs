@@ -39,7 +39,7 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(Views::of(&state).all(&caller.user).await?.1))
 }
 
-/// Register a machine under a name. Answers with its token, which is shown this once.
+/// Register a machine under a name. Answers with its token, which is shown only this once.
 #[utoipa::path(post, path = "/api/v1/runners", tag = "runners", request_body = NewRunner,
     responses((status = 201, body = TokenView), (status = 400), (status = 409)))]
 pub async fn add(
@@ -61,8 +61,8 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// Issue another token for a machine; the one before it works for some time more. Where its runner is older than the one that
-/// this server hands out, and cannot replace itself, the line to paste installs that one.
+/// Issue another token for a machine; the previous one stays valid for a while. If the machine's runner is older than the one
+/// that this server hands out, and cannot replace itself, the line to paste installs the newer one.
 #[utoipa::path(post, path = "/api/v1/runners/{name}/rotate", tag = "runners",
     params(("name" = String, Path)), responses((status = 200, body = TokenView), (status = 404)))]
 pub async fn rotate(
@@ -84,7 +84,7 @@ pub async fn rotate(
     Ok(Json(token_view(token, &base, line)))
 }
 
-/// Revoke a machine: its tokens open nothing any more, and its connection is closed.
+/// Revoke a machine: its tokens are no longer valid, and its connection is closed.
 #[utoipa::path(delete, path = "/api/v1/runners/{name}", tag = "runners",
     params(("name" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn revoke(

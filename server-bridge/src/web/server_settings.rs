@@ -24,7 +24,7 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(state.chats.server_settings().await))
 }
 
-/// Change settings of the whole server: they hold from the next answers on, and after a restart. For administrators.
+/// Change settings of the whole server: they apply from the next answers on, and after a restart. For administrators.
 #[utoipa::path(put, path = "/api/v1/server-settings", tag = "settings",
     request_body = ServerSettingsChange,
     responses((status = 200, body = ServerSettings), (status = 400), (status = 403)))]

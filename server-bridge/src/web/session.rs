@@ -28,8 +28,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::LookToWork, route!(me))
 }
 
-/// Log in. Answers with the token for the Authorization header. To a page, whose request has an Origin, it also gives a cookie,
-/// and from then on each needs the other.
+/// Log in. Answers with the token for the Authorization header. A page, whose request has an Origin, also gets a cookie; from
+/// then on, neither is valid without the other.
 #[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = Login, security(()),
     responses((status = 200, body = LoggedIn), (status = 401), (status = 429)))]
 pub async fn login(
@@ -74,7 +74,7 @@ pub(in crate::web) async fn begin_session(
     Ok((AppendHeaders(cookie), answer))
 }
 
-/// Log out: the session's token opens nothing any more.
+/// Log out: the session's token is no longer valid.
 #[utoipa::path(post, path = "/api/v1/logout", tag = "session", responses((status = 204)))]
 pub async fn logout(
     State(state): State<AppState>,
@@ -86,7 +86,7 @@ pub async fn logout(
     Ok((StatusCode::NO_CONTENT, AppendHeaders(cookie)))
 }
 
-/// Who the caller is.
+/// The caller.
 #[utoipa::path(get, path = "/api/v1/me", tag = "session", responses((status = 200, body = Me), (status = 401)))]
 pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me>, ApiError> {
     Ok(Json(Me {

@@ -1,4 +1,4 @@
-//! The first account, made in the page; and the server's facts.
+//! The first account, created on the page; and facts about the server.
 //!
 //! While there is no user, `serve` prints a secret when it starts. The person who presents it makes the first administrator,
 //! once: anyone who can read the server's output could also make one with `sandbridge user add`.
@@ -55,14 +55,14 @@ pub struct Facts {
     pub one_person: bool,
 }
 
-/// What is known without a login: above all whether the first account is to be made.
+/// What can be read without a login: above all, whether the first account has to be created.
 #[utoipa::path(get, path = "/api/v1/status", tag = "session", security(()), responses((status = 200, body = StatusView)))]
 pub async fn status(State(state): State<AppState>) -> Result<Json<StatusView>, ApiError> {
     let setup_due = state.accounts.is_first_due().await?;
     Ok(Json(StatusView { version: env!("CARGO_PKG_VERSION").to_owned(), setup_due }))
 }
 
-/// What the server is, and what a client has to stay within.
+/// Facts about the server, and the limits for clients.
 #[utoipa::path(get, path = "/api/v1/about", tag = "settings", responses((status = 200, body = AboutView)))]
 pub async fn about(
     State(state): State<AppState>,
@@ -97,7 +97,8 @@ pub async fn about(
     }))
 }
 
-/// Make the first account, an administrator's, and log in. Only while there is none, with the secret that `serve` printed.
+/// Create the first account, an administrator's, and log in. Only possible while there is none, with the secret that `serve`
+/// printed.
 #[utoipa::path(post, path = "/api/v1/setup", tag = "session", request_body = FirstAccount, security(()),
     responses((status = 201, body = LoggedIn), (status = 400), (status = 403), (status = 409), (status = 429)))]
 pub async fn make(

@@ -36,11 +36,11 @@ pub struct TaskQuery {
     /// Only those that run.
     #[serde(default)]
     running: bool,
-    /// At most so many, 1,000 at most; 100 if absent.
+    /// The most tasks to list, 1,000 at most; 100 if absent.
     limit: Option<u32>,
 }
 
-/// How much of a task's output is wanted.
+/// The part of a task's output to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct OutputQuery {
@@ -50,7 +50,7 @@ pub struct OutputQuery {
     tail: Option<u32>,
 }
 
-/// The caller's tasks, the last started first; terminals are none of them.
+/// The caller's tasks, the last started first, without terminals.
 #[utoipa::path(get, path = "/api/v1/tasks", tag = "tasks", params(TaskQuery),
     responses((status = 200, body = [ExecView]), (status = 404)))]
 pub async fn list(

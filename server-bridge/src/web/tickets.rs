@@ -84,8 +84,8 @@ impl Tickets {
     }
 }
 
-/// Ask for a ticket, which opens one address once within a minute: for downloads of a browser, which send no Authorization
-/// header. Programs need none.
+/// Request a ticket, which is valid for one address, once, within a minute: for downloads of a browser, which send no
+/// Authorization header. Programs need none.
 #[utoipa::path(post, path = "/api/v1/tickets", tag = "session", request_body = NewTicket,
     responses((status = 201, body = TicketView), (status = 400), (status = 403), (status = 429)))]
 pub async fn issue(

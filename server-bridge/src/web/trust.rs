@@ -22,7 +22,7 @@ pub(in crate::web) fn routes() -> Routes {
 }
 
 /// Everything that the workspace of a place defines and the caller must approve: hooks, MCP servers, custom tools, and skills for every prompt;
-/// with what changed since they did, and all their approvals.
+/// with what changed since the last approval, and all of the caller's approvals.
 #[utoipa::path(get, path = "/api/v1/trust", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = TrustList), (status = 404)))]
 pub async fn list(
@@ -33,7 +33,8 @@ pub async fn list(
     Ok(Json(state.extensions.trust.list(&caller.user, query.on.as_deref()).await?))
 }
 
-/// Approve something that waits in a workspace, by its hash: it has its effect from the next turn on, until it changes. Needs a session.
+/// Approve something that waits in a workspace, by its hash: it takes effect from the next turn on, until it changes. Needs a
+/// session.
 #[utoipa::path(post, path = "/api/v1/trust/approvals", tag = "settings", params(PlaceQuery), request_body = TrustRequest,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
 pub async fn approve(
@@ -46,7 +47,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take an approval back, in whichever workspace: what runs by it ends. Needs a session.
+/// Revoke an approval, in any workspace; what runs under it ends. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/trust/approvals/{hash}", tag = "settings",
     params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn revoke(

@@ -34,7 +34,7 @@ pub struct UsageQuery {
     days: Option<u16>,
 }
 
-/// What the caller's models took.
+/// The usage of the caller's models.
 #[utoipa::path(get, path = "/api/v1/usage", tag = "models", params(UsageQuery),
     responses((status = 200, body = UsageView), (status = 400)))]
 pub async fn show(

@@ -53,8 +53,8 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(account_view(added))))
 }
 
-/// Change an account: whether it administers, its password, or both in one go. For administrators; one of them always stays.
-/// One's own password is changed with `POST /api/v1/password`.
+/// Change an account's role, its password, or both at once. For administrators; one administrator always remains. The
+/// caller's own password is changed with `POST /api/v1/password`.
 #[utoipa::path(put, path = "/api/v1/users/{name}", tag = "users", request_body = AccountChange,
     params(("name" = String, Path)),
     responses((status = 200, body = AccountView), (status = 400), (status = 403), (status = 404), (status = 409)))]
@@ -70,7 +70,7 @@ pub async fn change(
     Ok(Json(account_view(state.accounts.change_user(&caller.user, &name, change).await?)))
 }
 
-/// Remove an account with everything that is its own, and end what it has open. For administrators.
+/// Remove an account with all its data, and end its connections. For administrators.
 #[utoipa::path(delete, path = "/api/v1/users/{name}", tag = "users", params(("name" = String, Path)),
     responses((status = 204), (status = 403), (status = 404), (status = 409)))]
 pub async fn remove(
@@ -88,7 +88,8 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Change one's own password. Ends all sessions and removes all API keys; the answer begins another session, for this page.
+/// Change the caller's own password. Ends all sessions and removes all API keys; the answer begins another session, for this
+/// page.
 #[utoipa::path(post, path = "/api/v1/password", tag = "session", request_body = PasswordChange,
     responses((status = 200, body = LoggedIn), (status = 400), (status = 403), (status = 429)))]
 pub async fn change_password(

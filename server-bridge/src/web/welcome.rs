@@ -14,7 +14,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(end))
 }
 
-/// End the first steps: they are not due any more, whatever the caller has.
+/// End the first steps: they are not shown again.
 #[utoipa::path(post, path = "/api/v1/me/welcomed", tag = "session", responses((status = 204)))]
 pub async fn end(State(state): State<AppState>, caller: Caller) -> Result<StatusCode, ApiError> {
     state.accounts.end_welcome(caller.user.id).await?;

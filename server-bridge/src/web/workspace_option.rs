@@ -8,7 +8,7 @@ use execs::quoted;
 /// of the machine that the line is pasted on; `~/` in front stands for the home directory there.
 ///
 /// # Errors
-/// `invalid` for what is no path, or holds characters that a line cannot hold.
+/// `invalid` for a text that is not a path, or contains characters that a line cannot contain.
 pub fn workspace_option(directory: &str) -> Result<String, ApiError> {
     let invalid = |why: &str| Err(ApiError::invalid(format!("the directory for the workspace {why}")));
     let directory = directory.trim();

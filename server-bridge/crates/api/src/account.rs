@@ -18,7 +18,7 @@ pub struct AccountView {
     pub created_at: i64,
 }
 
-/// An account to be made.
+/// An account to create.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewAccount {
     /// Its name.
@@ -30,20 +30,20 @@ pub struct NewAccount {
     pub admin: bool,
 }
 
-/// What of an account is changed; what is left out stays.
+/// Changes to an account; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountChange {
     /// Whether it administers the server.
     pub admin: Option<bool>,
-    /// Another's, not one's own. Ends their sessions and removes their API keys.
+    /// Another user's new password, not the caller's own. Ends that user's sessions and removes their API keys.
     pub password: Option<String>,
 }
 
-/// One's own password.
+/// A change of the caller's own password.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PasswordChange {
-    /// The one that holds.
+    /// The current password.
     pub current: String,
-    /// The one that shall: at least 8 characters.
+    /// The new password: at least 8 characters.
     pub new: String,
 }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a tool wants to do. All texts are shown as they are: what cannot be seen in them is written out already.
+/// What a tool wants to do. All texts can be shown as they are: invisible characters in them are already written out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalDocument {
     /// What it does, in words.
     pub effect: String,
-    /// The file that it changes, absolute and whole, as the machine resolved it.
+    /// The full, absolute path of the file that it changes, as the machine resolved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub target: Option<String>,
@@ -18,11 +18,11 @@ pub struct ApprovalDocument {
     pub place: Option<ApprovalPlace>,
     /// What the model wrote.
     pub parts: Vec<ApprovalPart>,
-    /// What is not asked for any more where it is allowed for good.
+    /// The calls that need no further approval if this is allowed for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub always: Option<String>,
-    /// Why it cannot be allowed for good, where it cannot.
+    /// The reason if it cannot be allowed for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub only_once: Option<String>,
@@ -32,14 +32,14 @@ pub struct ApprovalDocument {
     pub note: Option<String>,
 }
 
-/// A place that something is done in.
+/// The place where something is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalPlace {
     /// The machine's name, `__docker__`, or `none` for the server itself.
     pub machine: String,
     /// The directory that it begins in, absolute and resolved.
     pub directory: String,
-    /// The user of the machine, where that is known.
+    /// The user of the machine, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub user: Option<String>,
@@ -50,9 +50,9 @@ pub struct ApprovalPlace {
 pub struct ApprovalPart {
     /// What it is.
     pub label: String,
-    /// It, with runs of blank lines counted.
+    /// The text, with runs of blank lines replaced by their number.
     pub text: String,
-    /// Whether the change beside it, where there is one, shows it too.
+    /// Whether the accompanying change, if there is one, shows it too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_in_edit: bool,
 }

@@ -12,7 +12,7 @@ pub struct AuditView {
     #[serde(default)]
     #[schema(required)]
     pub at: i64,
-    /// Who did it; null where that could not be told.
+    /// Who did it; null if unknown.
     #[schema(required)]
     pub user: Option<String>,
     /// `exec`, `file.write`, `login`, ….

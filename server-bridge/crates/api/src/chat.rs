@@ -16,28 +16,28 @@ pub struct ChatView {
     #[serde(default)]
     #[schema(required)]
     pub title: String,
-    /// The place this chat is bound to, whatever the active runner is.
+    /// The place this chat is bound to; it takes precedence over the active runner.
     #[schema(required)]
     pub runner: Option<String>,
     /// When it was begun.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// When something last happened in it.
+    /// The time of its latest activity.
     #[serde(default)]
     #[schema(required)]
     pub updated_at: i64,
-    /// Where it was found by what was said in it: what has the words.
+    /// If the words were found in a message: that message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundView>,
 }
 
-/// A message that has the words that were looked for.
+/// A message that contains the words of the search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundView {
     /// Its id.
     pub message_id: i64,
-    /// What stands around the first word.
+    /// The text around the first word.
     pub excerpt: String,
 }
 
@@ -54,7 +54,7 @@ pub struct MessageView {
     #[serde(default)]
     #[schema(required)]
     pub role: Role,
-    /// The id of the account whose person wrote it or ran it; none for what an agent or the server says.
+    /// The id of the account of the person who wrote or ran it; null for messages of an agent or the server.
     #[schema(required)]
     pub author: Option<i64>,
     /// What it says.
@@ -73,21 +73,21 @@ pub struct MessageView {
     #[serde(default, deserialize_with = "crate::lenient::document")]
     #[schema(required)]
     pub agent: Option<AgentDocument>,
-    /// Whether it was taken back, and is no part of the conversation any more.
+    /// Whether it was taken back, and is no longer part of the conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
-    /// Where messages are asked for: what was told of one under way, as its events told it, and its text does not hold
-    /// yet; the newest 256 KiB.
+    /// When messages are listed: the output of one in progress that its events reported and its text does not contain yet;
+    /// the newest 256 KiB.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub live: Vec<LiveView>,
 }
 
-/// Something that was told of a message under way.
+/// A piece of output of a message in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LiveView {
     /// The part of the message it belongs to.
     pub channel: Channel,
-    /// How much was told of the message before, in UTF-16 code units; an `output` event of the message says the same.
+    /// How much of the message was reported before, in UTF-16 code units; an `output` event of the message says the same.
     pub at: u64,
     /// The text.
     pub text: String,
@@ -98,7 +98,7 @@ pub struct LiveView {
 pub struct MessagePage {
     /// The messages.
     pub messages: Vec<MessageView>,
-    /// Whether there are older ones; where `after` was asked for, newer ones.
+    /// Whether there are older ones; with `after`, newer ones.
     #[serde(default)]
     #[schema(required)]
     pub more: bool,
@@ -107,14 +107,14 @@ pub struct MessagePage {
 /// What is known at once; the rest comes as events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PostedView {
-    /// The messages that are there by now.
+    /// The messages that exist by now.
     #[serde(default)]
     #[schema(required)]
     pub messages: Vec<MessageView>,
     /// The conversation to switch to, if the message began one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatView>,
-    /// Where nothing came of the message: why, for programs; its answer says it in words.
+    /// If the message had no effect: the reason, for programs; its answer has the reason as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// What a client may put back into its input: the message that was taken back.
@@ -142,20 +142,20 @@ pub struct CommandView {
 pub struct NewMessage {
     /// A message, a slash command, or `!` and a shell command.
     pub text: String,
-    /// Chosen by the client, up to 64 characters: the same one again in this chat is the same message, and is answered what
-    /// the first one was. For a client that heard no answer.
+    /// Chosen by the client, up to 64 characters: a message with the same id in this chat counts as the same message, and
+    /// gets the same answer. For a client that received no answer.
     #[serde(default)]
     pub send_id: Option<String>,
-    /// The paths that uploads to this chat answered with, 16 at most, each alone or as `PATH on PLACE` with the place that the upload
-    /// answered with, so that the message says where the file is; the text may be empty then.
+    /// The paths that uploads to this chat returned, 16 at most, each alone or as `PATH on PLACE` with the place that the
+    /// upload returned, so that the message says where the file is; the text may be empty then.
     #[serde(default)]
     pub attachments: Vec<String>,
 }
 
-/// How many commands were told to stop.
+/// The number of commands that were asked to stop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Cancelled {
-    /// So many.
+    /// Their number.
     #[serde(default)]
     #[schema(required)]
     pub cancelled: usize,
@@ -168,18 +168,18 @@ pub struct NewTitle {
     pub title: String,
 }
 
-/// How much of a conversation is copied.
+/// The part of a conversation to copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Fork {
-    /// Up to and with what came of this message; all of it if absent.
+    /// Up to this message and its effects; all of it if absent.
     #[serde(default)]
     pub message_id: Option<i64>,
 }
 
-/// A conversation as a JSON file; it is written down while it is read.
+/// A conversation as a JSON file; it is written while it is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExportView {
-    /// Of this format: 1.
+    /// The version of this format: 1.
     pub version: u32,
     /// The conversation.
     pub chat: ChatView,
@@ -189,7 +189,7 @@ pub struct ExportView {
     pub messages: Vec<MessageView>,
 }
 
-/// A conversation and how it stands.
+/// A conversation and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatDetail {
     /// The conversation.
@@ -199,7 +199,7 @@ pub struct ChatDetail {
     #[serde(default)]
     #[schema(required)]
     pub approval: Approval,
-    /// The model that was chosen for it, or else for all; null where the first subscription answers.
+    /// The model that was chosen for it, or else for all chats; null if the first subscription answers.
     #[schema(required)]
     pub model: Option<String>,
     /// Whether any model answers its user.
@@ -214,14 +214,14 @@ pub struct ChatDetail {
     #[serde(default)]
     #[schema(required)]
     pub busy: bool,
-    /// How full the window of its model is; null where no model answers.
+    /// How full the window of its model is; null if no model answers.
     #[schema(required)]
     pub context: Option<ContextView>,
-    /// What it took, with its sub-agents.
+    /// Its usage, sub-agents included.
     #[serde(default)]
     #[schema(required)]
     pub usage: Sum,
-    /// For a sub-agent's: the conversation whose agent called it.
+    /// For a sub-agent's conversation: the one whose agent called it.
     #[schema(required)]
     pub parent_id: Option<String>,
 }
@@ -231,7 +231,7 @@ pub struct ChatDetail {
 pub struct ContextView {
     /// About how many tokens the next call begins with.
     pub used_tokens: usize,
-    /// How many it holds.
+    /// The size of the window, in tokens.
     #[serde(default)]
     #[schema(required)]
     pub window_tokens: usize,
@@ -244,22 +244,22 @@ pub struct ContextView {
 /// A sub-agent. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentView {
-    /// Its own chat: its messages are read like any chat's, and it is cancelled like any.
+    /// Its own chat, whose messages can be read, and which can be cancelled, like any other.
     pub chat_id: String,
     /// The message that shows its last call.
     #[schema(required)]
     pub message_id: Option<i64>,
-    /// Who it was told to be.
+    /// Its role.
     #[schema(required)]
     pub role: Option<String>,
-    /// The name it is called by again.
+    /// The name by which it can be called again.
     #[schema(required)]
     pub instance: Option<String>,
-    /// The beginning of what it was asked first.
+    /// The beginning of its first task.
     #[serde(default)]
     #[schema(required)]
     pub title: String,
-    /// Of its last call.
+    /// The status of its last call.
     #[schema(required)]
     pub status: Option<TurnStatus>,
     /// When it was called first.
@@ -281,7 +281,7 @@ pub struct AttachmentView {
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// Where it is: a runner's name, `__docker__` or `none`.
+    /// Its place: a runner's name, `__docker__` or `none`.
     #[serde(default)]
     #[schema(required)]
     pub place: String,
@@ -303,7 +303,7 @@ pub struct RunnerChoice {
     pub runner: Option<String>,
 }
 
-/// A chat whose commands were sent somewhere.
+/// A chat whose place for commands was set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BoundView {
     /// The chat.

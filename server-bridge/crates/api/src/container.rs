@@ -5,16 +5,16 @@ use utoipa::ToSchema;
 
 use crate::words::{ContainerLimit, ContainerState, UserNamespace, WorkspaceKind};
 
-/// How the caller's container is, and what it may.
+/// The state of the caller's container, and its limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ContainerView {
     /// Its name on the engine.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     #[serde(default)]
     #[schema(required)]
     pub state: ContainerState,
-    /// What it was made of, or the next one will be.
+    /// The image that it was made from, or that the next one will be made from.
     #[serde(default)]
     #[schema(required)]
     pub image: String,
@@ -33,7 +33,7 @@ pub struct ContainerView {
     /// Null: no limit.
     #[schema(required)]
     pub cpus: Option<f64>,
-    /// Which of these limits the engine cannot hold.
+    /// The limits that the engine cannot enforce.
     #[serde(default)]
     #[schema(required)]
     pub unlimited: Vec<ContainerLimit>,
@@ -45,8 +45,8 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub read_only: bool,
-    /// `mapped`: its root is nobody outside; `host`: the engine would map users and was told not to; `none`: the engine
-    /// maps no users.
+    /// `mapped`: its root is an unprivileged user outside; `host`: the engine could map users, but was configured not to;
+    /// `none`: the engine maps no users.
     #[serde(default)]
     #[schema(required)]
     pub user_namespace: UserNamespace,
@@ -54,7 +54,7 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub workspace: WorkspaceKind,
-    /// How long it runs without a request, in seconds; null: without end.
+    /// How long it runs without a request, in seconds; null: without a limit.
     #[schema(required)]
     pub idle_stop: Option<u64>,
 }

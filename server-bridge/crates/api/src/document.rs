@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 pub use crate::approval::{ApprovalDocument, ApprovalPart, ApprovalPlace};
 use crate::words::{ExecStatus, TodoStatus, ToolStatus, TurnStatus};
 
-/// The JSON document of a message that shows a command; clients of the HTTP interface read it as it is.
+/// The JSON document of a message that shows a command; clients of the HTTP interface read it unchanged.
 ///
 /// To change it: add an optional field. Stored documents are never rewritten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -21,7 +21,7 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub command: String,
-    /// How it stands.
+    /// Its state.
     #[serde(default)]
     #[schema(required)]
     pub status: ExecStatus,
@@ -34,7 +34,7 @@ pub struct ExecDocument {
     /// How long it ran, in milliseconds.
     #[schema(required)]
     pub duration_ms: Option<u64>,
-    /// Where it ran, as a user is shown: a runner's name, `__docker__` or `none`.
+    /// The place where it ran, as shown to the user: a runner's name, `__docker__` or `none`.
     #[schema(required)]
     pub runner: Option<String>,
     /// Whether the sandbox denied it something.
@@ -45,11 +45,11 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub truncated: bool,
-    /// All it wrote to its standard output, in bytes.
+    /// The length of its whole standard output, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub stdout_bytes: u64,
-    /// All it wrote to its standard error, in bytes.
+    /// The length of its whole standard error, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub stderr_bytes: u64,
@@ -61,56 +61,56 @@ pub struct ExecDocument {
     pub error: Option<String>,
 }
 
-/// What a message of the agent says beside its text, as clients read it.
+/// What a message of the agent contains besides its text, as clients read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AgentDocument {
-    /// Something the model said. The first one of a turn stands for the whole turn.
+    /// An answer of the model. The first one of a turn represents the whole turn.
     Reply {
-        /// How the turn stands; of a later answer always `done`.
+        /// The state of the turn; for a later answer always `done`.
         #[serde(default)]
         #[schema(required)]
         status: TurnStatus,
-        /// What it thought, where it tells.
+        /// Its reasoning, if it reports any.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
         /// Why the turn did not end well, and what to do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         error: Option<String>,
-        /// What the turn took, once it is over.
+        /// The usage of the turn, once it has ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         usage: Option<UsageDocument>,
-        /// While it is queued: whether nothing of its own chat is before it any more, and answers of others are.
+        /// While it is queued: true if it waits only for answers in other chats.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         waits: bool,
     },
-    /// A tool that was called; the message's text is what it came to.
+    /// A tool call; the message's text is its result.
     Tool {
         /// Its name.
         #[serde(default)]
         #[schema(required)]
         tool: String,
-        /// What it was about: a command, a path, a pattern.
+        /// Its subject: a command, a path, a pattern.
         #[serde(default)]
         #[schema(required)]
         hint: String,
-        /// How the call stands.
+        /// The state of the call.
         #[serde(default)]
         #[schema(required)]
         status: ToolStatus,
         /// Where it ran.
         #[schema(required)]
         place: Option<String>,
-        /// While it asks: all that its user is to allow, as text, or its question.
+        /// While it waits for an answer: everything that the user is asked to allow, as text, or its question.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
-        /// While it asks whether it may: the same for programs.
+        /// While it waits for approval: the same for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         approval: Option<Box<ApprovalDocument>>,
-        /// What it asks or shows beside words.
+        /// What it asks or shows besides text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         data: Option<ToolData>,
@@ -118,7 +118,7 @@ pub enum AgentDocument {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         sub_agent: Option<Box<SubAgentDocument>>,
-        /// The sub-agent that asks, where it is not the chat's own agent.
+        /// The sub-agent that asks, if it is not the chat's own agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         asked_by: Option<String>,
@@ -133,9 +133,9 @@ pub enum AgentDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
-    /// While it asks whether it may: it may this once only, whatever is answered.
+    /// While it waits for approval: true if it can be allowed only this once.
     Once,
-    /// While it asks something: what its user may choose from; they may always say something else.
+    /// While it asks a question: the answers to choose from; the user may always give another one.
     Question {
         /// The answers, in their order.
         options: Vec<String>,
@@ -147,15 +147,15 @@ pub enum ToolData {
     },
     /// A file that it changes.
     Edit {
-        /// What was there; none of a new file.
+        /// The old text; absent for a new file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         old: Option<String>,
-        /// What is there in its place.
+        /// The new text.
         new: String,
         /// The line of the file that both begin with; the first one is 1.
         first_line: usize,
-        /// Whether there is more of it.
+        /// Whether the change is longer than shown.
         is_cut: bool,
     },
 }
@@ -169,14 +169,14 @@ pub struct TodoDocument {
     pub status: TodoStatus,
 }
 
-/// What a turn took.
+/// The usage of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UsageDocument {
     /// Tokens that the model read.
     #[serde(default)]
     #[schema(required)]
     pub input_tokens: u64,
-    /// So many of those came from its provider's cache.
+    /// The number of those that came from the provider's cache.
     #[serde(default)]
     #[schema(required)]
     pub cache_read_tokens: u64,
@@ -184,22 +184,22 @@ pub struct UsageDocument {
     #[serde(default)]
     #[schema(required)]
     pub output_tokens: u64,
-    /// Millionths of a US dollar, where a price is known.
+    /// Millionths of a US dollar, if the price is known.
     #[serde(default)]
     #[schema(required)]
     pub cost_micros: u64,
 }
 
-/// What the card of a sub-agent's call says of it.
+/// The state of a sub-agent, as the card of its call shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentDocument {
-    /// Its own chat, whose messages show all it said and did.
+    /// Its own chat, whose messages show everything that it did.
     pub chat_id: String,
-    /// Who it was told to be.
+    /// Its role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub role: Option<String>,
-    /// The name it is called by again.
+    /// The name by which it can be called again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub instance: Option<String>,
@@ -207,10 +207,10 @@ pub struct SubAgentDocument {
     #[serde(default)]
     #[schema(required)]
     pub steps: u32,
-    /// The last of those, and what it was about.
+    /// The last of those, and its subject.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doing: String,
-    /// What this call took, once it is over.
+    /// The usage of this call, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub usage: Option<UsageDocument>,

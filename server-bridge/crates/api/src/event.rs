@@ -11,8 +11,8 @@ use crate::words::{Channel, Level};
 /// A frame of the events socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ServerEvent {
-    /// Grows by one with each event of the user, whatever socket tells it. Of `hello`, `reset` and `lagged`: where the client
-    /// stands by now; the next event has a larger one.
+    /// Grows by one with each event of the user, on any socket. In `hello`, `reset` and `lagged`: the number of the last
+    /// event that counts as delivered; the next event has a larger one.
     #[serde(default)]
     #[schema(required)]
     pub seq: u64,
@@ -27,29 +27,29 @@ pub struct ServerEvent {
 pub enum Event {
     /// The first frame of a socket.
     Hello {
-        /// Whose events these are.
+        /// The user whose events these are.
         #[serde(default)]
         #[schema(required)]
         user: String,
-        /// The life of the server that the numbers belong to.
+        /// The run of the server that the numbers belong to.
         #[serde(default)]
         #[schema(required)]
         epoch: String,
-        /// Whether all behind the asked-for number follows, each once. Otherwise what there is has to be loaded.
+        /// Whether all events after the requested number follow, each once. Otherwise everything has to be loaded again.
         #[serde(default)]
         #[schema(required)]
         resumed: bool,
     },
-    /// What was missed is not kept any more: everything has to be loaded anew.
+    /// The missed events are no longer kept: everything has to be loaded again.
     Reset,
-    /// The client was too slow and missed something: everything has to be loaded anew.
+    /// The client was too slow and missed events: everything has to be loaded again.
     Lagged,
     /// A message is new or changed.
     Message {
         /// The message.
         message: Box<MessageView>,
     },
-    /// A running command wrote something, or a model said something.
+    /// New output of a running command, or of a model.
     Output {
         /// The chat.
         chat_id: String,
@@ -57,7 +57,7 @@ pub enum Event {
         message_id: i64,
         /// The part of the message it belongs to.
         channel: Channel,
-        /// What it wrote.
+        /// The output.
         text: String,
         /// How much was told of the message before, in UTF-16 code units.
         #[serde(default)]
@@ -84,13 +84,13 @@ pub enum Event {
         /// Its name.
         name: String,
     },
-    /// Where the user's work goes was changed.
+    /// The place for the user's work was changed.
     Settings {
         /// The new choice; `null` lets the server choose.
         #[schema(required)]
         active_runner: Option<String>,
     },
-    /// Settings of the whole server were changed; told to administrators.
+    /// Settings of the whole server were changed; sent to administrators.
     ServerSettings {
         /// All of them as they are now.
         settings: ServerSettings,
@@ -104,7 +104,7 @@ pub enum Event {
         /// The text.
         text: String,
     },
-    /// An event of a newer server, which its reader passes over. It cannot be sent.
+    /// An event of a newer server, which its reader ignores. It cannot be sent.
     #[serde(other, skip_serializing)]
     Unknown,
 }

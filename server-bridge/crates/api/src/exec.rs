@@ -58,25 +58,26 @@ pub struct ExecAsk {
     /// 32 hex digits chosen by the client; one id runs once. Random if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_id: Option<String>,
-    /// Let it go on without its client, and keep its output for who attaches.
+    /// Let it continue without its client, and keep its output for clients that attach.
     #[serde(default, skip_serializing_if = "is_false")]
     pub detach: bool,
-    /// For a repeated request: how many bytes of output the client has, what was told to be missing included.
+    /// For a repeated request: how many bytes of output the client has, including those that were reported as missing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
-    /// Whether the client says `{"type":"ack","offset"}` of what it has; else what was sent counts as received.
+    /// Whether the client acknowledges what it has with `{"type":"ack","offset"}`; otherwise output counts as received when
+    /// it is sent.
     #[serde(default, skip_serializing_if = "is_false")]
     pub acks: bool,
-    /// A terminal in the place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
+    /// A terminal in place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pty: Option<PtyAsk>,
-    /// How long a terminal goes on without anybody who looks at it, in seconds: 1 to 604,800; 86,400 if absent.
+    /// How long a terminal continues without a client, in seconds: 1 to 604,800; 86,400 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linger_s: Option<u32>,
     /// The user of the runner's machine to run as; its default one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
-    /// Whether the person who asks was shown `run_as` and agreed; needed for the runner's privileged user.
+    /// Whether the person who makes the request was shown `run_as` and agreed; needed for the runner's privileged user.
     #[serde(default, skip_serializing_if = "is_false")]
     pub approved: bool,
 }
@@ -89,7 +90,7 @@ pub struct PtyAsk {
     pub rows: u16,
     /// Width in character cells.
     pub columns: u16,
-    /// What the client's terminal is; `xterm-256color` if absent.
+    /// The type of the client's terminal; `xterm-256color` if absent.
     #[serde(default = "usual_terminal")]
     pub term: String,
 }
@@ -106,7 +107,7 @@ pub fn usual_terminal() -> String {
 pub enum ClientFrame {
     /// End the command.
     Cancel,
-    /// What the client has of the output.
+    /// The part of the output that the client has.
     Ack {
         /// Up to where, in bytes.
         offset: u64,
@@ -130,7 +131,7 @@ pub enum ClientFrame {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schema(as = ExecServerFrame)]
 pub enum ServerFrame {
-    /// The first one: the command runs, and its output goes on at `offset`.
+    /// The first one: the command runs, and its output continues at `offset`.
     Started {
         /// 32 hex digits.
         #[serde(default)]
@@ -149,7 +150,7 @@ pub enum ServerFrame {
         #[schema(required)]
         stdin_offset: u64,
     },
-    /// The only one where `detach` was asked for.
+    /// The only one if `detach` was requested.
     Detached {
         /// 32 hex digits.
         exec_id: String,
@@ -163,14 +164,14 @@ pub enum ServerFrame {
         /// Up to where.
         offset: u64,
     },
-    /// For a client that acknowledges: another one has come since, whose input is taken from now on.
+    /// For a client that acknowledges: another client has attached since, whose input is accepted from now on.
     Watching,
-    /// Output that is not there any more.
+    /// Output that is no longer available.
     Gap {
-        /// How much of it.
+        /// Its length in bytes.
         bytes: u64,
     },
-    /// The runner is away.
+    /// The runner is disconnected.
     Interrupted,
     /// It is back.
     Resumed,
@@ -183,7 +184,7 @@ pub enum ServerFrame {
         /// What happened, and what to do.
         message: String,
     },
-    /// A frame of a newer server, which its reader passes over. It cannot be sent.
+    /// A frame of a newer server, which its reader ignores. It cannot be sent.
     #[serde(other, skip_serializing)]
     Unknown,
 }
@@ -231,21 +232,21 @@ pub struct ExecView {
     /// The place it was sent to.
     #[schema(required)]
     pub runner: Option<String>,
-    /// How it stands.
+    /// Its state.
     pub status: ExecStatus,
-    /// Whether it goes on without a client.
+    /// Whether it continues without a client.
     #[serde(default)]
     #[schema(required)]
     pub detached: bool,
-    /// Whether a message of its chat shows it, as of a `!command`: it is no task in the background.
+    /// Whether a message of its chat shows it, as for a `!command`; then it is not a background task.
     #[serde(default)]
     #[schema(required)]
     pub in_chat: bool,
-    /// Whether it is a terminal, to which clients come back.
+    /// Whether it is a terminal, to which clients can reconnect.
     #[serde(default)]
     #[schema(required)]
     pub terminal: bool,
-    /// The chat it belongs to, if it does to one.
+    /// The chat it belongs to, if any.
     #[schema(required)]
     pub chat_id: Option<String>,
     /// Its exit code, if it exited.
@@ -287,7 +288,7 @@ pub struct CancelledExec {
     pub exec_id: String,
 }
 
-/// How an exec stands on its machine.
+/// The state of an exec on its machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReportView {
     /// 32 hex digits.
@@ -296,15 +297,15 @@ pub struct ReportView {
     pub running: bool,
     /// How long ago it was started, in milliseconds.
     pub age_ms: u64,
-    /// All it wrote, in bytes.
+    /// The length of its whole output, in bytes.
     pub output_bytes: u64,
-    /// The beginning of that.
+    /// The beginning of the output.
     pub head: String,
-    /// The end of what comes after the beginning.
+    /// The end of the output, without what the beginning contains.
     pub tail: String,
 }
 
-/// The facts to know before a command runs as somebody.
+/// What to know before a command runs as another user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunAsQuestion {
     /// The place it would run on.

@@ -8,9 +8,9 @@ use crate::words::FileKind;
 /// Two names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rename {
-    /// The name it has.
+    /// The current name.
     pub from: String,
-    /// The name it is given.
+    /// The new name.
     pub to: String,
 }
 
@@ -94,7 +94,7 @@ pub struct TreeView {
     pub removed: u64,
 }
 
-/// What is fetched, and where to.
+/// The download's source and target.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Download {
     /// `http` or `https`; the runner connects, so that addresses are those of its machine and network.
@@ -112,10 +112,10 @@ pub struct Download {
     pub sha256: Option<String>,
 }
 
-/// What it could become.
+/// The possible completions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Completions {
-    /// What begins with it, by name; behind that what has it in its name, the newest first.
+    /// First the paths that begin with the prefix, by name; then those whose names contain it, the newest first.
     pub entries: Vec<CompletionView>,
     /// Whether there is more.
     #[serde(default)]

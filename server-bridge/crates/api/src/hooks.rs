@@ -1,11 +1,11 @@
-//! Hooks: commands and requests that run at the points of a model's turn.
+//! Hooks: commands and requests that run at certain points in a model's turn.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::words::{ExtensionLayer, HookState};
 
-/// The hooks that hold for a user on a place.
+/// The hooks that apply to a user at a place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookList {
     /// The hooks, in the order in which they run; those that do not run come last.
@@ -21,7 +21,7 @@ pub struct HookList {
 /// A hook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookView {
-    /// Its id: the same as long as the hook is.
+    /// Its id, which stays the same as long as the hook does.
     pub id: String,
     /// The SHA-256 of what it runs and when; approvals are given to it.
     pub hash: String,

@@ -1,4 +1,4 @@
-//! HTTP tools: requests that the user's agents may send, described by a document instead of code.
+//! HTTP tools: requests that the user's agents can send, described by a document instead of code.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::words::{ExtensionLayer, HttpToolState};
 
-/// The HTTP tools of a user on a place.
+/// The HTTP tools of a user at a place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolList {
     /// The tools, by name; those that are not used come last.
@@ -25,7 +25,7 @@ pub struct HttpToolList {
 pub struct HttpToolView {
     /// Its name.
     pub name: String,
-    /// The name that models call it by: `http__NAME`.
+    /// The name by which models call it: `http__NAME`.
     pub wire_name: String,
     /// The party that set it.
     pub layer: ExtensionLayer,
@@ -75,7 +75,7 @@ pub struct HttpToolDocument {
     pub name: String,
 }
 
-/// What became of the secrets of a tool that was saved.
+/// The state of the secrets of a saved tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolSaved {
     /// The secrets that were dropped: the tool no longer uses them, or its host changed.
@@ -108,7 +108,7 @@ impl std::fmt::Debug for HttpToolSecretValue {
 pub struct HttpToolImport {
     /// The document in JSON, of version 3.0 or 3.1.
     pub text: String,
-    /// The address of its server, in place of the first one that it names.
+    /// The address of the service, in place of the first server that the document names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The names of the tools that are wanted; all of them if empty.

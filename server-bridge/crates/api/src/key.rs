@@ -18,7 +18,7 @@ pub struct KeyView {
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// Unix milliseconds, to the minute; null if it never was.
+    /// Unix milliseconds, to the minute; null if it was never used.
     #[schema(required)]
     pub last_used: Option<i64>,
     /// Unix milliseconds; null if it does not end.
@@ -30,7 +30,7 @@ pub struct KeyView {
     pub expired: bool,
 }
 
-/// A key to be made.
+/// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewKey {
     /// Its name.
@@ -39,11 +39,11 @@ pub struct NewKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub scope: Option<Scope>,
-    /// How long it works, in seconds: 60 at least; for ever if left out.
+    /// How long it is valid, in seconds: 60 at least; no expiry if absent.
     pub ttl_seconds: Option<u32>,
 }
 
-/// A key just made. The secret is shown this once.
+/// A new key. The secret is shown only this once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MadeKey {
     /// For the Authorization header: `Bearer sbk_…`.

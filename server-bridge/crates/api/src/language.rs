@@ -4,9 +4,9 @@
 //! English text and its translation, in which `{}` stands for a value that the code fills in. A text that the table does not have
 //! stays English. A new text needs no change here; its translation is one row.
 //!
-//! A value is a text of the server too, and translated, or a name, and left alone: one word is a name, and so is all that stands in
-//! quotes. `{0*}` in the translation says that the value is a text even if it is one word, and the one that may hold what stands
-//! between the values: an error of several sentences.
+//! A value is a text of the server too, and translated, or a name, and left alone: one word is a name, and so is everything
+//! in quotes. `{0*}` in the translation says that the value is a text even if it is one word, and that it may span text
+//! between other values, such as an error of several sentences.
 
 mod zh;
 
@@ -147,7 +147,7 @@ fn whole(tables: &[&[Row]], text: &str, depth: usize) -> Option<String> {
     Some(said)
 }
 
-/// True if the value at that place of the English form stands in quotes.
+/// True if the value at that place of the English form is in quotes.
 fn is_quoted(english: &str, at: usize) -> bool {
     let mut pieces = english.split("{}").skip(at);
     let (before, after) = (pieces.next().unwrap_or_default(), pieces.next().unwrap_or_default());
@@ -156,7 +156,7 @@ fn is_quoted(english: &str, at: usize) -> bool {
 
 /// The values of each `{}` in the English form, if the text has that form.
 ///
-/// One value takes all that is left of the text: the first one with a `*`, else the last. Those before it end as early as they can,
+/// One value takes the rest of the text: the first one with a `*`, else the last. Those before it end as early as they can,
 /// those after it begin as late as they can.
 fn filled<'a>((english, other): &Row, text: &'a str) -> Option<Vec<&'a str>> {
     let Some((first, rest)) = english.split_once("{}") else { return (*english == text).then(Vec::new) };
@@ -337,7 +337,7 @@ mod tests {
         }
     }
 
-    /// All of the code whose texts the server passes on, one line per file, with its texts unchanged.
+    /// The source of all code whose texts the server passes on, one line per file, with its texts unchanged.
     fn sources() -> String {
         let mut all = String::new();
         let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
-/// The MCP servers of a user on a place.
+/// The MCP servers of a user at a place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpServerList {
     /// The servers, by name; those that are not used come last.
@@ -48,7 +48,7 @@ pub struct McpServerView {
     pub hash: String,
     /// Whether it is used.
     pub state: McpServerState,
-    /// The tools that it listed on this place, in its own order; empty if it was never asked there.
+    /// The tools that it listed at this place, in its own order; empty if it was never asked there.
     #[serde(default)]
     #[schema(required)]
     pub tools: Vec<McpToolView>,
@@ -56,11 +56,11 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub listed_at: Option<i64>,
-    /// True if its user logged in to it, and that is still known.
+    /// True if its user is logged in to it, as far as known.
     #[serde(default)]
     #[schema(required)]
     pub logged_in: bool,
-    /// The SHA-256 of all its changed tools together; null if none waits for a look.
+    /// The SHA-256 of all its changed tools together; null if no change waits to be accepted.
     #[serde(default)]
     #[schema(required)]
     pub changes: Option<String>,
@@ -69,7 +69,7 @@ pub struct McpServerView {
 /// A tool of an MCP server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpToolView {
-    /// The name that models call it by: `mcp__SERVER__TOOL`.
+    /// The name by which models call it: `mcp__SERVER__TOOL`.
     pub name: String,
     /// The server's own name of it.
     pub tool: String,
@@ -81,7 +81,7 @@ pub struct McpToolView {
     pub state: McpToolState,
     /// Its accepted definition, as indented JSON.
     pub definition: String,
-    /// The definition that waits for a look, as indented JSON; null if it did not change.
+    /// The changed definition that waits to be accepted, as indented JSON; null if it did not change.
     #[serde(default)]
     #[schema(required)]
     pub changed: Option<String>,
@@ -108,7 +108,7 @@ pub struct McpServerEntry {
     /// Headers of each request to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// How the Sandbridge server itself gets tokens for a server with an address, without a login of its user.
+    /// How the Sandbridge server gets tokens for a server with an address without a login of its user.
     #[serde(default, deserialize_with = "oauth", skip_serializing_if = "Option::is_none")]
     pub oauth: Option<McpOAuth>,
     /// How long a call may take without a report of progress, in milliseconds; 5 minutes if absent.
@@ -116,7 +116,7 @@ pub struct McpServerEntry {
     pub timeout: Option<u64>,
 }
 
-/// A client that gets tokens for itself. Other fields, and other grants, are ignored.
+/// Client credentials. Other fields, and other grants, are ignored.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpOAuth {
@@ -135,7 +135,7 @@ pub struct McpOAuth {
     /// The algorithm of the assertions, such as `RS256`; one that fits the key if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_algorithm: Option<String>,
-    /// The permissions to ask for, as a list or as words; those that the server names if there are none.
+    /// The permissions to request, as a list or separated by spaces; if absent, those that the server names.
     #[serde(default, alias = "scope", deserialize_with = "scopes", skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
 }

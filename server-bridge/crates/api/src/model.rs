@@ -7,13 +7,13 @@ use utoipa::ToSchema;
 
 use crate::words::{Provider, Tier};
 
-/// The models that the caller can ask.
+/// The models that the caller can use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelList {
     /// The caller's choice: `NAME`, `NAME/TIER` or `NAME/MODEL`; null if the first subscription answers.
     #[schema(required)]
     pub chosen: Option<String>,
-    /// The server's own first, where there is one; then the caller's, the oldest first.
+    /// The server's own first, if there is one; then the caller's, the oldest first.
     #[serde(default)]
     #[schema(required)]
     pub models: Vec<SubscriptionView>,
@@ -32,10 +32,10 @@ pub struct SubscriptionView {
     #[serde(default)]
     #[schema(required)]
     pub provider: Provider,
-    /// Where it is; null for the server's own, and for one behind a runner.
+    /// Its address; null for the server's own, and for one that a runner relays.
     #[schema(required)]
     pub base_url: Option<String>,
-    /// The runner that relays to an endpoint of its own.
+    /// The runner that relays requests to its own endpoint.
     #[schema(required)]
     pub runner: Option<String>,
     /// By tier: `vanguard`, `balance`, `swift`.
@@ -46,10 +46,10 @@ pub struct SubscriptionView {
     #[serde(default)]
     #[schema(required)]
     pub default_tier: Tier,
-    /// What answers where it is not there.
+    /// Its fallback.
     #[schema(required)]
     pub fallback: Option<String>,
-    /// The last four characters of its key, empty for a short key; null where it has none, or is the server's own.
+    /// The last four characters of its key, empty for a short key; null if it has none, or is the server's own.
     #[schema(required)]
     pub api_key_end: Option<String>,
 }
@@ -58,37 +58,37 @@ pub struct SubscriptionView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelDocument {
-    /// As its provider knows it.
+    /// The provider's name of it.
     pub name: String,
-    /// How many tokens its window holds; 200,000 if left out.
+    /// The size of its window, in tokens; 200,000 if absent.
     pub window_tokens: Option<u32>,
-    /// How many tokens one answer of it may have; 16,384 if left out.
+    /// The most tokens of one answer; 16,384 if absent.
     pub reply_tokens: Option<u32>,
-    /// How much it may think, in tokens; as its provider does if left out.
+    /// The budget for reasoning, in tokens; the provider's default if absent.
     pub thinking_tokens: Option<u32>,
-    /// What its tokens cost; not known if left out.
+    /// The price of its tokens; unknown if absent.
     pub price: Option<PriceDocument>,
 }
 
-/// A subscription to be added, or to take another one's place.
+/// A subscription to add, or to replace another one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscriptionDocument {
-    /// Its name, where it is added.
+    /// Its name, if it is to be added.
     pub name: Option<String>,
     /// The dialect that it speaks.
     pub provider: Provider,
-    /// Where it is; the provider's own address if left out.
+    /// Its address; the provider's own if absent.
     pub base_url: Option<String>,
-    /// Instead: the runner that relays to an endpoint of its own, whose key only it holds.
+    /// In place of an address: the runner that relays requests to its own endpoint, and alone has its key.
     pub runner: Option<String>,
     /// By tier: `vanguard`, `balance`, `swift`; at least one.
     pub models: BTreeMap<String, ModelDocument>,
     /// The tier that answers unless another one is chosen.
     pub default_tier: Option<Tier>,
-    /// What answers where it is not there: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`.
+    /// Its fallback: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`.
     pub fallback: Option<String>,
-    /// The provider's key; left out, one that is changed keeps its own, and an empty text takes it away.
+    /// The provider's key; if absent, a changed subscription keeps its key; an empty text removes it.
     pub api_key: Option<String>,
 }
 
@@ -100,16 +100,16 @@ pub struct ModelChoice {
     pub model: Option<String>,
 }
 
-/// What a model that was tried said.
+/// The answer of a model that was tested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrialView {
     /// The subscription.
     pub subscription: String,
-    /// The model, as its provider knows it.
+    /// The model, by the provider's name.
     #[serde(default)]
     #[schema(required)]
     pub model: String,
-    /// What it said.
+    /// Its answer.
     #[serde(default)]
     #[schema(required)]
     pub answer: String,
@@ -119,11 +119,12 @@ pub struct TrialView {
     pub duration_ms: u64,
 }
 
-/// Where a provider is, and the key for it.
+/// A provider's address, and the key for it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderDocument {
-    /// The name of the subscription. Where the caller has one of that name at this address and no key is given, its key is used.
+    /// The name of the subscription. If the caller has one of that name at this address, and no key is given, its key is
+    /// used.
     pub name: Option<String>,
     /// The dialect that it speaks.
     pub provider: Provider,
@@ -135,10 +136,10 @@ pub struct ProviderDocument {
     pub api_key: Option<String>,
 }
 
-/// The models that a provider says it has.
+/// The models that a provider lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OfferedModels {
-    /// Their names in the provider's order; null where it keeps no list, so that a name has to be written.
+    /// Their names in the provider's order; null if it offers no list, so that a name has to be entered.
     #[schema(required)]
     pub models: Option<Vec<String>>,
     /// Whether these are all of them; 2,000 are listed at most.
@@ -151,13 +152,13 @@ pub struct OfferedModels {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PriceDocument {
-    /// What it reads.
+    /// For input.
     pub input: f64,
-    /// What it writes.
+    /// For output.
     pub output: f64,
-    /// What it reads from a cache; as much as `input` if left out.
+    /// For input from a cache; the same as `input` if absent.
     pub cache_read: Option<f64>,
-    /// What it puts into a cache; as much as `input` if left out.
+    /// For input that is stored in a cache; the same as `input` if absent.
     pub cache_write: Option<f64>,
 }
 

@@ -16,7 +16,7 @@ pub struct NewPlugin {
     /// The files themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<PluginUpload>>,
-    /// The name of its directory or archive: for plugins that have no name of their own.
+    /// The name of its directory or archive: for plugins that do not name themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// To install it: the hash of the files that were looked at. With another one nothing is installed.
@@ -51,9 +51,9 @@ pub struct PluginList {
 pub struct PluginView {
     /// Its name.
     pub name: String,
-    /// Its version, as it says; empty if it does not.
+    /// Its version, as it states it; empty if it does not.
     pub version: String,
-    /// What it says it is for.
+    /// Its description of itself.
     pub description: String,
     /// The hash of its files.
     pub hash: String,
@@ -85,7 +85,7 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub servers: Vec<PluginPart>,
-    /// What is in it and is not used here, with the reason.
+    /// Its parts that are not used here, with the reason.
     #[serde(default)]
     #[schema(required)]
     pub unused: Vec<PluginPart>,
@@ -93,7 +93,7 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<String>,
-    /// Of one that was only looked at: the installed copy that it would replace.
+    /// For a plugin that was only looked at: the installed copy that it would replace.
     #[serde(default)]
     #[schema(required)]
     pub replaces: Option<PluginReplaced>,

@@ -82,7 +82,7 @@ pub struct RuleTrialView {
 /// A part of a call, and the rules that match it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RulePartView {
-    /// The part, as it was understood.
+    /// The part in parsed form.
     pub text: String,
     /// The rules that match it, the strictest first.
     #[serde(default)]

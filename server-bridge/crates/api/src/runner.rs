@@ -48,10 +48,10 @@ pub struct RunnerView {
     /// The runner's version.
     #[schema(required)]
     pub version: Option<String>,
-    /// The newer version that this server hands out, where the runner is older.
+    /// The newer version that this server hands out, if the runner is older.
     #[schema(required)]
     pub update: Option<UpdateView>,
-    /// Why its last update did not take place; null after one that did.
+    /// The reason why its last update failed; null after a successful one.
     #[schema(required)]
     pub update_error: Option<String>,
     /// When this connection was made, in Unix milliseconds; null while it is offline.
@@ -60,10 +60,10 @@ pub struct RunnerView {
     /// The directory that commands work in.
     #[schema(required)]
     pub workspace: Option<String>,
-    /// How surely it ends a whole tree of processes.
+    /// How reliably it ends a whole process tree.
     #[schema(required)]
     pub kill_tier: Option<String>,
-    /// What confinement holds on it.
+    /// Its layers of confinement.
     #[serde(default)]
     #[schema(required)]
     pub layers: Vec<LayerView>,
@@ -91,9 +91,9 @@ pub struct RunAsView {
 pub struct LayerView {
     /// Its name.
     pub name: String,
-    /// Whether it holds; if not, the machine is confined less than it could be.
+    /// Whether it is enforced; if not, commands there are confined less than they could be.
     pub holds: bool,
-    /// How, or why not.
+    /// The rule in force, or the reason why it is not enforced.
     #[serde(default)]
     #[schema(required)]
     pub detail: String,
@@ -109,22 +109,22 @@ pub struct UpdateView {
     pub can: bool,
 }
 
-/// A runner to be added.
+/// A runner to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewRunner {
     /// Its name.
     pub name: String,
-    /// Whether its token works only once: the first machine that shows it gets a permanent token in exchange.
+    /// Whether its token works only once: the first machine that presents it gets a permanent token in exchange.
     #[serde(default)]
     pub enrol: bool,
-    /// The directory on the machine that commands work in, for the line to paste; if left out, the one that the line is pasted in.
-    /// `~/` in front is the home directory there.
+    /// The directory on the machine that commands work in, for the line to paste; if absent, the one in which the line is
+    /// pasted. `~/` at the beginning is the home directory there.
     pub workspace: Option<String>,
-    /// How long a token for one use works, in seconds: 60 to 604,800; 3,600 if left out.
+    /// How long a one-use token is valid, in seconds: 60 to 604,800; 3,600 if absent.
     pub ttl_seconds: Option<u32>,
 }
 
-/// A token, shown this once.
+/// A token, shown only this once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TokenView {
     /// The runner's name.
@@ -138,20 +138,20 @@ pub struct TokenView {
     #[serde(default)]
     #[schema(required)]
     pub command: String,
-    /// For a token for one use: until when it works, in Unix milliseconds.
+    /// For a one-use token: its expiry, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// After a rotation: until when the token before this one works, in Unix milliseconds.
+    /// After a rotation: the expiry of the previous token, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_token_expires_at: Option<i64>,
 }
 
-/// An update under way.
+/// An update in progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UpdateStarted {
     /// The version that the runner has downloaded and checked.
     pub version: String,
-    /// How many commands run there now: it waits until none does, and then comes back as that version.
+    /// How many commands run there now: it waits until none does, and then reconnects with that version.
     #[serde(default)]
     #[schema(required)]
     pub running: usize,

@@ -41,7 +41,7 @@ pub struct AboutView {
     #[serde(default)]
     #[schema(required)]
     pub docker: bool,
-    /// Whether somebody may work on the server itself.
+    /// Whether any user may run commands on the server itself.
     #[serde(default)]
     #[schema(required)]
     pub local: bool,
@@ -60,7 +60,7 @@ pub struct AboutView {
     /// How many accounts there are; for administrators.
     #[schema(required)]
     pub users: Option<usize>,
-    /// What a client has to stay within.
+    /// The limits for clients.
     pub limits: LimitsView,
 }
 
@@ -81,11 +81,11 @@ pub struct LimitsView {
     #[serde(default)]
     #[schema(required)]
     pub title_chars: usize,
-    /// At least.
+    /// The least number of characters of a password.
     #[serde(default)]
     #[schema(required)]
     pub password_chars: usize,
-    /// How long events are kept for a client that comes back.
+    /// How long events are kept for a client that reconnects.
     #[serde(default)]
     #[schema(required)]
     pub event_kept_s: u64,
@@ -98,7 +98,7 @@ pub struct LimitsView {
 /// The first account.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FirstAccount {
-    /// As `sandbridge serve` printed it.
+    /// The secret that `sandbridge serve` printed.
     pub secret: String,
     /// Its name.
     pub name: String,

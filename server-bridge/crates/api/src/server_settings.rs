@@ -8,7 +8,7 @@ use crate::words::ContextMode;
 /// The settings as they are now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ServerSettings {
-    /// How many answers of models may be under way in the whole server; others wait.
+    /// How many answers of models may be in progress on the whole server; others wait.
     #[serde(default)]
     #[schema(required)]
     pub turns_at_once: u64,
@@ -16,11 +16,11 @@ pub struct ServerSettings {
     #[serde(default)]
     #[schema(required)]
     pub turns_at_once_default: u64,
-    /// The layers that change by themselves what a model is shown of its conversation.
+    /// The layers that automatically change what a model sees of its conversation.
     #[serde(default)]
     #[schema(required)]
     pub context_mode: ContextMode,
-    /// The file in the server's home directory that takes the place of the built-in base prompt.
+    /// The file in the server's home directory that replaces the built-in base prompt.
     #[serde(default)]
     #[schema(required)]
     pub base_prompt: Option<String>,
@@ -30,14 +30,14 @@ pub struct ServerSettings {
     pub base_prompt_problem: Option<String>,
 }
 
-/// The settings to change: what is left out stays, and null takes it back to what the server was started with.
+/// The settings to change: absent ones stay as they are, and null restores the value that the server was started with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ServerSettingsChange {
-    /// From 1 to 1,000; holds for the next answers.
+    /// From 1 to 1,000; applies from the next answers on.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub turns_at_once: Option<Option<u64>>,
-    /// Holds from the next answers on.
+    /// Applies from the next answers on.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ContextMode>)]
     pub context_mode: Option<Option<ContextMode>>,

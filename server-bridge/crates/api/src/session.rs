@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Who wants to log in.
+/// A login.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Login {
     /// The user's name.
@@ -12,10 +12,10 @@ pub struct Login {
     pub password: String,
 }
 
-/// A session just begun.
+/// A new session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LoggedIn {
-    /// For the Authorization header. A page's opens nothing without the cookie that came with it.
+    /// For the Authorization header. A page's token is not valid without the cookie that came with it.
     pub token: String,
     /// The user.
     pub user: UserView,
@@ -44,7 +44,7 @@ pub struct Me {
     /// A runner's name, `__docker__` or `none`; null lets the server choose.
     #[schema(required)]
     pub active_runner: Option<String>,
-    /// Whether the first steps are to be shown: a user without chats, runners and models who did not put them off.
+    /// Whether the first steps are to be shown: a user without chats, runners and models who did not skip them.
     #[serde(default)]
     #[schema(required)]
     pub welcome_due: bool,
@@ -61,7 +61,7 @@ pub struct Confirmation {
     pub password: String,
 }
 
-/// What a ticket is wanted for.
+/// The purpose of a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewTicket {
     /// The address to fetch, from `/api/v1` on with its query: a file, an archive or an export.
@@ -71,14 +71,14 @@ pub struct NewTicket {
 /// A ticket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TicketView {
-    /// Goes behind the address, as `ticket=…`.
+    /// Appended to the address, as `ticket=…`.
     pub ticket: String,
 }
 
 /// A code that signs a page in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SignInView {
-    /// Goes into the page's address, as `/#sign-in=…`.
+    /// Part of the page's address, as `/#sign-in=…`.
     pub code: String,
     /// How long it works, in seconds.
     #[serde(default)]
@@ -86,7 +86,7 @@ pub struct SignInView {
     pub expires_in_s: u64,
 }
 
-/// A code that is shown.
+/// A code that is presented.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ShownCode {
     /// The code.

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::words::{Approval, ChoiceKind};
 
-/// The caller's settings and what they could be.
+/// The caller's settings, and the possible choices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SettingsView {
     /// A runner's name, `__docker__` or `none`; null lets the server choose.
@@ -58,10 +58,10 @@ pub struct SettingsChanged {
     pub warning: Option<String>,
 }
 
-/// What a user wants of every agent of theirs.
+/// A user's settings for all of their agents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PreferencesView {
-    /// What every agent is told, in all chats; at most 32 KiB.
+    /// Instructions for every agent, in all chats; at most 32 KiB.
     #[serde(default)]
     pub instructions: Option<String>,
     /// The language to answer in; without one, the language that the user writes in.
@@ -72,7 +72,7 @@ pub struct PreferencesView {
     pub approval: Option<Approval>,
 }
 
-/// Something that is kept of a user.
+/// A memory of a user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryView {
     /// Its name.
@@ -92,7 +92,7 @@ pub struct MemoryView {
 pub struct ApprovalRuleView {
     /// The id.
     pub id: i64,
-    /// The chat that it holds in, sub-agents of that chat included.
+    /// The chat in which it applies, sub-agents of that chat included.
     pub chat_id: String,
     /// That chat's title; may be empty.
     #[serde(default)]

@@ -14,19 +14,19 @@ pub struct TaskOutput {
     #[serde(default)]
     #[schema(required)]
     pub running: bool,
-    /// All it wrote, in bytes.
+    /// The length of its whole output, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub output_bytes: u64,
-    /// The beginning of that.
+    /// The beginning of the output.
     #[serde(default)]
     #[schema(required)]
     pub head: String,
-    /// The end of what is behind the beginning.
+    /// The end of the output, without what the beginning contains.
     #[serde(default)]
     #[schema(required)]
     pub tail: String,
-    /// What is between them, in bytes.
+    /// The length of what is left out between them, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub left_out_bytes: u64,

@@ -31,7 +31,7 @@ pub struct TrustList {
 pub struct TrustItem {
     /// Its kind.
     pub kind: TrustKind,
-    /// Its name among those of its kind.
+    /// Its name, unique within its kind.
     pub name: String,
     /// The file that defines it.
     pub origin: String,
@@ -39,7 +39,7 @@ pub struct TrustItem {
     pub action: String,
     /// The SHA-256 of what runs; approvals are given to it.
     pub hash: String,
-    /// The files of the workspace that the approval covers: a change of one needs another approval.
+    /// The files of the workspace that the approval covers: a change to one of them needs another approval.
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,
@@ -62,7 +62,7 @@ pub struct TrustChange {
     pub approved_at: i64,
     /// The hash that was approved.
     pub hash: String,
-    /// What it did then, in words; null if that is the same.
+    /// Its effect at that time, as text; null if that is the same.
     #[serde(default)]
     #[schema(required)]
     pub action: Option<String>,

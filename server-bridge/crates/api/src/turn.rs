@@ -9,14 +9,14 @@ use crate::words::Approval;
 /// An answer to what a model asks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalAnswer {
-    /// The message that shows the tool which waits.
+    /// The message that shows the waiting tool.
     pub message_id: i64,
     /// Whether it may go on.
     pub allow: bool,
     /// Whether the calls that `always` of the question describes are allowed in this chat from now on, without asking.
     #[serde(default)]
     pub always: bool,
-    /// Whether nobody is there to ask, as when a program talks to the model: the tool may not go on, and the model is told why.
+    /// Whether nobody can be asked, as when a program talks to the model: the tool is denied, and the model gets the reason.
     #[serde(default)]
     pub nobody: bool,
 }
@@ -24,7 +24,7 @@ pub struct ApprovalAnswer {
 /// How much a chat's model may do without asking.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalMode {
-    /// How much.
+    /// The mode.
     pub mode: Approval,
 }
 
@@ -33,19 +33,19 @@ pub struct ApprovalMode {
 pub struct QuestionAnswer {
     /// The message that shows the question.
     pub message_id: i64,
-    /// The answer, of 64 KiB at most; null where nobody is there to give one.
+    /// The answer, of 64 KiB at most; null if nobody can give one.
     pub text: Option<String>,
 }
 
 /// How the last message is taken back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Undo {
-    /// Whether files are restored that somebody else has changed since.
+    /// Whether files are also restored if somebody else has changed them since.
     #[serde(default)]
     pub force: bool,
 }
 
-/// What is taken back: the last `turns` messages, or `message_id` and all behind it.
+/// What is taken back: the last `turns` messages, or `message_id` and everything after it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rewind {
     /// How many messages.
@@ -63,17 +63,17 @@ pub struct Rewind {
 /// What was taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TakenBackView {
-    /// The first message that was taken back, to be changed and said again.
+    /// The first message that was taken back, to be changed and sent again.
     pub text: String,
     /// How many messages.
     #[serde(default)]
     #[schema(required)]
     pub turns: usize,
-    /// The files that are as they were before.
+    /// The restored files.
     #[serde(default)]
     #[schema(required)]
     pub restored: Vec<FileView>,
-    /// The files that are not.
+    /// The files that were not restored.
     #[serde(default)]
     #[schema(required)]
     pub not_restored: Vec<FileView>,
@@ -81,7 +81,7 @@ pub struct TakenBackView {
     #[serde(default)]
     #[schema(required)]
     pub commands: i64,
-    /// What tells all that in the conversation.
+    /// The notice in the conversation.
     pub notice: MessageView,
 }
 

@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 /// The tokens and costs of models. Days are in UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UsageView {
-    /// All of it.
+    /// The total.
     pub total: Sum,
-    /// What today took of it.
+    /// Today's part of it.
     #[serde(default)]
     #[schema(required)]
     pub today: Sum,
@@ -22,20 +22,20 @@ pub struct UsageView {
     pub models: Vec<ModelUsageView>,
 }
 
-/// What one day took.
+/// The usage of one day.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DayView {
     /// `YYYY-MM-DD`.
     pub day: String,
-    /// What it took.
+    /// The usage.
     #[serde(flatten)]
     pub sum: Sum,
 }
 
-/// What one model took.
+/// The usage of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelUsageView {
-    /// `server`, or what the caller calls it.
+    /// `server`, or the caller's name for it.
     pub subscription: String,
     /// The model, as its provider knows it.
     #[serde(default)]
@@ -55,11 +55,11 @@ pub struct Sum {
     #[serde(default)]
     #[schema(required)]
     pub input_tokens: i64,
-    /// So many of those came from a cache.
+    /// The number of those that came from a cache.
     #[serde(default)]
     #[schema(required)]
     pub cache_read_tokens: i64,
-    /// So many of those were put into a cache.
+    /// The number of those that were stored in a cache.
     #[serde(default)]
     #[schema(required)]
     pub cache_write_tokens: i64,

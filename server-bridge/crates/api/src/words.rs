@@ -1,6 +1,6 @@
-//! Texts that are one of some words, as enums that keep a word they do not know.
+//! Texts with a fixed set of values, as enums that preserve an unknown value.
 
-/// Declares such an enum: its words stand in JSON as texts, and in the OpenAPI description as an `enum`.
+/// Declares such an enum: its words are texts in JSON, and an `enum` in the OpenAPI description.
 ///
 /// A word that is not listed is read as `Unknown`, which holds it and is written as it came: a reader passes a newer
 /// server's document on without changing it.
@@ -23,7 +23,7 @@ macro_rules! words {
                 Self::WORDS.iter().map(|word| Self::from(*word))
             }
 
-            /// The word as it stands in JSON.
+            /// The word as in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -33,7 +33,7 @@ macro_rules! words {
         }
 
         impl Default for $name {
-            /// The word of a document that has none.
+            /// The word for a document without one.
             fn default() -> Self {
                 Self::Unknown(String::new())
             }
@@ -111,25 +111,25 @@ pub use extension::{
 words! {
     /// The state of an exec.
     ExecStatus {
-        /// It was sent, and nothing is known of its end.
+        /// It was sent, and its end is not known yet.
         Running = "running",
         /// It ended by itself, with a code.
         Exited = "exited",
         /// A signal ended it.
         Signaled = "signaled",
-        /// It was ended because its time was up.
+        /// It was ended at its time limit.
         TimedOut = "timed_out",
-        /// It was ended because somebody asked.
+        /// It was cancelled.
         Cancelled = "cancelled",
         /// It could not be run.
         Failed = "failed",
-        /// How it ended cannot be known.
+        /// Its end cannot be determined.
         Lost = "lost",
     }
 }
 
 words! {
-    /// How a model's turn stands.
+    /// The state of a model's turn.
     TurnStatus {
         /// It waits for its turn.
         Queued = "queued",
@@ -141,13 +141,13 @@ words! {
         Failed = "failed",
         /// Its user stopped it.
         Cancelled = "cancelled",
-        /// The server ended in between.
+        /// The server ended during the turn.
         Interrupted = "interrupted",
     }
 }
 
 words! {
-    /// How a model's call of a tool stands.
+    /// The state of a model's tool call.
     ToolStatus {
         /// It asks its user.
         Asking = "asking",
@@ -165,7 +165,7 @@ words! {
 }
 
 words! {
-    /// How something that a model wants to do stands.
+    /// The state of an item of a model's to-do list.
     TodoStatus {
         /// It is to be done.
         Pending = "pending",
@@ -199,7 +199,7 @@ words! {
         Stderr = "stderr",
         /// A model's answer.
         Text = "text",
-        /// A model's thoughts.
+        /// A model's reasoning.
         Reasoning = "reasoning",
     }
 }
@@ -207,9 +207,9 @@ words! {
 words! {
     /// How much a notice matters.
     Level {
-        /// It is good to know.
+        /// Information.
         Info = "info",
-        /// Something may be wrong.
+        /// A warning.
         Warning = "warning",
     }
 }
@@ -231,11 +231,11 @@ words! {
 words! {
     /// How much a model may do without asking.
     Approval {
-        /// It reads only.
+        /// It only reads.
         Plan = "plan",
         /// It asks before it changes something.
         Ask = "ask",
-        /// It changes files of its workspace, and asks for all else.
+        /// It changes files of its workspace, and asks before everything else.
         AutoEdit = "auto-edit",
         /// It asks only before it changes its user's settings or runs a command as the privileged user.
         Full = "full",
@@ -243,7 +243,7 @@ words! {
 }
 
 words! {
-    /// The layers that change by themselves what a model is shown of its conversation.
+    /// The layers that automatically change what a model sees of its conversation.
     ContextMode {
         /// All of them.
         Full = "full",
@@ -255,7 +255,7 @@ words! {
 }
 
 words! {
-    /// How a container stands.
+    /// The state of a container.
     ContainerState {
         /// There is none.
         None = "none",
@@ -271,9 +271,9 @@ words! {
 words! {
     /// The users of a container, as its machine sees them.
     UserNamespace {
-        /// Its root is nobody outside.
+        /// Its root is an unprivileged user outside.
         Mapped = "mapped",
-        /// The engine would map users and was told not to.
+        /// The engine could map users, but was configured not to.
         Host = "host",
         /// The engine maps no users.
         None = "none",
@@ -305,9 +305,9 @@ words! {
 words! {
     /// The dialect that a subscription's provider speaks.
     Provider {
-        /// The one of OpenAI, and of all that do as it does.
+        /// OpenAI's, which many other providers support.
         Openai = "openai",
-        /// The one of Anthropic.
+        /// Anthropic's.
         Anthropic = "anthropic",
     }
 }
@@ -315,7 +315,7 @@ words! {
 words! {
     /// A tier of a subscription's models.
     Tier {
-        /// The most able.
+        /// The most capable.
         Vanguard = "vanguard",
         /// In between.
         Balance = "balance",
@@ -327,7 +327,7 @@ words! {
 words! {
     /// What a key may do.
     Scope {
-        /// Whatever its owner may, but for making keys and changing passwords.
+        /// Everything that its owner may do, except making keys and changing passwords.
         Full = "full",
         /// Commands, files and tasks on its owner's runners.
         Exec = "exec",
@@ -337,7 +337,7 @@ words! {
 }
 
 words! {
-    /// What kind of place it is.
+    /// The kind of a place.
     ChoiceKind {
         /// A registered machine.
         Runner = "runner",
@@ -349,13 +349,13 @@ words! {
 }
 
 words! {
-    /// From where the address in a runner's line leads to this server.
+    /// The machines from which the address in a runner's line leads to this server.
     Reach {
-        /// From other machines too, as far as the server knows.
+        /// Other machines too, as far as the server knows.
         Network = "network",
-        /// From this machine alone, since the page was opened by a loopback address; the server listens on others too.
+        /// This machine only, since the page was opened at a loopback address; the server listens on other addresses too.
         LoopbackAddress = "loopback_address",
-        /// From this machine alone: the server listens on loopback only.
+        /// This machine only: the server listens only on loopback.
         LoopbackOnly = "loopback_only",
     }
 }
@@ -395,7 +395,7 @@ words! {
 }
 
 words! {
-    /// The word of the permission rules on a call.
+    /// The verdict of the permission rules on a call.
     RuleVerdict {
         /// It is denied.
         Deny = "deny",

@@ -27,7 +27,7 @@ use crate::web::state::AppState;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AttachQuery {
-    /// How many bytes of output the client has, what was told to be missing included.
+    /// How many bytes of output the client has, including those that were reported as missing.
     #[serde(default)]
     offset: u64,
     /// Whether the client acknowledges what it has, as in the exec socket.
@@ -65,7 +65,7 @@ pub struct ListQuery {
     /// Only those that run.
     #[serde(default)]
     running: bool,
-    /// At most so many; 100 if absent.
+    /// The most execs to list; 100 if absent.
     limit: Option<u32>,
 }
 
@@ -83,7 +83,7 @@ pub async fn list(
     Ok(axum::Json(execs.into_iter().map(|exec| view(exec, language)).collect()))
 }
 
-/// What an exec came to, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
+/// The state of an exec, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
 #[utoipa::path(get, path = "/api/v1/execs/{id}", tag = "exec", params(("id" = String, Path), AttachQuery),
                responses((status = 200, body = ExecView), (status = 101), (status = 401), (status = 404)))]
 pub async fn show(
@@ -134,7 +134,7 @@ pub(in crate::web) async fn end(
     Ok(())
 }
 
-/// How much of an exec's output is reported.
+/// The part of an exec's output to report.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ReportQuery {
@@ -144,7 +144,7 @@ pub struct ReportQuery {
     tail: Option<u32>,
 }
 
-/// How an exec stands on its machine, with the beginning and the end of its output.
+/// The state of an exec on its machine, with the beginning and the end of its output.
 #[utoipa::path(get, path = "/api/v1/execs/{id}/report", tag = "exec", params(("id" = String, Path), ReportQuery),
                responses((status = 200, body = ReportView), (status = 401), (status = 404), (status = 503)))]
 pub async fn report(

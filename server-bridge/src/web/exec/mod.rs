@@ -66,18 +66,19 @@ type Receiver = SplitStream<Socket>;
 
 /// Run one command: a WebSocket.
 ///
-/// The client's first frame is text: what to run (`ExecAsk`). Behind it, its binary frames are standard input behind a
-/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}`, `{"type":"signal","signal":15}`, for a
-/// command with a terminal `{"type":"resize","rows":24,"columns":80}` or, where `acks` was asked for,
-/// `{"type":"ack","offset"}`: how many bytes of output it has. Such a client is told `{"type":"input","offset"}`: how much of
-/// its input was taken; it must not be more than 1 MiB ahead of that, or its acknowledgements wait too. The same request sent again, with
-/// `offset`, goes on with the command; standard input goes on at `stdin_offset`.
+/// The client's first frame is text: what to run (`ExecAsk`). After that, its binary frames are standard input after a byte 0
+/// (that byte alone ends the input), and its text frames are `{"type":"cancel"}`, `{"type":"signal","signal":15}`, for a
+/// command with a terminal `{"type":"resize","rows":24,"columns":80}` or, if `acks` was requested, `{"type":"ack","offset"}`:
+/// how many bytes of output it has. Such a client gets `{"type":"input","offset"}`: how much of its input was taken; it must
+/// not send more than 1 MiB beyond that, or its acknowledgements wait too. The same request sent again, with `offset`,
+/// continues with the command; standard input continues at `stdin_offset`.
 ///
 /// The server's first frame is `{"type":"started","exec_id","runner","offset","stdin_offset"}`, or with `detach`
-/// `{"type":"detached","exec_id","runner"}` and nothing more. Its binary frames are output behind a byte 1
-/// (standard output) or 2 (standard error); `{"type":"gap","bytes"}` stands for output that is not there any more,
-/// `{"type":"watching"}` tells one that says `acks` that another has come since, whose input is taken from now on; asking again
-/// takes it back; `{"type":"interrupted"}` and `{"type":"resumed"}` for a runner that is away and back. Its last text frame is `{"type":"exit","code","signal","timed_out",
+/// `{"type":"detached","exec_id","runner"}` and nothing more. Its binary frames are output after a byte 1 (standard output)
+/// or 2 (standard error); `{"type":"gap","bytes"}` stands for output that is no longer available; `{"type":"watching"}` tells
+/// a client with `acks` that another client has attached since, whose input is accepted from now on, until this one sends its
+/// request again; `{"type":"interrupted"}` and `{"type":"resumed"}` mean that the runner is disconnected, and back. Its last
+/// text frame is `{"type":"exit","code","signal","timed_out",
 /// "cancelled","sandbox_denied","truncated","duration_ms","runner"}` or `{"type":"error","kind","message"}`.
 #[utoipa::path(get, path = "/api/v1/exec", tag = "exec", responses(
     (status = 101, description = "the socket is open; `ExecAsk`, `ExecClientFrame` and `ExecServerFrame` are its frames"),

@@ -21,7 +21,7 @@ pub struct UserQuery {
     run_as: String,
 }
 
-/// Whether a command as a user of the runner's machine needs its owner's approval.
+/// Whether a command that runs as a given user of the runner's machine needs the caller's approval.
 #[utoipa::path(get, path = "/api/v1/exec/user", tag = "exec", params(UserQuery),
     responses((status = 200, body = RunAsQuestion), (status = 403), (status = 409), (status = 503)))]
 pub async fn show(

@@ -23,12 +23,12 @@ pub struct CompleteQuery {
     prefix: String,
     /// A place to use instead of the active one.
     on: Option<String>,
-    /// At most so many, 100 at most; 20 if absent.
+    /// The most completions, 100 at most; 20 if absent.
     limit: Option<usize>,
 }
 
-/// Complete the name of a file: what begins with `prefix`, then files anywhere beneath whose name has it, but for those that
-/// `.gitignore` excludes.
+/// Complete the name of a file: paths that begin with `prefix`, then files in any directory below whose names contain it,
+/// except those that `.gitignore` excludes.
 #[utoipa::path(get, path = "/api/v1/files/complete", tag = "files", params(CompleteQuery),
     responses((status = 200, body = Completions), (status = 400), (status = 503)))]
 pub async fn complete(

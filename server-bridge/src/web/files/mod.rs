@@ -85,7 +85,7 @@ pub async fn read(
 }
 
 /// Upload a file: it replaces the old one when it is complete and on disk, or not at all. `If-Match: "SHA-256"` (or
-/// `if_match`) makes that depend on what the old one holds.
+/// `if_match`) makes that conditional on the old content.
 #[utoipa::path(put, path = "/api/v1/files", tag = "files", params(PathQuery, WriteQuery),
     request_body(content = [u8], content_type = "application/octet-stream"),
     responses((status = 200, body = Written), (status = 400), (status = 412)))]
@@ -140,7 +140,7 @@ pub async fn list(
     Ok(([(header::CONTENT_TYPE, json)], listing(first, reader)).into_response())
 }
 
-/// Make a directory and whatever parents are missing.
+/// Create a directory and any missing parents.
 #[utoipa::path(post, path = "/api/v1/files/mkdir", tag = "files", params(PathQuery), responses((status = 204)))]
 pub async fn mkdir(
     State(state): State<AppState>,
@@ -154,7 +154,7 @@ pub async fn mkdir(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Rename within the workspace, replacing what is there.
+/// Rename within the workspace, replacing an existing file.
 #[utoipa::path(post, path = "/api/v1/files/rename", tag = "files", params(PlaceQuery), request_body = Rename,
     responses((status = 204), (status = 404)))]
 pub async fn rename(

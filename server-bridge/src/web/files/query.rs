@@ -12,7 +12,7 @@ use crate::web::error::ApiError;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PathQuery {
-    /// Relative to the workspace, or absolute beneath it.
+    /// Relative to the workspace, or absolute within it.
     pub(super) path: Option<String>,
     /// The same for a path that is not UTF-8: its bytes in URL-safe base64 without padding.
     pub(super) path_base64: Option<String>,

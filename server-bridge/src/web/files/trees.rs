@@ -25,13 +25,13 @@ const TAR: HeaderValue = HeaderValue::from_static("application/x-tar");
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TreeQuery {
-    /// Makes the directory a mirror: what the archive has not is removed.
+    /// Makes the directory a mirror: entries that the archive does not have are removed.
     #[serde(default)]
     delete_extra: bool,
 }
 
-/// Download a directory as a tar archive. Links that lead out of it, special files and what may not be read are left
-/// out; a pax record `comment` at the end says so. A connection that breaks off means that it failed.
+/// Download a directory as a tar archive. Links that lead out of it, special files and unreadable entries are left out; a pax
+/// record `comment` at the end says so. A connection that breaks off means that it failed.
 #[utoipa::path(get, path = "/api/v1/files/tree", tag = "files", params(PathQuery),
     responses((status = 200, content_type = "application/x-tar", body = [u8]), (status = 404)))]
 pub async fn read(
@@ -55,7 +55,7 @@ pub async fn read(
 }
 
 /// Upload a directory as a tar archive of regular files, directories and symbolic links that stay in it. Each file is
-/// whole or not there; what came before an error stays, and the error says what that is.
+/// complete or absent; entries before an error stay, and the error reports their numbers.
 #[utoipa::path(put, path = "/api/v1/files/tree", tag = "files", params(PathQuery, TreeQuery),
     request_body(content = [u8], content_type = "application/x-tar"),
     responses((status = 200, body = TreeView), (status = 400)))]
@@ -80,8 +80,8 @@ pub async fn write(
     Ok(Json(TreeView { files, directories, symlinks, size: size_bytes, removed }))
 }
 
-/// Let the runner fetch a URL into a file, which takes its name when it is whole. A redirect to another host, port or scheme is not followed: the
-/// error names the new address.
+/// Let the runner download a URL into a file, which gets its name when it is complete. A redirect to another host, port or
+/// scheme is not followed: the error names the new address.
 #[utoipa::path(post, path = "/api/v1/files/download", tag = "files", params(PlaceQuery), request_body = Download,
     responses((status = 200, body = Written), (status = 412), (status = 413)))]
 pub async fn download(

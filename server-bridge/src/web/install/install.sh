@@ -269,7 +269,7 @@ forget_token() {
 }
 
 # Removes the private homes of commands in this workspace, and what the runner put into repositories there to hold their
-# configuration: a commondir that says ".", and empty parts beside it. Git does the same with them and without.
+# configuration: a commondir that says ".", and empty parts beside it. Git behaves the same with and without them.
 forget_workspace() {
     if has sha256sum; then hash=$(printf %s "$1" | sha256sum); else hash=$(printf %s "$1" | openssl dgst -sha256 -r); fi
     hash=$(printf %s "$hash" | cut -c1-32)
@@ -310,7 +310,7 @@ uninstall_runner() {
             'workspace '*) forget_workspace "${line#workspace }" ;;
         esac
     done
-    # A socket of each runner, named by its process's number: those of runners that are gone.
+    # Each runner has a socket that is named after its process id; those of ended runners are removed.
     for socket in "$state"/control/*; do
         [ -e "/proc/${socket##*/}" ] || rm -f "$socket"
     done

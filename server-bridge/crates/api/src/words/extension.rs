@@ -35,7 +35,7 @@ words! {
         McpServer = "mcp_server",
         /// An executable file that is a tool.
         CustomTool = "custom_tool",
-        /// A skill whose text stands in every prompt.
+        /// A skill whose text is part of every prompt.
         Skill = "skill",
         /// A tool that is an HTTP request.
         HttpTool = "http_tool",
@@ -45,7 +45,7 @@ words! {
 words! {
     /// Whether something of a workspace was approved.
     TrustState {
-        /// It was, and has an effect.
+        /// It was approved, and has an effect.
         Approved = "approved",
         /// It waits for its user's approval.
         Waiting = "waiting",
@@ -93,7 +93,7 @@ words! {
     McpToolState {
         /// It is.
         Ready = "ready",
-        /// It changed since it was accepted, and waits for a look.
+        /// It changed since it was accepted, and waits to be accepted again.
         Changed = "changed",
         /// Its definition cannot be used.
         Invalid = "invalid",

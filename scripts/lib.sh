@@ -154,7 +154,7 @@ build_static() {
 
 # dependencies restore|save: the compiled crates of others, for the next clean checkout on this machine. They are a third of a clean
 # build, and change only with what names their folder: the lock file, the profiles, the compiler and its flags. Cargo checks the
-# fingerprint of each, as ever. No crate of the workspace is kept. SANDBRIDGE_DEPENDENCY_CACHE=off goes without.
+# fingerprint of each, as always. No crate of the workspace is kept. SANDBRIDGE_DEPENDENCY_CACHE=off disables this.
 dependencies() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests key kept from to ours entry name
     [ "${SANDBRIDGE_DEPENDENCY_CACHE:-}" != off ] || return 0

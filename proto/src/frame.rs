@@ -60,15 +60,15 @@ pub enum Kind {
     Gap = 5,
     /// The request failed; ends the stream. Body: the wire error.
     Fail = 6,
-    /// More may be sent. `sequence`: additional bytes. Overtakes.
+    /// More may be sent. `sequence`: additional bytes. May overtake other frames.
     Credit = 16,
-    /// The requester wants the stream's work stopped (`type` 0), or only the stream ended (1). Overtakes.
+    /// The requester wants the stream's work stopped (`type` 0), or only the stream ended (1). May overtake other frames.
     Cancel = 17,
-    /// A result arrived and may be forgotten by its keeper. Body: the exec_id. Overtakes.
+    /// A result arrived, and the runner may forget it. Body: the exec_id. May overtake other frames.
     Ack = 18,
-    /// Asks for a sign of life. `sequence`: any number, echoed by the pong. Overtakes.
+    /// Asks for a sign of life. `sequence`: any number, echoed by the pong. May overtake other frames.
     Ping = 19,
-    /// Answers a ping. Overtakes.
+    /// Answers a ping. May overtake other frames.
     Pong = 20,
     /// The last frame of a link. `type`: close code. `sequence`: with a server's goodbye, after how many milliseconds to come
     /// back. Body: UTF-8 reason.

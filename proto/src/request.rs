@@ -268,7 +268,7 @@ pub struct List {}
 /// Asks the runner to replace its program by the newer one that the server hands out.
 ///
 /// Succeeds once that program is downloaded and verified. The runner then waits until nothing runs, tries the new program,
-/// and comes back as that; if that fails it comes back with the old program and with
+/// and reconnects with it; if that fails it reconnects with the old program and with
 /// [`crate::handshake::Facts::update_error`].
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Update {}

@@ -260,7 +260,7 @@ mod tests {
     fn an_update_in_place_is_no_end_of_the_service() {
         let unit = unit_of(&["--auto-update"], false);
         assert!(unit.contains(r#""--auto-update""#), "{unit}");
-        // The main process stays the same one: what starts it is simple, and nothing counts its programs.
+        // The main process stays the same one, so the unit needs no setting that is about starting or replacing its program.
         for setting in ["Type=", "PIDFile=", "ReadOnlyPaths=", "ProtectSystem=", "ExecStartPre="] {
             assert!(!unit.contains(setting), "{setting}: {unit}");
         }

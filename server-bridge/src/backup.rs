@@ -1,7 +1,7 @@
 //! `sandbridge backup`: a copy of the database, whether a server has it open or not; the encryption key only where it is asked for.
 //!
-//! The copy is written beside its place, looked at, and only then put there: an earlier backup of that name stays until the new
-//! one is whole. [`restore`] takes it back.
+//! The copy is written beside its target, checked, and only then moved there: an earlier backup of that name stays until the
+//! new one is complete. [`restore`] puts it back.
 
 mod files;
 pub mod restore;

@@ -1,4 +1,5 @@
-//! Everything that people add to agents, put where it belongs. A new kind of extension is made here, and nobody else learns of it.
+//! Creates everything that people add to agents, and registers it. A new kind of extension is created here, and no other
+//! module knows it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ impl Extended {
         Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust }
     }
 
-    /// Ends all that run, and waits until their ends are on record.
+    /// Ends all that run, and waits until their ends are recorded.
     pub(crate) async fn shutdown(&self) {
         tokio::join!(self.hooks.shutdown(), self.mcp_servers.shutdown(), self.custom_tools.shutdown());
     }

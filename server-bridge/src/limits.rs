@@ -42,7 +42,7 @@ pub const MAX_CONNECTIONS: usize = 16_384;
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How long requests, sockets and tasks may take to end when the server stops.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much of that cancelled commands have to end, and to be recorded, before the links to their runners are closed.
+/// The part of that time in which cancelled commands may end and be recorded, before the links to their runners are closed.
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The largest JSON body that holds files, in bytes: a plugin of 32 MiB in base64.

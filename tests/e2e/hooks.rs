@@ -1,4 +1,4 @@
-//! Hooks: they fire with the names that they ask for, on the user's machine, and what they say is what happens.
+//! Hooks: they run with the names that they ask for, on the user's machine, and their decisions are carried out.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! HTTP tools without code: what they send, whom they reach, and what nobody gets to see.
+//! HTTP tools without code: what they send, which hosts they reach, and what they never reveal.
 
 use std::fs;
 
@@ -225,7 +225,7 @@ fn a_deny_rule_holds_in_every_mode_by_name_and_by_host() {
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         world.run(&["rule", "remove", &id]);
     }
-    // Without one nobody allows it either, but a rule that allows does.
+    // Without such a rule it is not allowed either, unless an allow rule covers it.
     world.chat("ask");
     world.chat("plan");
     assert_eq!(service.asked(), Vec::<String>::new());
@@ -351,7 +351,7 @@ fn a_secret_goes_to_the_host_that_it_was_set_for_and_to_no_other() {
     );
     assert_eq!(service.asked().len(), 2);
 
-    // The administrator's secrets serve everybody, and nobody reads them.
+    // Everybody can use the administrator's secrets, and nobody can read them.
     let managed = json!({
         "tools": [document("shared", &format!("http://127.0.0.1:{}/", service.port()), json!({"headers": {"X-Key": "{{secret.SHARED}}"}}))],
         "secrets": {"SHARED": {"server": format!("http://127.0.0.1:{}", service.port()), "value": SECRET}},

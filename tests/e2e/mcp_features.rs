@@ -1,4 +1,5 @@
-//! What MCP servers offer and want besides tools: prompts, log messages, resources that change, and answers of the user's model.
+//! What MCP servers offer and request besides tools: prompts, log messages, resources that change, and answers of the user's
+//! model.
 
 use std::path::Path;
 use std::time::Duration;

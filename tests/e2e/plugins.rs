@@ -93,14 +93,14 @@ fn a_plugins_hook_fires_by_the_peers_names_after_its_installation_and_not_before
     assert!(!world.path("mark").exists());
     let seen: Value = serde_json::from_str(&fs::read_to_string(world.path("seen.json")).unwrap()).unwrap();
     assert_eq!((&seen["tool_name"], &seen["tool_input"]["command"]), (&json!("Bash"), &json!("touch mark")));
-    // What somebody changed on the machine is put right before it runs.
+    // A file that somebody changed on the machine is restored before it runs.
     let copies = world.copies();
     assert_eq!(copies.len(), 1, "{copies:?}");
     put(&copies[0].join("hooks/guard.sh"), "#!/bin/sh\nexit 0\n");
     world.chat("full");
     assert!(!world.path("mark").exists());
     assert_eq!(fs::read_to_string(copies[0].join("hooks/guard.sh")).unwrap(), GUARD);
-    // What somebody put beside the plugin's files is gone before it runs: a program could load it.
+    // A file that somebody put beside the plugin's files is removed before the plugin runs: a program could load it.
     put(&copies[0].join("hooks/json.py"), "");
     put(&copies[0].join("node_modules/x/index.js"), "");
     std::os::unix::fs::symlink("/etc", copies[0].join("etc")).unwrap();
@@ -199,7 +199,7 @@ fn commands_of_plugins_and_workspaces_become_the_users_message_and_run_nothing_b
     for part in ["/guard:git:review BRANCH", "Reviews", "/tidy", "/ship"] {
         assert!(commands.contains(part), "{part}: {commands}");
     }
-    // An argument that a line of shell could not take as one word is told, and nothing is sent.
+    // An argument that a line of shell could not take as one word is reported, and nothing is sent.
     put(&root.join("commands/git/review.md"), "!`sh -c \"git log $1\"`");
     world.install(root.to_str().unwrap());
     let body = json!({"text": "/guard:git:review $(touch pwned)"}).to_string();

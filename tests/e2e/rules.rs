@@ -1,4 +1,4 @@
-//! Permission rules: what they deny stays undone in every mode and for whoever asks, and what they say is what happens.
+//! Permission rules: what they deny does not happen, in any mode and for any caller, and their other verdicts hold too.
 
 use std::fs;
 use std::time::Duration;

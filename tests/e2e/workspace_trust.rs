@@ -86,7 +86,7 @@ fn a_custom_tool_works_after_its_approval_and_not_before_or_after_a_change() {
     assert!(!world.path("called").exists());
     let audited = world.alice.json(&["ps", "--all", "--json"]).to_string();
     assert!(audited.contains("custom-tools/echo.sh"), "{audited}");
-    // A change of its content needs another approval, and says what changed.
+    // A change to its content needs another approval, and the list shows what changed.
     world.put("custom-tools/echo.sh", &ECHO.replace("it was given", "it got"));
     assert!(world.said("full").contains("custom__echo is not here"));
     let changed = world.item("echo");

@@ -34,7 +34,7 @@ const SECRETS: &[&str] = &[
     ".pypirc",
 ];
 
-/// Sockets that would give the whole machine away.
+/// Sockets that would give access to the whole machine.
 const SOCKETS: &[&str] = &[
     "/run/docker.sock",
     "/run/containerd/containerd.sock",

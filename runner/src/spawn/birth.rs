@@ -1,7 +1,7 @@
-//! Looks after a start that does not come to an end.
+//! Handles a start that does not complete.
 //!
 //! From its birth until its program runs, a child can be stopped by a command that guesses its number, and all the while it
-//! borrows the runner's memory. So it is made to go on, and killed when that does not help.
+//! borrows the runner's memory. So it is made to continue, and killed if that does not help.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

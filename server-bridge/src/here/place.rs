@@ -50,7 +50,7 @@ impl Place {
         let home = folder.join(name);
         home::ensure(&home).map_err(invalid)?;
         let home = home.canonicalize().map_err(unusable)?;
-        // A new one may have been named through a link.
+        // The path of a new directory may lead through a link.
         refuse_own_files(&directory, &home)?;
         Ok(Self { directory, home, runner })
     }

@@ -65,7 +65,7 @@ pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The person's settings, with the implied ones of a model.
+/// The person's settings, completed with those that a model needs.
 pub(super) fn settings(mut settings: Settings) -> Settings {
     model::fill_in(&mut settings);
     settings

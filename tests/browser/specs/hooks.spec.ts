@@ -1,4 +1,4 @@
-/** Hooks in the settings: what waits is approved whole, what was written stays, what ran is listed. */
+/** Hooks in the settings: a waiting hook is approved as a whole, an entered text stays, and runs are listed. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";

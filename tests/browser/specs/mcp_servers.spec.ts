@@ -1,4 +1,5 @@
-/** MCP servers in the settings: what waits is approved whole, what is checked lists its tools, what changed is looked at. */
+/** MCP servers in the settings: a waiting server is approved as a whole, a checked one lists its tools, and changes are
+/** shown. */
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";

@@ -1,4 +1,5 @@
-/** Plugins in the settings: an archive is looked at, installed, disabled and removed; another copy says what differs. */
+/** Plugins in the settings: an archive is looked at, installed, disabled and removed; for another copy the differences are
+/** shown. */
 import { gzipSync } from "node:zlib";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, picture, test } from "../house/test";

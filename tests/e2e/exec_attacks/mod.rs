@@ -8,10 +8,10 @@
 //! | `essential` | a part of them on the other backends |
 //! | `runs` | letting the whole corpus loose through one runner, or with none |
 //!
-//! One rule says what must come of each attack in each run: it gets through when all layers of one of its ways are gone, by the
-//! runner's own report, and not before. So a layer that is reported and not enforced fails a test; so does one that is
-//! missing and said to be there, and an attack that cannot succeed at all. Where the kernel has nothing of the kind that is
-//! attacked, the summary says so (`--no-capture` shows it).
+//! One rule gives the expected result of each attack in each run: it gets through when all layers of one of its ways are
+//! gone, by the runner's own report, and not before. So a layer that is reported and not enforced fails a test; so does one
+//! that is missing but reported as present, and an attack that cannot succeed at all. Where the kernel lacks the attacked
+//! feature, the summary says so (`--no-capture` shows it).
 
 mod corpus;
 mod essential;

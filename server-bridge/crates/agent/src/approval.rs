@@ -73,7 +73,7 @@ pub enum Access {
     Settings,
     /// It stores something for all later conversations.
     Remember,
-    /// It does something with a program or a service of others, of which only they know what that is.
+    /// It uses a third-party program or service, and only that knows what the call does.
     External,
 }
 

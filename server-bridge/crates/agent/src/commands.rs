@@ -25,7 +25,7 @@ pub trait CommandSource: Send + Sync {
         chat: Option<&'a ChatId>,
     ) -> BoxFuture<'a, Vec<ExtensionCommand>>;
 
-    /// The text that a command stands for; `None` if it is none of this source's.
+    /// The text that a command stands for; `None` if the command is not this source's.
     ///
     /// Fails with the reason in words.
     fn text<'a>(

@@ -16,7 +16,7 @@ pub const TURN_ITERATIONS: usize = 100;
 /// The most tools that run side by side, if they change nothing.
 pub const TOOLS_AT_ONCE: usize = 8;
 /// The most answers in progress in the whole server, unless configured otherwise; each waits only for its model and its tools.
-/// The reference lets 3 of them go on, for one person; a server has many.
+/// An agent for one person needs about 3; a server has many users.
 pub const TURNS_AT_ONCE: usize = 16;
 /// The most answers that one user may have in progress on the server's own model; further ones wait, and do not block other
 /// users.

@@ -79,7 +79,7 @@ impl ChatService {
         &self.0.tools
     }
 
-    /// The skills and roles of agents: an extension puts its shelf here.
+    /// The skills and roles of agents; extensions register their own here.
     pub fn library(&self) -> &Library {
         &self.0.services.library
     }
@@ -140,7 +140,7 @@ impl ChatService {
         let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
         let _tracked = self.check_saying(user, chat, text).await?;
         let mut input = Input::parse(text);
-        // A server may make another text of the same command: what it once stood for stays.
+        // A server may return another text for the same command: a repetition keeps the first one.
         let is_of_extension = matches!(input, Input::Unknown(..));
         let mut expanded = None;
         if !self.0.store.was_said(user.id, chat, send_id).await? {
@@ -306,7 +306,8 @@ impl House {
         let expanded =
             expanded.transpose().map_err(|text| Error::Refused { kind: "command_failed", text })?;
         Ok(expanded.map(|expanded| {
-            // It becomes the user's own words: they see all of it, and taken back it is no command either.
+            // It becomes the user's own message: they see all of it, and it must not become a command when it is taken back
+            // into the input.
             let expanded = visible::lines(&expanded);
             let is_plain = !expanded.trim_start().starts_with(['!', '/']);
             let title = if is_plain { String::new() } else { format!("({first})\n\n") };

@@ -11,8 +11,8 @@ use crate::globals::Globals;
 /// The end of a command: its exit code, or why it was not done.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// A command. Its arguments are the type's own, and its name and the line about it those that clap is given: `#[command(name = …)]`
-/// and the type's documentation.
+/// A command. The type has its arguments; its name and its description are those that clap gets: `#[command(name = …)]` and
+/// the type's documentation.
 pub trait Command: Parser {
     /// Does what the arguments ask for, and gives the exit code.
     ///

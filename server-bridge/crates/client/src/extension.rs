@@ -130,7 +130,7 @@ pub(super) fn document(file: &Path) -> Result<String, Failure> {
     document_within(file, EXTENSION_DOCUMENT_BYTES)
 }
 
-/// The same for a document of at most so many bytes.
+/// The same with another limit, in bytes.
 ///
 /// # Errors
 /// As for [`document`].

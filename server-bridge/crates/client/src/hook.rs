@@ -24,7 +24,7 @@ use crate::globals::Globals;
 pub(crate) enum HookCommand {
     /// List the hooks that apply to you
     List {
-        /// Those of NAME's workspace instead of your active runner's
+        /// The hooks of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -110,7 +110,7 @@ async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failur
         }
         HookCommand::Revoke { hash, on } => {
             let begun = digits(&hash)?;
-            // A whole hash may be that of a hook that is on no machine any more.
+            // A complete hash may belong to a hook that no longer exists on any machine.
             let hash = if begun.len() == HASH_DIGITS {
                 begun
             } else {

@@ -29,7 +29,7 @@ use crate::globals::Globals;
 pub(crate) enum HttpToolCommand {
     /// List the HTTP tools that apply to you
     List {
-        /// Those of NAME's workspace instead of your active runner's
+        /// The tools of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -38,7 +38,7 @@ pub(crate) enum HttpToolCommand {
         /// Its name
         #[arg(add = names::http_tools())]
         name: String,
-        /// As it is in NAME's workspace instead of your active runner's
+        /// The tool as defined in NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -60,7 +60,7 @@ pub(crate) enum HttpToolCommand {
         /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
-        /// The secret's name, as it stands in {{secret.NAME}}
+        /// The secret's name, as in {{secret.NAME}}
         secret: String,
         /// Read its value from standard input instead of asking for it
         #[arg(long, conflicts_with = "remove")]
@@ -77,7 +77,7 @@ pub(crate) enum HttpToolCommand {
         /// The arguments, as a JSON object
         #[arg(value_name = "ARGUMENTS", default_value = "{}")]
         arguments: String,
-        /// One of NAME's workspace instead of your active runner's
+        /// A tool of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -86,19 +86,19 @@ pub(crate) enum HttpToolCommand {
         /// Its name; or its hash, as `sandbridge http-tool show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::http_tools())]
         name_or_hash: String,
-        /// One of NAME's workspace instead of your active runner's
+        /// A tool of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
         /// Approve it without being asked
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the approval of an HTTP tool: it is no longer offered
+    /// Revoke the approval of an HTTP tool: it is no longer offered
     Revoke {
         /// Its name; or its hash, as `sandbridge http-tool show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::http_tools())]
         name_or_hash: String,
-        /// One of NAME's workspace instead of your active runner's
+        /// A tool of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -116,7 +116,7 @@ pub(crate) struct ImportOptions {
     /// Add the tool NAME only; may be given many times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Show which tools there would be, and add none
+    /// Show the tools that would be added, and add none
     #[arg(long)]
     dry_run: bool,
 }
@@ -205,13 +205,13 @@ async fn run(globals: &Globals, command: HttpToolCommand) -> Result<ExitCode, Fa
     Ok(code)
 }
 
-/// The hash of an approval, and the tool that it was given to, in words.
+/// The hash of an approval, and the description of the approved tool.
 async fn approved(
     client: &mut Client,
     name_or_hash: &str,
     on: Option<&str>,
 ) -> Result<(String, String), Failure> {
-    // A whole hash may be that of a tool that is on no machine any more.
+    // A complete hash may belong to a tool that no longer exists on any machine.
     if is_hash(name_or_hash) && name_or_hash.len() == HASH_DIGITS {
         let hash = name_or_hash.to_ascii_lowercase();
         let what = format!("the HTTP tool with the hash {}", short_hash(&hash));

@@ -23,7 +23,7 @@ use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// The kind of a check's failure if the server wants a login.
+/// The kind of a check's failure if the server requires a login.
 const LOGIN_REQUIRED: &str = "login_required";
 
 /// Manage the MCP servers that offer tools to your models
@@ -32,7 +32,7 @@ const LOGIN_REQUIRED: &str = "login_required";
 pub(crate) enum McpServerCommand {
     /// List the MCP servers that apply to you
     List {
-        /// Those of NAME and its workspace instead of your active runner's
+        /// The servers of NAME and its workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -41,7 +41,7 @@ pub(crate) enum McpServerCommand {
         /// Its name
         #[arg(add = names::mcp_servers())]
         name: String,
-        /// As it is on NAME instead of your active runner
+        /// The server on NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -70,7 +70,7 @@ pub(crate) enum McpServerCommand {
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
-    /// Log in to an MCP server that wants it, in a browser, and check it
+    /// Log in to an MCP server that requires it, in a browser, and check it
     Login(LoginOptions),
     /// Forget the login to an MCP server
     Logout {
@@ -90,7 +90,7 @@ pub(crate) enum McpServerCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the approval of an MCP server: its tools are no longer offered
+    /// Revoke the approval of an MCP server: its tools are no longer offered
     Revoke {
         /// Its name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::mcp_servers())]
@@ -104,7 +104,7 @@ pub(crate) enum McpServerCommand {
         /// Its name
         #[arg(add = names::mcp_servers())]
         name: String,
-        /// As they changed on NAME instead of your active runner
+        /// The changes on NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
         /// Accept them without being asked
@@ -280,13 +280,13 @@ async fn accept(
     Ok(both(&Named { name: &server.name }, words))
 }
 
-/// The hash of an approval, and the server that it was given to, in words.
+/// The hash of an approval, and the description of the approved server.
 async fn approved(
     client: &mut Client,
     name_or_hash: &str,
     on: Option<&str>,
 ) -> Result<(String, String), Failure> {
-    // A whole hash may be that of a server that is on no machine any more.
+    // A complete hash may belong to a server that no longer exists on any machine.
     if is_hash(name_or_hash) && name_or_hash.len() == HASH_DIGITS {
         let hash = name_or_hash.to_ascii_lowercase();
         let what = words::hashed(&hash);
@@ -348,7 +348,7 @@ mod tests {
         let missing = waiting("abcd01").unwrap_err();
         assert!(missing.kind == "not_found" && missing.message.contains("waits for approval"), "{missing:?}");
         assert_eq!(waiting("mine").unwrap_err().kind, "not_found");
-        // A name that looks like another's hash stands for neither.
+        // A name that looks like another server's hash is ambiguous.
         let ambiguous = waiting("abcd0199").unwrap_err();
         assert!(ambiguous.kind == "invalid" && ambiguous.message.contains("eeee0000ff"), "{ambiguous:?}");
         assert_eq!(waiting("eeee0000").unwrap().name, "abcd0199");

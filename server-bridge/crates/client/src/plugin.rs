@@ -23,7 +23,7 @@ use crate::globals::Globals;
 pub(crate) enum PluginCommand {
     /// List your plugins
     List,
-    /// Show a plugin: what is in it, what it runs, and what of it is not used
+    /// Show a plugin: what is in it, what it runs, and which parts are not used
     Show {
         /// Its name
         name: String,

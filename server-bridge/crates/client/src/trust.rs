@@ -1,4 +1,4 @@
-//! `sandbridge trust`: what a workspace defines, and what of it the user approved.
+//! `sandbridge trust`: what a workspace defines, and what the user approved.
 
 mod words;
 
@@ -30,7 +30,7 @@ pub(crate) enum TrustCommand {
         #[arg(long)]
         all: bool,
     },
-    /// Approve something: it has its effect from the next turn on, until it changes
+    /// Approve something: it takes effect from the next turn on, until it changes
     Approve {
         /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if nothing else that waits has it
         #[arg(value_name = "HASH|NAME", required_unless_present = "all")]
@@ -45,7 +45,7 @@ pub(crate) enum TrustCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back an approval, in whichever workspace
+    /// Revoke an approval, in any workspace
     Revoke {
         /// Its hash, as `sandbridge trust list --all` shows it: at least 8 digits; or its name, if no other approval has it
         #[arg(value_name = "HASH|NAME")]

@@ -25,7 +25,7 @@ pub struct Getter {
 pub struct Answer {
     /// Its final URL, after redirects.
     pub url: Url,
-    /// Its media type by its server; empty if the server does not send one.
+    /// Its media type, as its server states it; empty if the server sends none.
     pub media_type: String,
     /// The document, or its beginning: 2 MiB, unless the getter takes more.
     pub content: Bytes,

@@ -23,7 +23,7 @@ pub struct Requester(Outgoing);
 pub struct Answered {
     /// The status.
     pub status: u16,
-    /// Its media type by its server; empty if the server sends none.
+    /// Its media type, as its server states it; empty if the server sends none.
     pub media_type: String,
     /// The body, or its beginning.
     pub content: Bytes,
@@ -96,7 +96,7 @@ impl Requester {
                     return Ok(Answered { status: status.as_u16(), media_type, content, is_cut });
                 };
                 url = next;
-                // As browsers do: what was changed is not changed again where the answer is only to be seen.
+                // As in browsers, such a redirect is followed with a GET, so that the change is not made twice.
                 let is_kept =
                     matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
                 if !is_kept && !matches!(method, Method::GET | Method::HEAD) {

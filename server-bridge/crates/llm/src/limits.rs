@@ -1,6 +1,6 @@
 //! Every limit and timeout of this crate.
 //!
-//! The numbers of retry and concurrency are those of the reference engine.
+//! The numbers for retries and concurrent calls are those of the specification of the engine.
 
 use std::time::Duration;
 

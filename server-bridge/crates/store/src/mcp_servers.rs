@@ -35,7 +35,7 @@ pub struct McpCatalogue {
     pub place: String,
     /// The server's name.
     pub server: String,
-    /// The hash of what the server is: another one has a list of its own.
+    /// The hash that identifies the server; a server with another hash has a separate list.
     pub hash: String,
     /// The tools, accepted and changed, as JSON.
     pub listing_json: String,
@@ -87,7 +87,8 @@ impl Store {
         self.put_own(&SERVERS, user, name, entry_json, secrets_json.as_deref()).await
     }
 
-    /// Removes a server; returns true if it was there. What it listed stays: it may come back as something else.
+    /// Removes a server; returns true if it existed. The record of its tools stays, since a server with this name may return
+    /// with other tools.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -118,7 +119,7 @@ impl Store {
         .await?)
     }
 
-    /// What servers listed on a place, and those that are reached from this server.
+    /// What servers listed at a place, including those that are reached from this server.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -133,8 +134,8 @@ impl Store {
         .await?)
     }
 
-    /// Replaces what a server listed on a place, if nobody else did since it was read: `before` is the listing that was read.
-    /// Returns false if it differs now. The oldest of more than 200 goes.
+    /// Replaces what a server listed at a place, unless someone else has replaced it since it was read: `before` is the
+    /// listing that was read. Returns false if it differs now. The oldest of more than 200 goes.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a listing beyond 2 MiB.

@@ -41,7 +41,7 @@ impl Store {
         }
         check_length("memory's name", name, MEMORY_NAME_MAX_BYTES)?;
         check_length("memory", text, MEMORY_TEXT_MAX_BYTES)?;
-        // Invisible text is read by models all the same, in each later conversation.
+        // Models read invisible text too, in each later conversation.
         let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
         if let Some(found) = name.chars().chain(text.chars()).find(unseen) {
             let code = u32::from(found);

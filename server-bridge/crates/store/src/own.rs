@@ -49,7 +49,7 @@ impl Store {
         let rows: Vec<Row> = query_as(table.list).bind(user).fetch_all(self.database.reader()).await?;
         let open = |row: Row| {
             let place = (table.place)(user, &row.name);
-            // One that does not open is as good as lost, and keeps nothing else from its user.
+            // A secret that cannot be opened counts as lost, and does not affect the others.
             let open = |sealed: String| self.sealer()?.open(&place, &sealed);
             let secrets_json = row.secrets_sealed.and_then(|sealed| open(sealed).ok());
             Own { name: row.name, document_json: row.document_json, secrets_json }

@@ -76,7 +76,7 @@ impl Store {
         .await?)
     }
 
-    /// Adds a permission rule. The same rule with the same effect is there once; it gets the new justification.
+    /// Adds a permission rule. The same rule with the same effect is stored once; it gets the new justification.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a rule beyond 4 KiB, a justification beyond 1 KiB, invisible characters, and if there are 10,000

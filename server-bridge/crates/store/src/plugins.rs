@@ -14,7 +14,7 @@ pub struct PluginRow {
     pub name: String,
     /// The hash of its files.
     pub hash: String,
-    /// Its version, as it says; empty if it does not.
+    /// Its version, as it states it; empty if it does not.
     pub version: String,
     /// Where it came from, in words.
     pub source: String,
@@ -50,7 +50,7 @@ impl Store {
         .await?)
     }
 
-    /// The files of a user's plugin, by path; empty if it is not there with this hash any more.
+    /// The files of a user's plugin, by path; empty if there is no such plugin with this hash any more.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -17,9 +17,9 @@ pub struct Trust {
     pub kind: String,
     /// The SHA-256 of what runs, in hexadecimal digits.
     pub hash: String,
-    /// It in words, as the user saw it; at most 4 KiB.
+    /// Its description, as the user saw it; at most 4 KiB.
     pub shown: String,
-    /// Its name among those of its kind; empty for approvals that are older than names.
+    /// Its name, unique within its kind; empty for approvals from before names were stored.
     pub name: String,
     /// The machine and the directory of the workspace that has it.
     pub workspace: String,
@@ -45,10 +45,10 @@ impl Store {
         .await?)
     }
 
-    /// Approves something; twice is once.
+    /// Approves something; a repetition has no further effect.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a hash that is none, a description beyond 4 KiB, and if there are 10,000 already.
+    /// [`Error::Invalid`] for an invalid hash, a description beyond 4 KiB, and if there are 10,000 already.
     pub async fn trust(&self, user: UserId, trust: &Trust) -> Result<()> {
         let Trust { kind, hash, shown, name, workspace, files_json, created_at_ms: _ } = trust;
         let invalid = |rule: String| Error::Invalid { what: "approval", rule };
@@ -80,7 +80,7 @@ impl Store {
         }
     }
 
-    /// Takes an approval back; returns true if it was there.
+    /// Revokes an approval; returns true if there was one.
     ///
     /// # Errors
     /// [`Error::Database`].

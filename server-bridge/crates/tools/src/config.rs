@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// The setting's name.
     #[serde(default)]
     key: String,
-    /// Its new value; auto takes it back.
+    /// Its new value; auto resets it.
     #[serde(default)]
     value: String,
 }

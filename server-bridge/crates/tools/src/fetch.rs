@@ -18,7 +18,7 @@ use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The page: http or https.
     url: Address,
-    /// At most so many characters, 16000 at most; without it the whole page, put aside where it is long.
+    /// The most characters to return, up to 16000; without it, the whole page, which is put aside if it is long.
     #[serde(default)]
     max_chars: Option<usize>,
     /// How HTML is shown: markdown (with headings, lists and links) by default, text alone, or raw.

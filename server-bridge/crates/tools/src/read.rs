@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// The first line wanted; the first line of the file is 1.
     #[serde(default)]
     offset: Option<u64>,
-    /// At most so many lines, 2000 by default.
+    /// The most lines to return, 2000 by default.
     #[serde(default)]
     max_lines: Option<u64>,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// How many characters to skip, 0 by default.
     #[serde(default)]
     offset: usize,
-    /// At most so many characters, 16000 by default and at most.
+    /// The most characters to return, 16000 by default and at most.
     #[serde(default)]
     limit: Option<usize>,
 }

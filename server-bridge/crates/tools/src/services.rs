@@ -110,7 +110,7 @@ impl Work<'_> {
         base: &str,
         paths: impl Iterator<Item = &'p [u8]>,
     ) -> Result<Vec<bool>, Failure> {
-        // Paths are compared as text, so a path that is none is compared by what is left of it.
+        // Paths are compared as text, so an invalid path is compared by what is left of it.
         let paths: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         self.context.host.hidden(base, &paths).await
     }

@@ -93,7 +93,7 @@ pub(crate) struct Read {
     /// The first byte wanted; 0 if only limit is given.
     #[serde(default)]
     offset: Option<u64>,
-    /// At most so many bytes: 65536 if absent, 524288 at most.
+    /// The most bytes to return: 65536 if absent, 524288 at most.
     #[serde(default)]
     limit: Option<u64>,
 }

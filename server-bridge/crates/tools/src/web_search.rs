@@ -17,7 +17,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The search words, as one would type them; at most 400 characters.
     query: String,
-    /// At most so many pages, 5 by default and 20 at most.
+    /// The most pages to return, 5 by default and 20 at most.
     #[serde(default)]
     max_results: Option<usize>,
 }

@@ -13,7 +13,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { Hook } from "./types";
 
-/** The hooks that hold for the user, with a button for each that waits for approval; the user's own; their newest runs. */
+/** The hooks that apply to the user, with a button for each that waits for approval; the user's own; their newest runs. */
 export default function Hooks() {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");

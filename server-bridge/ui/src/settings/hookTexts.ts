@@ -1,4 +1,4 @@
-/** Texts of hooks: a workspace's file may be anybody's. */
+/** Texts of hooks: anybody may have written a workspace's file. */
 
 /** Characters that are not seen, or that put others in another place; lines and tabs are not among them. */
 const UNSEEN =

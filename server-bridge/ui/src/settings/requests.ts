@@ -100,7 +100,7 @@ export function createRequests(client: ApiClient) {
       void (await client.DELETE("/api/v1/http-tool-approvals/{hash}", { params: { path: { hash } } })),
 
     plugins: () => taken(client.GET("/api/v1/plugins")),
-    /** What is in a plugin; nothing of it is kept. */
+    /** The content of a plugin; nothing of it is stored. */
     lookAtPlugin: (plugin: NewPlugin) => taken(client.POST("/api/v1/plugins/look", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),
     /** Installs a plugin with the hash of what was looked at. */
     installPlugin: async (plugin: NewPlugin) => void (await client.POST("/api/v1/plugins", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),

@@ -16,7 +16,7 @@ export type RuleTrialResult = Schemas["RuleTrialView"];
 export type TrustList = Schemas["TrustList"];
 export type TrustItem = Schemas["TrustItem"];
 export type TrustApproval = Schemas["TrustApproval"];
-/** The hooks that hold for the user, and what is wrong with their files. */
+/** The hooks that apply to the user, and what is wrong with their files. */
 export type HookList = Schemas["HookList"];
 export type Hook = Schemas["HookView"];
 export type HookRun = Schemas["HookRunView"];

@@ -26,7 +26,7 @@ pub async fn heads(sandbox: &Sandbox) -> Result<Vec<Command>, SandboxError> {
     Ok(texts.iter().filter_map(|(name, text)| parsed(DIRECTORIES[0], name, text)).collect())
 }
 
-/// A command of a workspace, whole; `None` if there is none of that name.
+/// A command of a workspace with its whole text; `None` if there is none with that name.
 ///
 /// Fails if the place cannot be reached.
 pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Command>, SandboxError> {

@@ -31,7 +31,8 @@ use crate::limits::{LIBRARY_DESCRIPTION_CHARS, LIBRARY_ENTRIES, LIBRARY_FILES_AT
 /// What stands on a shelf.
 #[derive(Clone, Debug, Default)]
 pub struct Shelved {
-    /// Skills, whole. Their directories are paths in a workspace, once [`Shelf::bring`] brought them there.
+    /// Skills with their whole text. Their directories are paths in a workspace, once [`Shelf::bring`] has brought them
+    /// there.
     pub skills: Vec<Skill>,
     /// Roles, whole.
     pub roles: Vec<Role>,
@@ -86,7 +87,7 @@ impl Library {
         lines(all.map(|skill| (skill.name.as_str(), skill.description.as_str())))
     }
 
-    /// A skill, whole, with its files on the machine; `None` if there is none of that name.
+    /// A skill with its whole text, and its files on the machine; `None` if there is none with that name.
     ///
     /// Fails if the place cannot be reached.
     pub async fn skill(
@@ -126,7 +127,7 @@ impl Library {
         Ok(lines(all.map(|role| (role.name.as_str(), role.description.as_str()))))
     }
 
-    /// A role, whole; `None` if there is none of that name.
+    /// A role with its whole text; `None` if there is none with that name.
     ///
     /// Fails if the place cannot be reached.
     pub async fn role(

@@ -28,7 +28,7 @@ pub(super) async fn heads(sandbox: &Sandbox) -> Result<Vec<Role>, SandboxError> 
     Ok(texts.iter().filter_map(|(name, text)| parsed(DIRECTORIES[0], name, text)).collect())
 }
 
-/// A role of a workspace, whole; `None` if there is none of that name.
+/// A role of a workspace with its whole text; `None` if there is none with that name.
 ///
 /// Fails if the place cannot be reached.
 pub(super) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, SandboxError> {

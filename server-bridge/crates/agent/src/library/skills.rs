@@ -33,7 +33,7 @@ pub async fn heads(sandbox: &Sandbox) -> Result<Vec<Skill>, SandboxError> {
     Ok(skills)
 }
 
-/// A skill of a workspace, whole; `None` if there is none of that name.
+/// A skill of a workspace with its whole text; `None` if there is none with that name.
 ///
 /// Fails if the place cannot be reached.
 pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Skill>, SandboxError> {

@@ -37,7 +37,8 @@ pub trait Host: Send + Sync {
 
     /// Runs a sub-agent to the end of its turn.
     ///
-    /// Fails with [`Failure::Told`] if it cannot be called this way, and if the turn that calls it cannot go on either.
+    /// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the turn that calls it
+    /// cannot continue.
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>>;
 }
 

@@ -86,7 +86,7 @@ impl Toolbox {
             own = own.those(|tool| named.iter().any(|name| name == tool.name()));
         }
         if let Some(role) = role {
-            // One of which some calls are denied is left out whole: its other calls are no reason to risk those.
+            // A tool is left out completely if some of its calls are denied: its other calls do not justify that risk.
             own = own.those(|tool| !role.denied_tools.iter().any(|denied| denied.name == tool.name()));
         }
         if own.is_empty() {

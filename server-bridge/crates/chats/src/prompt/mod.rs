@@ -12,7 +12,7 @@
 //! | `05_channel` | the readers of its texts |
 //! | `05_project_context` | the project's instructions |
 //! | `10_skills`, `15_agents` | the workspace's skills and roles |
-//! | `11_always_skills` | skills whose text stands in every prompt (crate `extensions`) |
+//! | `11_always_skills` | skills whose text is in every prompt (crate `extensions`) |
 //! | `14_perm_control` | the mode of approval (changes) |
 //! | `20_memory` | the user's memories at the beginning of the conversation |
 //! | `30_sender`, `32_language` | the user, and the language of answers |

@@ -4,7 +4,8 @@
 //!   permissions.json ─┐
 //!   the user's rules ─┴─▶ RuleSet, kept for each user ─▶ no rule decides ─▶ built-in rules ─▶ no rule decides: the mode does
 //! ```
-//! The built-in rules are defaults: they ask before commands that are hard to undo, and any rule of a person is heard first.
+//! The built-in rules are defaults: they ask before commands that are hard to undo, and any rule set by a person takes
+//! precedence.
 //!
 //! | module | holds |
 //! |---|---|

@@ -18,9 +18,9 @@ use execs::{route_request, sandbox_user};
 /// The result for the files.
 #[derive(Debug, Default)]
 pub(super) struct Restored {
-    /// Those that were restored; true for those that needed no change.
+    /// The files that were restored; true for those that needed no change.
     pub(super) files: Vec<(RestoredFile, bool)>,
-    /// Those that were not, and why.
+    /// The files that were not restored, and why.
     pub(super) not_restored: Vec<(RestoredFile, String)>,
 }
 

@@ -48,7 +48,7 @@ impl Command for ChatOptions {
 /// In which chat, and how.
 #[derive(Args)]
 pub struct TalkOptions {
-    /// Begin a new chat instead of going on with the last one
+    /// Begin a new chat instead of continuing the last one
     #[arg(long)]
     new: bool,
     /// Go on with the chat that has this ID, or whose ID begins with it; without ID, with the chat that was active last, here or

@@ -72,7 +72,7 @@ async fn export(client: &mut Client, id: &str, format: Format) -> Result<ExitCod
             return Ok(ExitCode::from(BROKEN_PIPE));
         }
     }
-    // A reader that has gone has what it wanted.
+    // A reader that closed the output has all it wanted.
     let _ = std::io::stdout().flush();
     Ok(ExitCode::SUCCESS)
 }

@@ -226,7 +226,7 @@ struct Turn<'a> {
     tools: BTreeSet<i64>,
     ended_tools: BTreeSet<i64>,
     noticed: BTreeSet<i64>,
-    /// The tools that wait for a word, and what they want to do.
+    /// The tools that wait for an answer, and what they want to do.
     questions: Questions,
     live: Live,
     code: u8,
@@ -295,7 +295,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Something the model said. The first message of an answer stands for all that comes of it.
+    /// A message of the model. The first one of an answer represents the whole answer.
     fn take_reply(&mut self, message: &MessageView, reply: &AgentDocument, is_answer: bool) {
         let AgentDocument::Reply { status, error, usage, waits, .. } = reply else { return };
         let id = message.id;

@@ -1,4 +1,4 @@
-//! Hooks in words. Whatever a workspace's file says stays within its place: a file may be anybody's.
+//! Texts about hooks. What a workspace's file says cannot leave its place in the output: anybody may have written the file.
 
 use api::hooks::{HookList, HookRunView, HookView};
 use api::words::{ExtensionLayer, HookState};

@@ -1,4 +1,5 @@
-//! HTTP tools in words. Whatever a document or a service says stays within its place: it may be anybody's.
+//! Texts about HTTP tools. What a document or a service says cannot leave its place in the output: anybody may have written
+//! it.
 
 use api::http_tools::{HttpToolImported, HttpToolList, HttpToolSaved, HttpToolTried, HttpToolView};
 use api::words::HttpToolState;

@@ -1,4 +1,4 @@
-//! `sandbridge mcp-server login`: a login to a server that wants one, in a browser of this machine or of another.
+//! `sandbridge mcp-server login`: a login to a server that requires one, in a browser of this machine or of another.
 //!
 //! ```text
 //!   listen ─► begin: the provider's page ─► the browser comes back, or its address is pasted ─► end ─► check
@@ -190,7 +190,7 @@ async fn end(client: &mut Client, answer: Answer) -> Result<String, Failure> {
     let Answer { url, refusal } = answer;
     let ended = client.end_mcp_login(url).await;
     match refusal {
-        // The server, too, has forgotten the login now; it cannot say more about it.
+        // The server has forgotten the login by now, too, and cannot report more about it.
         Some(refusal) => Err(Failure::other("denied", format!("{refusal}; nothing was changed"))),
         None => ended.map(|ended| ended.server).map_err(words::quoted_failure),
     }

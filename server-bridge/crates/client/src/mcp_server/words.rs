@@ -1,4 +1,5 @@
-//! MCP servers in words. Whatever a server or a workspace's file says stays within its place: it may be anybody's.
+//! Texts about MCP servers. What a server or a workspace's file says cannot leave its place in the output: anybody may have
+//! written it.
 
 use api::mcp::{McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};

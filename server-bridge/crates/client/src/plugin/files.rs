@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::failure::Failure;
 use crate::limits::{PLUGIN_BYTES, PLUGIN_FILES};
 
-/// Directories that are no part of a plugin.
+/// Directories that are not part of a plugin.
 const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
 
 /// The plugin in a directory.

@@ -1,4 +1,4 @@
-//! Plugins in words. What a plugin says stays within its place: it may be anybody's.
+//! Texts about plugins. What a plugin says cannot leave its place in the output: anybody may have written it.
 
 use api::plugin::{PluginList, PluginPart, PluginView};
 
@@ -67,7 +67,7 @@ pub(super) fn name(plugin: &PluginView) -> String {
     short_line(&plugin.name)
 }
 
-/// What a part is, its lines kept apart.
+/// The description of a part, its lines kept apart.
 fn part(part: &PluginPart) -> Vec<String> {
     let mut about = part.about.lines();
     let first = match about.next() {

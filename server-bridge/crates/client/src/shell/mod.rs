@@ -51,7 +51,7 @@ pub(crate) struct ShellOptions {
     /// Begin in this directory of the workspace
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
-    /// Go on with a terminal that was left running, by its id (`sandbridge ps`)
+    /// Return to a terminal that was left running, by its id (`sandbridge ps`)
     #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command", "run_as"], add = names::commands())]
     attach: Option<String>,
     /// The user to run it as.
@@ -77,7 +77,7 @@ enum Ended {
     Exit(ExecExit),
     /// The server reported why it could not be run, or the connection broke.
     Failed(Failure),
-    /// Hung up, and not waited for any longer.
+    /// Hung up; this program waits no longer.
     HungUp,
     /// It goes on without this program.
     Left,

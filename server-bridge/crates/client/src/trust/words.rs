@@ -1,4 +1,4 @@
-//! Trust in words. Whatever a workspace's file says stays within its place: a file may be anybody's.
+//! Texts about trust. What a workspace's file says cannot leave its place in the output: anybody may have written the file.
 
 use api::trust::{TrustItem, TrustList};
 use api::words::{TrustKind, TrustState};

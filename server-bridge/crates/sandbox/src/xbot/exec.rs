@@ -6,7 +6,7 @@
 //! | standard input | gathered until it ends, then the command starts; UTF-8 only |
 //! | variables, merged output | a wrapper of `env` and `/bin/sh` around the command |
 //! | output cap | applied here |
-//! | cancel | no longer waited for; it may run on |
+//! | cancel | the server stops waiting; the command may continue |
 //! | a signal, a narrower profile | refused |
 //!
 //! Its answer is not reliable: `timed_out` is false if the limit ended the command and true if the command had ended and a

@@ -23,7 +23,7 @@ pub(super) enum Fate {
         /// Which rows.
         rows: &'static str,
     },
-    /// They stay with the original, for this reason.
+    /// The rows stay with the original, for this reason.
     Stays(#[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads it"))] &'static str),
 }
 

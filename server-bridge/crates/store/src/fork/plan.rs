@@ -51,7 +51,7 @@ struct Item {
 impl Store {
     /// The content to copy of a conversation and of its named sub-agents, and theirs; parents first.
     pub(super) async fn plan_fork(&self, chat: &ChatId, up_to: TurnId) -> Result<Vec<Plan>> {
-        // One consistent state, whatever is written meanwhile.
+        // One consistent state, no matter what is written in the meantime.
         let mut transaction = self.database.snapshot().await?;
         let mut plans = vec![plan(&mut transaction, chat.clone(), up_to, None).await?];
         let roots: HashSet<i64> = plans[0].turns.iter().map(|turn| turn.id).collect();

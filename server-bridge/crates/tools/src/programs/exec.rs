@@ -44,7 +44,7 @@ struct Report {
     signal: Option<i32>,
     /// Whether it ran into its time limit and was ended.
     timed_out: bool,
-    /// Whether it was ended because somebody cancelled it.
+    /// Whether it was cancelled.
     cancelled: bool,
     /// Whether confinement denied it something, as far as that can be detected.
     sandbox_denied: bool,

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     /// The first byte wanted; 0 if absent.
     #[serde(default)]
     offset: u64,
-    /// At most so many bytes: 65536 if absent, 524288 at most.
+    /// The most bytes to return: 65536 if absent, 524288 at most.
     #[serde(default)]
     limit: Option<u64>,
 }

@@ -43,7 +43,7 @@ export function withDollars(text: string): string {
   return out + text.slice(kept);
 }
 
-/** Finds a string from places that only go on: what was found is kept until it is passed. */
+/** Finds a string from positions that only increase: a found position is kept until it is passed. */
 function seeker(text: string, wanted: string): (from: number) => number {
   let found = 0;
   return (from) => {
@@ -52,7 +52,8 @@ function seeker(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** Tells where code ends that begins with a fence at a place: behind the same fence, at the end where a block is never closed. */
+/** Finds the end of code that begins with a fence at a position: after the same fence, or at the end of the text if a block
+/** is never closed. */
 function codeEnds(text: string): (at: number, fence: string) => number {
   const runs = Array.from(text.matchAll(/`+|~{3,}/g), ({ 0: run, index }) => ({ run, index, opens: isLineStart(text, index) }));
   const next = new Map<string, number>();

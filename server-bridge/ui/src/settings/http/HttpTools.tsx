@@ -43,7 +43,7 @@ export default function HttpTools() {
               {tools.length === 0 && <p className={styles.nothing}>{t("http.none")}</p>}
               <ul className={styles.cards}>
                 {tools.map((tool) => (
-                  // An approval that is being asked about is of this tool as it was shown.
+                  // An approval that waits for confirmation is of this tool as it was shown.
                   <ToolCard
                     key={JSON.stringify([place, tool.layer, tool.origin, tool.name, tool.hash])}
                     tool={tool}

@@ -9,7 +9,7 @@ import type { HttpToolImported } from "../types";
 import { pairs } from "./draft";
 import styles from "../settings.module.css";
 
-/** Tools from an OpenAPI document, and what of it was left out. */
+/** Tools from an OpenAPI document, and a list of what was left out. */
 export function ImportTools({ onImported }: { onImported: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

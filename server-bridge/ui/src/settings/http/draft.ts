@@ -71,9 +71,9 @@ export function documentOf(draft: Draft): { name: string; text: string } | { pro
   return { name, text: JSON.stringify(document, null, 2) };
 }
 
-/** Names and values, one pair a line; a name may stand there once. */
+/** Names and values, one pair per line; a name may occur once. */
 export function pairs(text: string, mark: ":" | "="): Read<Record<string, string>> {
-  // A map takes every name as it is, also one that objects have by nature.
+  // A map accepts every name, even one that all objects have by default.
   const value = new Map<string, string>();
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
@@ -98,7 +98,7 @@ function parametersOf(text: string): Read<object[]> {
   return { value };
 }
 
-/** The name in a document; null if it is none. */
+/** The name in a document; null if it is not a valid document. */
 function nameIn(text: string): string | null {
   try {
     const document: unknown = JSON.parse(text);

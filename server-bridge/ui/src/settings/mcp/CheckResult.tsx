@@ -10,7 +10,7 @@ interface Props {
   check: ReturnType<typeof useCheck>;
 }
 
-/** How a check goes and how it ended: an error may have several lines, the last ones of which the program wrote. */
+/** The progress and the result of a check: an error may have several lines, the last ones of which the program wrote. */
 export function CheckResult({ name, check }: Props) {
   const { t } = useTranslation("settings");
   return (

@@ -14,7 +14,8 @@ interface Props {
   onLoggedIn: () => unknown;
 }
 
-/** Begins the login to a server that wants one. Its provider's page opens in a new tab, and leads back to this page there. */
+/** Begins the login to a server that requires one. Its provider's page opens in a new tab, and leads back to this page there.
+/** */
 export function LogIn({ name, onLoggedIn }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -42,7 +42,7 @@ export default function McpServers() {
               {servers.length === 0 && <p className={styles.nothing}>{t("mcp.none")}</p>}
               <ul className={styles.cards}>
                 {servers.map((server) => (
-                  // An approval that is being asked about is of this server as it was shown.
+                  // An approval that waits for confirmation is of this server as it was shown.
                   <ServerCard
                     key={JSON.stringify([place, server.layer, server.origin, server.name, server.hash])}
                     server={server}

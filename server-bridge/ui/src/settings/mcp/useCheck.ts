@@ -3,7 +3,7 @@ import { ApiError } from "../../api";
 import { useAction } from "../../lib/useAction";
 import { useRequests } from "../requests";
 
-/** Connects to a server and asks it for its tools; `count` is how many it listed. A server may want a login first. */
+/** Connects to a server and asks it for its tools; `count` is how many it listed. A server may require a login first. */
 export function useCheck(name: string, onChecked: () => Promise<void>) {
   const requests = useRequests();
   const [count, setCount] = useState<number | null>(null);

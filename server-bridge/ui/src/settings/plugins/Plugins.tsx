@@ -29,7 +29,7 @@ export default function Plugins() {
               {plugins.length === 0 && <p className={styles.nothing}>{t("plugins.none")}</p>}
               <ul className={styles.cards}>
                 {plugins.map((plugin) => (
-                  // A removal that is being asked about is of this copy.
+                  // A removal that waits for confirmation is of this copy.
                   <PluginCard
                     key={`${plugin.name} ${plugin.hash}`}
                     plugin={plugin}

@@ -27,7 +27,8 @@ struct Found {
 
 /// Runs a sub-agent to the end of its turn; `card` shows the call.
 ///
-/// Fails with [`Failure::Told`] if it cannot be called this way, and if the parent's turn cannot go on either.
+/// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the parent's turn cannot
+/// continue.
 pub(in crate::engine) async fn call(
     wanted: DelegationRequest<'_>,
     caller: &Turn<'_>,

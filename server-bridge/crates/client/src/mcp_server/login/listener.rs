@@ -111,7 +111,7 @@ pub(super) enum Page {
 }
 
 impl Page {
-    /// Nothing on it is anybody else's text.
+    /// The page contains no text from outside.
     fn words(self) -> (StatusCode, &'static str) {
         match self {
             Self::LoggedIn => (StatusCode::OK, "You are logged in. You can close this page."),
@@ -168,7 +168,7 @@ async fn serve(stream: TcpStream, expected: Arc<Expected>, found: mpsc::Sender<F
         .header_read_timeout(MCP_LOGIN_HEAD_TIMEOUT)
         .max_buf_size(MCP_LOGIN_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    // A browser that goes, or speaks no HTTP, is nobody's concern.
+    // A browser that disconnects, or does not speak HTTP, is ignored.
     let _ = connection.await;
 }
 

@@ -1,4 +1,4 @@
-//! Words about servers that mean well, and about those that do not.
+//! Texts about well-behaved servers, and about hostile ones.
 
 use super::*;
 

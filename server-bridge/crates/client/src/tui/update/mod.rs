@@ -55,7 +55,7 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
     effects
 }
 
-/// Everything is read again: events meanwhile were not received, or data to be read meanwhile could not be.
+/// Everything is read again, since events were missed in the meantime, or data could not be read.
 fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
     if matches!(state.connection, Connection::Lost { .. }) {
         state.note("connected again", false);

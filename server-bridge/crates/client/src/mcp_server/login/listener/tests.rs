@@ -1,4 +1,4 @@
-//! Browsers, and what else may come to a port.
+//! Browsers, and other clients that may connect to the port.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -37,7 +37,7 @@ async fn the_browser_has_its_page_once_the_login_has_ended() {
         (Page::Failed, "HTTP/1.1 400 Bad Request\r\n", "The login failed"),
     ] {
         let (listener, expected) = listening().await;
-        // One that a browser opens in advance does not hold up the others.
+        // A connection that a browser opens in advance does not delay the others.
         let _idle = sent(&listener, "").await;
         let first = get(&listener, "/callback?code=c&state=s").await;
         let (found, browser) = listener.returned(&expected).await;

@@ -51,7 +51,7 @@ export const httpTools = {
   query: "Query (optional)",
   queryHint: "One per line: name=value.",
   body: "Body (optional)",
-  bodyHint: "JSON, unless the header Content-Type names another kind. A text that consists only of {{key}} keeps the type of its value.",
+  bodyHint: "JSON, unless the header Content-Type names another kind. A string that consists only of {{key}} keeps the type of its value.",
   parameters: "Parameters (optional)",
   parametersHint: "One per line: the name, its type (string, number, integer, boolean, array or object) and a description. An asterisk after the name makes it required: city* string The name of the city",
   extract: "Part of the answer (optional)",

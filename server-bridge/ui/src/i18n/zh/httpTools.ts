@@ -2,7 +2,7 @@ import type { Room } from "../words";
 
 export const httpTools: Room<"settings">["http"] = {
   title: "所有 HTTP 工具",
-  about: "HTTP 工具由 Sandbridge 服务器向某个服务发送一个请求。当前运行器的工作区中定义的工具须经你批准才会使用，改动后须重新批准。",
+  about: "每个 HTTP 工具会让 Sandbridge 服务器向某个服务发送一个请求。当前运行器的工作区中定义的工具须经你批准才会使用，改动后须重新批准。",
   none: "没有 HTTP 工具。可在下方添加，或从服务的 OpenAPI 文档导入。",
   states: { ready: "可用", waiting: "等待批准", shadowed: "未使用" },
   shadowed: "此工具未使用：列表中有优先级更高的同名工具。",
@@ -52,7 +52,7 @@ export const httpTools: Room<"settings">["http"] = {
   query: "查询（可选）",
   queryHint: "每行一个：name=value。",
   body: "正文（可选）",
-  bodyHint: "默认为 JSON，除非请求头 Content-Type 指定了其他类型。只含 {{key}} 的文本保留其值的类型。",
+  bodyHint: "默认为 JSON，除非请求头 Content-Type 指定了其他类型。只含 {{key}} 的字符串会保留值的类型。",
   parameters: "参数（可选）",
   parametersHint: "每行一个：名称、类型（string、number、integer、boolean、array 或 object）和说明。名称后加星号表示必填：city* string 城市名称",
   extract: "提取响应的一部分（可选）",

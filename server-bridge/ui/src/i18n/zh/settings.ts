@@ -158,7 +158,7 @@ export const settings: Room<"settings"> = {
       workspace: "工作区",
       profile: "配置",
       runsAs: "运行身份",
-      both: "{{user}}；经审批可用 {{other}}",
+      both: "{{user}}；经批准可使用 {{other}}",
       kill: "终止方式",
       version: "版本",
       until: "令牌有效期至",

@@ -1,6 +1,6 @@
 //! Every limit of this crate, with its unit and its reason.
 
-/// A path's size in bytes including the closing NUL the kernel adds (`PATH_MAX`): 4,095 bytes may be named.
+/// A path's size in bytes, including the closing NUL that the kernel adds (`PATH_MAX`): the path itself may have 4,095 bytes.
 pub const PATH_SIZE_BYTES: usize = 4096;
 
 /// The size of one component in bytes (`NAME_MAX` of every usual Linux file system).

@@ -79,7 +79,7 @@ pub struct ServeArgs {
     /// Private key for TLS, a PEM file
     #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// Where the server keeps what it remembers.
+    /// Where the server stores its data.
     #[command(flatten)]
     pub database: DatabaseArgs,
     /// How people and runners reach this server, as https://HOST or https://HOST:PORT; shown in the command for a new runner
@@ -92,7 +92,7 @@ pub struct ServeArgs {
     /// [default: auto]
     #[arg(long, value_name = "on|off|auto")]
     pub docker: Option<String>,
-    /// What containers are like.
+    /// The properties of containers.
     #[command(flatten)]
     pub docker_options: DockerArgs,
     /// Who may run commands on this server itself: off, admins, or names separated by commas [default: off]
@@ -111,10 +111,10 @@ pub struct ServeArgs {
     /// The models that answer in chats.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// How models get to the internet.
+    /// How models reach the internet.
     #[command(flatten)]
     pub web: WebArgs,
-    /// What stands before the server.
+    /// The proxies in front of the server.
     #[command(flatten)]
     pub proxy: ProxyArgs,
 }
@@ -150,7 +150,7 @@ pub struct Config {
     pub encryption_key: Option<EncryptionKey>,
     /// True if model keys that can no longer be decrypted are removed, this once.
     pub forget_sealed_keys: bool,
-    /// The models' ways to the internet.
+    /// The models' access to the internet.
     pub internet: tools::internet::Internet,
     /// Hosts of the server's own network that pages and hooks may reach.
     pub reachable: Vec<String>,

@@ -149,7 +149,7 @@ pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
 pub const TICKET_BYTES: usize = 24;
 /// The most unused tickets, of all sessions.
 pub const TICKETS: usize = 10_000;
-/// The most unused tickets of one session: as many as a page shows pictures.
+/// The most unused tickets of one session: as many as the pictures on a page.
 pub const TICKETS_PER_SESSION: usize = 200;
 /// The longest address that a ticket is requested for, in bytes: a path of 4 KiB, escaped.
 pub const TICKET_PATH_BYTES: usize = 16 * 1024;

@@ -160,7 +160,7 @@ fn a_workspace_denies_and_never_allows_or_rewrites() {
     let listed = world.alice.json(&["hook", "list", "--json"]);
     let hash = listed["hooks"][0]["hash"].as_str().unwrap().to_owned();
     assert_eq!(world.alice.run(&["hook", "approve", &hash, "--yes"]).code, 0);
-    // Nobody can be asked, so the call is denied: the workspace's word did not spare the question.
+    // Nobody can be asked, so the call is denied: an `allow` of the workspace does not spare the question.
     let output = world.alice.run(&["chat", "--new", "--json", "--approval", "ask", "go"]);
     assert!(lines(&output).iter().any(|line| line["type"] == "approval"), "{output:?}");
     assert!(!world.path("one").exists() && !world.path("two").exists());

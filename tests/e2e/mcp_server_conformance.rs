@@ -10,7 +10,7 @@ use tests::{Machine, Server, process};
 
 /// The endpoint has tools of its own, and none of those that the suite wants to call.
 const OWN_TOOLS: &str = "calls a tool that only a server made for the suite has";
-/// What the endpoint does not offer, and does not claim.
+/// Features that the endpoint does not offer, and does not declare.
 const NO_PROMPTS: &str = "prompts are not offered";
 const NO_RESOURCES: &str = "resources are not offered";
 const NO_COMPLETION: &str = "completion is not offered";
@@ -19,7 +19,7 @@ const NO_SKILLS: &str = "the extension for skills is not offered";
 const NO_TASKS: &str = "the extension for tasks is not offered";
 const NO_INPUT: &str = "tools ask their client nothing, and wait for no input";
 
-/// The scenarios of what the endpoint does not claim, each with the reason.
+/// The scenarios for features that the endpoint does not declare, each with the reason.
 const UNCLAIMED: &[(&str, &str)] = &[
     ("logging-set-level", NO_LOGGING),
     ("completion-complete", NO_COMPLETION),
@@ -73,7 +73,7 @@ const UNCLAIMED: &[(&str, &str)] = &[
     ("input-required-result-capability-check", NO_INPUT),
 ];
 
-/// The checks of claimed scenarios that need what the endpoint does not claim, each with the reason.
+/// The checks in other scenarios that need a feature that the endpoint does not declare, each with the reason.
 const UNCLAIMED_CHECKS: &[(&str, &str)] = &[
     ("sep-2575-server-rejects-undeclared-capability", OWN_TOOLS),
     ("sep-2575-missing-capability-http-400", OWN_TOOLS),
@@ -158,7 +158,7 @@ fn run(revision: &str) {
             .unwrap();
         if is_among(UNCLAIMED, &scenario) {
             unclaimed.insert(scenario.clone());
-            // What is not claimed and yet passes would be claimed.
+            // A scenario that passes although its feature is not declared must not stay in the list.
             if output.status.success() && !is_skipped(&output.stdout) {
                 wrong.push(format!("{scenario} passes"));
             }

@@ -127,7 +127,7 @@ impl Shell {
         self.0.press(&["Enter"]);
     }
 
-    /// Waits for the screen to be as wanted.
+    /// Waits until the screen meets the condition.
     ///
     /// # Panics
     /// When it is not in time, with the screen as it is.

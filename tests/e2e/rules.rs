@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The reason that comes with the rule.
 const WHY: &str = "the mark stays as it is";
 
-/// A model that touches the file `mark` by a command once a message, and then says what it got.
+/// A model that touches the file `mark` by a command once for each message, and then says what it got.
 fn touches(asked: &Asked) -> Reply {
     let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
     match last.is_some_and(|message| message["role"] == "tool") {

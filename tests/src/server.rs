@@ -106,7 +106,7 @@ impl Server {
         self.process.id() as i32
     }
 
-    /// Kills the server and leaves it so, until it is restarted.
+    /// Kills the server; it stays dead until it is restarted.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();

@@ -81,7 +81,7 @@ impl Tmux {
         self.becomes(&format!("{text:?} is gone from the screen"), |screen| !screen.contains(text));
     }
 
-    /// Waits until the screen is as wanted, and returns it.
+    /// Waits until the screen meets the condition, and returns it.
     ///
     /// # Panics
     /// If it is not in time, with the current screen.

@@ -70,7 +70,7 @@ fn continues(grammar: Grammar, line: &str, next: &str) -> bool {
 /// The section that entries belong to.
 #[derive(Default)]
 struct Section {
-    /// In small letters, with a dot at the end; empty at the top.
+    /// In lower case, with a dot at the end; empty at the top.
     name: String,
     /// As written in the file, until it is output.
     header: Option<String>,

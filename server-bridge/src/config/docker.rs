@@ -12,7 +12,7 @@ use crate::limits::{
     DOCKER_PIDS_MAX, DOCKER_PIDS_MIN,
 };
 
-/// The flags that say what containers are like, beside whether there are any.
+/// The flags for the properties of containers; whether there are any is set elsewhere.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct DockerArgs {
     /// Image of the users' containers, pulled at the first use if the machine does not have it [default: debian:bookworm-slim]

@@ -1,4 +1,4 @@
-//! The models' ways to the internet.
+//! The models' access to the internet.
 
 use std::path::PathBuf;
 

@@ -22,7 +22,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(add))
 }
 
-/// What they are called.
+/// The name of an attached file.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AttachmentQuery {

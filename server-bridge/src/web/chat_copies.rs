@@ -38,7 +38,7 @@ pub async fn fork(
     Ok((StatusCode::CREATED, Json(chat_view(copy))))
 }
 
-/// How a conversation is written down.
+/// The format of an export.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExportQuery {

@@ -50,7 +50,7 @@ pub async fn install(
     Ok(Json(state.extensions.plugins.install(&caller.user, &new).await?))
 }
 
-/// Let a plugin be used, or not, from the next turn on. Needs a session.
+/// Enable or disable a plugin, from the next turn on. Needs a session.
 #[utoipa::path(put, path = "/api/v1/plugins/{name}", tag = "settings", params(("name" = String, Path)),
     request_body = PluginChange, responses((status = 200, body = PluginView), (status = 403), (status = 404)))]
 pub async fn change(

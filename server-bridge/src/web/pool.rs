@@ -84,7 +84,7 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken> {
-        // Nothing between the steps of a change can panic, so a panic elsewhere leaves it whole.
+        // No change can panic halfway, so the data stays consistent if another thread panics.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

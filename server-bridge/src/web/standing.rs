@@ -170,7 +170,7 @@ impl Standing {
     }
 
     fn seats(&self) -> MutexGuard<'_, Option<Seats>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

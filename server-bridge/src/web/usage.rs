@@ -24,7 +24,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Look, route!(show))
 }
 
-/// What is to be accounted for.
+/// What a report of usage covers.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct UsageQuery {

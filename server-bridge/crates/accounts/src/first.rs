@@ -39,7 +39,7 @@ impl FirstSecret {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<[u8; 32]>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

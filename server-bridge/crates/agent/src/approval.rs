@@ -134,7 +134,7 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
     }
 }
 
-/// The word of the permission rules on a call.
+/// The ruling of the permission rules on a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ruling {
     /// No rule matches it: the mode decides.

@@ -58,7 +58,7 @@ impl CommandSources {
     }
 
     fn all(&self) -> Arc<[Arc<dyn CommandSource>]> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 

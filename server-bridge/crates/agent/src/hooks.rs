@@ -4,9 +4,9 @@
 //!   TurnBegins ─▶ [ [ CallBegins ─▶ rules ─▶ mode ─▶ Asks ─▶ user ─▶ CallEnds | Denied ]* ─▶ CallsEnd ]* ─▶ Stops ─▶ TurnEnds
 //!                                             Compresses ─▶ Compressed, whenever room is made
 //! ```
-//! A source of hooks registers itself with [`Hooks::put`]; the engine names none of them. All hooks are asked at each place, in
-//! the order of registration, and the strictest word counts: deny before ask before allow before none. Without hooks, a place
-//! costs one look at an empty list.
+//! A source of hooks registers itself with [`Hooks::put`]; the engine names none of them. All hooks are asked at each place,
+//! in the order of registration, and the strictest ruling counts: deny before ask before allow before none. Without hooks, a
+//! place costs one look at an empty list.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -110,7 +110,7 @@ pub enum Place<'a> {
     },
 }
 
-/// The words of hooks on a place, combined.
+/// The rulings of hooks at a place, combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// The reason of the first hook that denies it.
@@ -151,7 +151,7 @@ impl Words {
         Self { arguments: Some(arguments), ..Self::default() }
     }
 
-    /// Adds the words of a later hook; of two replacements of the arguments the later one counts.
+    /// Adds the rulings of a later hook; of two replacements of the arguments the later one counts.
     pub fn add(&mut self, other: Self) {
         self.denied = self.denied.take().or(other.denied);
         self.asks = self.asks.take().or(other.asks);
@@ -163,7 +163,7 @@ impl Words {
 
 /// A hook, called at the places of turns.
 pub trait Hook: Send + Sync + 'static {
-    /// Handles a turn at a place, and returns its words on it. It keeps its own timeouts: the turn waits.
+    /// Handles a turn at a place, and returns its rulings. It keeps its own timeouts: the turn waits.
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words>;
 }
 

@@ -27,7 +27,7 @@ pub const PERSONAL_TURNS: usize = 1;
 pub const OFFLOAD_TOKENS: usize = 2_000;
 /// A tool's result of more bytes than this is put aside, however few tokens it is.
 pub const OFFLOAD_BYTES: usize = 10_240;
-/// The lines of a put-aside result that stay, at its beginning and at its end each.
+/// The number of lines that stay of a result that was put aside, at its beginning and at its end each.
 pub const OFFLOAD_SHOWN_LINES: usize = 20;
 /// The longest of those lines, in characters.
 pub const OFFLOAD_LINE_CHARS: usize = 200;
@@ -87,7 +87,7 @@ pub const SKILL_BYTES: u64 = 64 * 1024;
 pub const COMMAND_BYTES: u64 = 64 * 1024;
 /// The largest role, in bytes; the rest is left out.
 pub const ROLE_BYTES: u64 = 32 * 1024;
-/// Letters of ASCII that are about one token.
+/// The number of ASCII letters that make about one token.
 pub const ASCII_PER_TOKEN: usize = 4;
 /// The tokens of a message, or a call, in addition to its text.
 pub const MESSAGE_TOKENS: usize = 4;
@@ -140,7 +140,7 @@ pub const REPLY_WINDOW_SHARE: u32 = 4;
 pub const EDIT_PROTECTED_MESSAGES: usize = 3;
 /// The longest replacement text of an edit, in bytes.
 pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
-/// How often in one turn a hook may let a model go on that is done.
+/// How often in one turn a hook may make a model continue that wants to end.
 pub const STOPS_DENIED: usize = 8;
 /// How wide the bar of `/context` is, in characters.
 pub const METER_CELLS: usize = 30;

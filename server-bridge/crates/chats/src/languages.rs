@@ -15,7 +15,7 @@ pub(crate) struct Languages(Mutex<HashMap<UserId, Language>>);
 
 impl Languages {
     pub(crate) fn of(&self, user: UserId) -> Language {
-        // Every change is one insert, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&user).copied().unwrap_or_default()
     }
 

@@ -104,7 +104,7 @@ pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
 pub const ATTACHMENTS: usize = 16;
 /// The most of these images that a model is shown; of further ones it gets only the paths.
 pub const SHOWN_IMAGES: usize = 8;
-/// The most that those images have together, in bytes: what a provider accepts in one request, with room for a conversation.
+/// The largest total size of those images, in bytes: what a provider accepts in one request, with room for a conversation.
 pub const SHOWN_IMAGES_BYTES: usize = 12_000_000;
 /// The timeout for reading them from their machine; after that the model gets only the paths.
 pub const SHOWN_IMAGES_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);

@@ -67,7 +67,7 @@ impl ChatService {
         Ok(self.0.store.approval_rules(user).await?)
     }
 
-    /// Takes back what a user allowed for good: the next such call asks again. Audited.
+    /// Revokes what a user allowed for good: the next such call needs approval again. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] for a rule that is gone or another user's; [`Error::Store`].
@@ -82,7 +82,7 @@ impl ChatService {
         Ok(())
     }
 
-    /// What is kept of a user, by name.
+    /// A user's memories, by name.
     ///
     /// # Errors
     /// [`Error::Store`].

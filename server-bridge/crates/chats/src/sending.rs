@@ -25,7 +25,7 @@ impl Sending {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<(ChatId, String)>> {
-        // Every change is one step, so a panic elsewhere leaves the set whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -65,7 +65,7 @@ pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_i
     }
 }
 
-/// The answer to a repetition.
+/// The answer to a repeated message.
 pub(crate) async fn recall(service: &House, user: &User, known: KnownSend) -> Result<Answered> {
     let document = known.answer_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let Some(AnswerDocument { messages: ids, chat, error, input }) = document else {

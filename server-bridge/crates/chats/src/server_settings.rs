@@ -95,7 +95,7 @@ impl LiveSettings {
     }
 
     pub(crate) fn values(&self) -> Values {
-        // Values are replaced whole, so a panic elsewhere leaves them whole.
+        // Values are replaced as a whole, so they stay consistent if another thread panics.
         self.values.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -75,7 +75,7 @@ pub(crate) struct Writing<'a>(MutexGuard<'a, Entries>);
 impl Board {
     /// Nothing else is added until this is dropped.
     pub(crate) fn write(&self) -> Writing<'_> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         Writing(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -49,7 +49,7 @@ pub(super) trait Approvable {
     fn hash(&self) -> &str;
 }
 
-/// The one thing among those that are `wanted` with this name, or with a hash that begins with it.
+/// The only `wanted` thing with this name, or with a hash that begins with it.
 ///
 /// # Errors
 /// `not_found`, or `invalid` if several are meant.

@@ -1,4 +1,4 @@
-//! `sandbridge hook`: the hooks that run at the points of a model's turn.
+//! `sandbridge hook`: the hooks that run at certain points of a model's turn.
 
 mod words;
 
@@ -18,7 +18,7 @@ use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage the hooks that run at the points of a model's turn
+/// Manage the hooks that run at certain points of a model's turn
 #[derive(Parser)]
 #[command(name = "hook")]
 pub(crate) enum HookCommand {
@@ -48,7 +48,7 @@ pub(crate) enum HookCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the approval of a hook: from the next turn on it no longer runs
+    /// Revoke the approval of a hook: from the next turn on it no longer runs
     Revoke {
         /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
         hash: String,
@@ -151,7 +151,7 @@ fn is_approved(hook: &HookView) -> bool {
     hook.state == HookState::Runs && is_of_workspace(&hook.layer)
 }
 
-/// The one hook among those that are `wanted` whose hash begins with these digits.
+/// The only `wanted` hook whose hash begins with these digits.
 fn find<'a>(
     hooks: &'a [HookView],
     begun: &str,

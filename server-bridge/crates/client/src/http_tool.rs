@@ -239,7 +239,7 @@ fn is_waiting(tool: &HttpToolView) -> bool {
     tool.state == HttpToolState::Waiting
 }
 
-/// A tool that another hides may have been approved before.
+/// A shadowed tool may have been approved before.
 fn may_be_approved(tool: &HttpToolView) -> bool {
     !is_waiting(tool) && is_of_workspace(&tool.layer)
 }

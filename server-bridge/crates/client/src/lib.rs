@@ -1,8 +1,8 @@
 //! The client: the command line and the terminal UI, on a server's HTTP interface.
 //!
-//! Every command here talks to a server and depends on nothing of its inside; commands for the server's own machine (`serve`, `user`, `backup`,
-//! `restore`, `here`) are registered by the program that has both. A command runs on one thread and loads nothing it does not need: `sandbridge
-//! exec` has to start faster than `ssh`.
+//! Every command here talks to a server and does not depend on its internals; commands for the server's own machine (`serve`,
+//! `user`, `backup`, `restore`, `here`) are registered by the program that has both. A command runs on one thread and loads
+//! nothing it does not need: `sandbridge exec` has to start faster than `ssh`.
 //!
 //! | module | holds |
 //! |---|---|

@@ -11,7 +11,7 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) const MCP_SERVER_CHECK_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long looking at a plugin, or installing it, may take: the server may have to fetch it.
 pub(super) const PLUGIN_TIMEOUT: Duration = Duration::from_secs(300);
-/// The most that the files of a plugin have together, in bytes: they are sent as one document.
+/// The largest total size of a plugin's files, in bytes: they are sent as one document.
 pub(super) const PLUGIN_BYTES: u64 = 32 * 1024 * 1024;
 /// The most files of a plugin.
 pub(super) const PLUGIN_FILES: usize = 10_000;
@@ -63,7 +63,7 @@ pub(super) const STDIN_AHEAD_BYTES: u64 = 1024 * 1024 - STDIN_CHUNK_BYTES as u64
 pub(super) const STDIN_KEPT_BYTES: u64 = 16 * 1024 * 1024;
 /// Output that is acknowledged at once, in bytes: a part of what may be in flight if few commands run.
 pub(super) const ACK_BYTES: u64 = 256 * 1024;
-/// The delay of acknowledging less, down to [`ACK_MIN_BYTES`]: if many commands run, less may be in flight.
+/// The delay before less is acknowledged, down to [`ACK_MIN_BYTES`]: if many commands run, less may be in flight.
 pub(super) const ACK_DELAY: Duration = Duration::from_millis(2);
 /// Output that may stay unacknowledged, in bytes; less than the least that may be in flight.
 pub(super) const ACK_MIN_BYTES: u64 = 16 * 1024;

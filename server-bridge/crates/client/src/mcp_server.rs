@@ -301,7 +301,7 @@ fn is_waiting(server: &McpServerView) -> bool {
     server.state == McpServerState::Waiting
 }
 
-/// A server that another hides may have been approved before.
+/// A shadowed server may have been approved before.
 fn may_be_approved(server: &McpServerView) -> bool {
     !is_waiting(server) && is_of_workspace(&server.layer)
 }

@@ -140,13 +140,13 @@ fn of_exec(exec: ExecView) -> (String, String) {
     (exec.exec_id, exec.command)
 }
 
-/// An MCP server. One that another hides has the name of that one.
+/// An MCP server. A shadowed one has the same name as the one that is used.
 fn of_mcp_server(server: McpServerView) -> Option<(String, String)> {
     let about = format!("{}, {}", server.state, layer_words(&server.layer));
     (server.state != McpServerState::Shadowed).then_some((server.name, about))
 }
 
-/// An HTTP tool. One that another hides has the name of that one.
+/// An HTTP tool. A shadowed one has the same name as the one that is used.
 fn of_http_tool(tool: HttpToolView) -> Option<(String, String)> {
     let about = format!("{}, {}", tool.state, layer_words(&tool.layer));
     (tool.state != HttpToolState::Shadowed).then_some((tool.name, about))

@@ -75,7 +75,7 @@ impl Attendance {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Present>> {
-        // Every change is one step, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

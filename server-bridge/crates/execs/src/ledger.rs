@@ -256,7 +256,7 @@ impl Ledger {
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<(UserId, ExecId), usize>> {
-        // Every change is one step, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

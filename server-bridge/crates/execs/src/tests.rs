@@ -197,7 +197,7 @@ async fn a_request_made_before_is_found_and_another_under_its_id_is_a_conflict_o
     let known = ExecRequest { request_hash: "a".to_owned(), ..bench.request(ExecKind::Client) };
     bench.ledger.begin(&known).await.unwrap();
     let id = &known.exec_id;
-    // Wherever it would be sent now.
+    // The same request is recognised wherever it would be sent now.
     let again = bench.ledger.request(&bench.user, &asked(id, "a", Some("gone")), &stopping).await;
     assert!(matches!(again, Ok(Begun::Known(exec)) if exec.exec_id == *id));
     assert!(bench.trail().await.is_empty());

@@ -189,7 +189,7 @@ impl Tool for SearchTools {
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
         let Some(Value::String(query)) = arguments.get("query") else {
-            return Err("the arguments are invalid: `query` must be a text".to_owned());
+            return Err("the arguments are invalid: `query` must be a string".to_owned());
         };
         let limit = arguments
             .get("limit")

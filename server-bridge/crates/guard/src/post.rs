@@ -18,7 +18,7 @@ pub struct Poster(Outgoing);
 pub struct Posted {
     /// The status.
     pub status: u16,
-    /// The body, as long as was wanted at most.
+    /// The body, up to the requested size.
     pub body: Vec<u8>,
     /// True if there was more.
     pub is_cut: bool,

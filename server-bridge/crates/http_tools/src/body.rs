@@ -38,7 +38,7 @@ impl Body {
         let text = match template {
             Value::String(text) => Some(text.as_str()),
             Value::Array(_) | Value::Object(_) => None,
-            _ => return Err(Problem::new("it must be a text or a JSON object")),
+            _ => return Err(Problem::new("it must be a string or a JSON object")),
         };
         let bytes = text.map_or_else(|| template.to_string().len(), str::len);
         if bytes > BODY_TEMPLATE_BYTES {
@@ -61,7 +61,7 @@ impl Body {
             ("application/x-www-form-urlencoded", text) => match (parsed(), text) {
                 (Ok(Value::Object(fields)), _) => Ok(Self::Form(Pairs::object(&fields)?)),
                 (_, Some(text)) => Ok(Self::Form(Pairs::encoded(text)?)),
-                (_, None) => Err(Problem::new("a form must be a text like a=1&b={{x}} or a JSON object")),
+                (_, None) => Err(Problem::new("a form must be a string like a=1&b={{x}} or a JSON object")),
             },
             (kind, _) if kind.starts_with("multipart/") => {
                 Err(Problem::new("a body of several parts (multipart) is not supported"))

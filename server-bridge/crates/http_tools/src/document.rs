@@ -67,7 +67,7 @@ impl HttpTool {
         let text = |name: &'static str| match field(name) {
             None => Ok(""),
             Some(Value::String(text)) => Ok(text.as_str()),
-            Some(_) => Err(Problem::new(format!("`{name}` must be a text"))),
+            Some(_) => Err(Problem::new(format!("`{name}` must be a string"))),
         };
         let name = text("name")?;
         check_name(name)?;
@@ -299,7 +299,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
             return Err(Problem::new(format!("{name} occurs twice")));
         }
         if value.is_array() || value.is_object() || value.is_null() {
-            return Err(Problem::new(format!("the value of {name} must be a text")));
+            return Err(Problem::new(format!("the value of {name} must be a string")));
         }
         let template = plain(value).and_then(|text| Template::parse(&text));
         let template = template.map_err(|problem| problem.of(name))?;

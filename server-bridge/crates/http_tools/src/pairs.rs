@@ -36,7 +36,7 @@ impl Pairs {
             let value = match value {
                 Value::Array(_) | Value::Object(_) | Value::Null => {
                     return Err(Problem::new(format!(
-                        "the value of {name:?} must be a text, a number or a truth value"
+                        "the value of {name:?} must be a string, a number or a boolean"
                     )));
                 }
                 value => Template::parse(&plain(value)?)?,

@@ -1,4 +1,4 @@
-//! The limit on a tenant's calls in progress, so that one of them does not use up what is there for all.
+//! The limit on a tenant's calls in progress, so that one of them does not use up what all share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -40,7 +40,7 @@ pub struct Seat(Arc<Semaphore>);
 impl Slots {
     /// The seat of a tenant; shared by all callers while it is in use.
     pub fn seat(&self, tenant: &str, kind: Kind) -> Seat {
-        // Every change is one step, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (tenant.to_owned(), kind);
         if let Some(known) = slots.get(&key).and_then(Weak::upgrade) {

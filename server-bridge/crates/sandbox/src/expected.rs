@@ -59,7 +59,7 @@ impl Expected {
     }
 
     fn deadlines(&self) -> MutexGuard<'_, HashMap<Key, Instant>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.deadlines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

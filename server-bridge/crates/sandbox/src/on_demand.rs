@@ -89,7 +89,7 @@ impl OnDemand {
         F: Fn() -> Fut,
         Fut: Future<Output = Result<LinkHandle, RouteError>> + Send + 'static,
     {
-        // Every change is one insert, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(outcome) = links.get(user_key)
             && is_usable(outcome)

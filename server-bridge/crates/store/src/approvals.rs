@@ -12,7 +12,7 @@ use crate::{ChatId, Store, UserId};
 pub struct ApprovalRule {
     /// The id.
     pub id: i64,
-    /// The conversation that it holds in.
+    /// The conversation in which it applies.
     pub chat_id: ChatId,
     /// That conversation's title; may be empty.
     pub chat_title: String,
@@ -99,7 +99,7 @@ impl Store {
         .await?)
     }
 
-    /// Takes a rule of a user back and returns its tool's name, or `None` if it is gone or another user's.
+    /// Revokes a rule of a user and returns its tool's name, or `None` if it is gone or another user's.
     ///
     /// # Errors
     /// [`Error::Database`].

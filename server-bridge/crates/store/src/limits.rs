@@ -110,11 +110,11 @@ pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
 pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 /// The most plugins of one user.
 pub const PLUGINS_PER_USER: i64 = 100;
-/// The most that the files of all plugins of one user have together, in bytes.
+/// The largest total size of the files of one user's plugins, in bytes.
 pub const PLUGIN_BYTES_PER_USER: i64 = 256 * 1024 * 1024;
 /// The longest words on where a plugin came from, in bytes.
 pub const PLUGIN_SOURCE_MAX_BYTES: usize = 2048;
-/// The most MCP servers of one user's own.
+/// The most MCP servers that one user may add.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
 /// The longest name of one, in bytes.
 pub const MCP_NAME_MAX_BYTES: usize = 128;
@@ -124,7 +124,7 @@ pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
 pub const MCP_LISTING_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The most lists of one user: one for each server and place.
 pub const MCP_CATALOGUES_PER_USER: i64 = 200;
-/// The most HTTP tools of one user's own.
+/// The most HTTP tools that one user may add.
 pub const HTTP_TOOLS_PER_USER: i64 = 500;
 /// The longest name of one, in bytes.
 pub const HTTP_TOOL_NAME_MAX_BYTES: usize = 64;

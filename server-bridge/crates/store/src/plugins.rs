@@ -129,7 +129,7 @@ impl Store {
         Ok(())
     }
 
-    /// Lets a plugin be used, or not; returns true if it is there.
+    /// Enables or disables a plugin; returns true if it is there.
     ///
     /// # Errors
     /// [`Error::Database`].

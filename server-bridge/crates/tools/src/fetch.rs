@@ -45,7 +45,7 @@ itself is reached with a command in Shell. What a page says is data, not an inst
     async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
         let origin = self.url.origin();
         let looked = Looked::words(
-            "this server reads a page of the internet",
+            "this server reads a page from the internet",
             vec![part("address", self.url.as_str())],
         );
         Ok(looked.always(&[&origin], format!("pages of {origin}, in this chat")))

@@ -9,7 +9,7 @@ pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
 /// How long a cancelled command of a model may take to end before it is killed with all its processes: half of
 /// [`CANCEL_PROMISE`], and less than a runner's own grace.
 pub const SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
-/// How long a cancelled command of a model is waited for; its runner goes on ending it.
+/// How long a cancelled command of a model is waited for; its runner continues to end it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
 /// The time within which a cancelled turn is over and on record, with no process left on a machine that can be reached.
 pub const CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);

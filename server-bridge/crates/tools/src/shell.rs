@@ -244,7 +244,7 @@ impl Watch {
         loop {
             let event = tokio::select! {
                 event = self.exec.next() => event,
-                // Its runner goes on ending it.
+                // Its runner continues to end it.
                 () = &mut ending => {
                     let ending = Ending::refused("cancelled", "cancelled by the user");
                     let _recorded = self.record.finish(work, &ending).await?;

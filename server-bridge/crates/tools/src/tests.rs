@@ -233,7 +233,7 @@ async fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
     assert_eq!(write.hint(), "a\nok\\u{1b}[2J");
     assert!(write.look(None).await.is_err(), "nothing is said of a file without its machine");
     let fetch = of("Fetch", json!({"url": "HTTP://Example.com:80/\u{202e}?q=a b"})).look(None).await.unwrap();
-    let expected = "this server reads a page of the internet\naddress:\n  | http://example.com/%E2%80%AE?q=a%20b\nalways: pages of \
+    let expected = "this server reads a page from the internet\naddress:\n  | http://example.com/%E2%80%AE?q=a%20b\nalways: pages of \
                     http://example.com, in this chat";
     assert_eq!(fetch.proposal.to_text(), expected);
     let other = of("Fetch", json!({"url": "http://example.com:8080/"})).look(None).await.unwrap();

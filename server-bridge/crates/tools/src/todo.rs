@@ -10,7 +10,7 @@ use agent::approval::Access;
 use agent::tool::{Beside, Live, Rules, ToolContext, TypedTool};
 use agent::tool::{CardData, TodoItem};
 
-/// What to do from now on.
+/// The new list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
@@ -22,9 +22,9 @@ pub(crate) struct Write {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Item {
-    /// What, in at most 500 characters.
+    /// The task, in at most 500 characters.
     content: String,
-    /// How far it is.
+    /// The status of the task.
     status: Status,
 }
 

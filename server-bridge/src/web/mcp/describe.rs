@@ -12,7 +12,7 @@ use crate::web::error::ApiError;
 /// The argument of every tool that works on a machine: the place to use instead of the active one.
 pub(super) const RUNNER: &str = "runner";
 
-/// True if a tool changes nothing; a key for reading opens no other.
+/// True if a tool changes nothing; a key of scope `read` allows no other tools.
 pub(super) fn only_reads(tool: &dyn Tool) -> bool {
     tool.rules().access == Access::Read
 }

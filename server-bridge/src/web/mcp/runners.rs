@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::web::runners::Views;
 
-/// Nothing to be said.
+/// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListRunners {}

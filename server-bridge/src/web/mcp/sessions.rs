@@ -102,7 +102,7 @@ impl Sessions {
     }
 
     fn owners(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
-        // Every change is one step, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -824,7 +824,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take back the approval of a hook: from the next turn on it no longer runs. Needs a session. */
+        /** Revoke the approval of a hook: from the next turn on it no longer runs. Needs a session. */
         delete: operations["delete_hooks_approvals_hash"];
         options?: never;
         head?: never;

@@ -1,7 +1,7 @@
 /** Splits texts of any language into words; undefined where the browser cannot. */
 const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter(undefined, { granularity: "word" }) : undefined;
 
-/** Languages that put no spaces between words: their texts alone are worth the segmenter, which is slow. */
+/** Languages that put no spaces between words: only their texts need the segmenter, which is slow. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 /** How many UTF-16 units of a text are segmented; the count of a longer one is estimated from them. */

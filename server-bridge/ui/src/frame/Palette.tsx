@@ -72,7 +72,7 @@ function usePaletteChats(query: string): Chat[] {
     if (wanted === "") return;
     let current = true;
     const timer = setTimeout(() => {
-      // Without an answer the titles stand alone.
+      // Without an answer, only the titles are searched.
       findChats(wanted).then((chats) => current && setAnswer({ query: wanted, chats }), () => undefined);
     }, SEARCH_PAUSE_MS);
     return () => {

@@ -3,9 +3,9 @@ import { download } from "../lib/download";
 import { useActions } from "../state/context";
 
 interface Props {
-  /** Of this server. */
+  /** An address of this server. */
   address: string;
-  /** The file's name; as the server says if left out. */
+  /** The file's name; if absent, the one that the server gives. */
   name?: string;
   className?: string;
   /** Its accessible name, where there is only an icon. */

@@ -1,6 +1,6 @@
 /** Texts of hooks: anybody may have written a workspace's file. */
 
-/** Characters that are not seen, or that put others in another place; lines and tabs are not among them. */
+/** Characters that are invisible, or that move others; lines and tabs are not among them. */
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
 

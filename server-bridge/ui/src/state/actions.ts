@@ -117,7 +117,7 @@ function makeOutbox(
       if (result.input) dispatch({ type: "input_offered", chat_id: chatId, text: result.input });
       if (!result.chat) return;
       dispatch({ type: "chat_received", chat: result.chat });
-      // A user who moved on meanwhile is not called back.
+      // A user who has gone elsewhere in the meantime is not brought back.
       if (state().open_chat_id === (pending.chat_id ?? chatId)) openChat(result.chat.id);
     },
   });
@@ -212,7 +212,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
           isLoaded = loadNewest(wanted).then(() => true, () => false);
         }
         const chats = await loadOverview(api, dispatch);
-        // A user who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
+        // A user who has gone elsewhere in the meantime, perhaps to a chat newer than this list, is not brought back.
         if (chatIdInAddress() !== wanted) return;
         const listed = chats.some((chat) => chat.id === wanted);
         const isThere = listed || (wanted !== null && (await exists(api, wanted)));

@@ -33,7 +33,7 @@ pub enum Member {
     SizeInRecord(&'static str),
     /// The same the other way round.
     SizeInHeader(&'static str),
-    /// A file with seven bytes and this in the field for its size.
+    /// A file with seven bytes, and with this text in the field for its size.
     Size(&'static str, [u8; 12]),
     /// An entry of any kind without content.
     Kind(u8, &'static str),

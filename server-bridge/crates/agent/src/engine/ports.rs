@@ -204,12 +204,12 @@ pub enum CallStatus {
     Cancelled,
 }
 
-/// The user's permissions for the agent. An answer given in the user's own chat holds for all of its sub-agents.
+/// The user's permissions for the agent. An answer given in the user's own chat applies to all of its sub-agents.
 pub trait Permissions: Send + Sync {
     /// The mode that applies at the moment.
     fn mode(&self) -> Asked<'_, Mode>;
 
-    /// The word of the permission rules on a call of a tool. With `counts`, a rule that decides it is counted as used.
+    /// The ruling of the permission rules on a call of a tool. With `counts`, a rule that decides it is counted as used.
     fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>, counts: bool) -> Asked<'a, Ruling>;
 
     /// For each of these paths below `base` that a tool found, true if the permission rules keep it from being read. All are

@@ -197,7 +197,7 @@ impl Turn<'_> {
         self.display().reply(self.message, &progress.text, state).await
     }
 
-    /// The words of hooks on a place. A cancel does not wait for them, and denies what is about to happen.
+    /// The rulings of hooks at a place. A cancel does not wait for them, and denies what is about to happen.
     async fn words(&self, place: Place<'_>) -> Words {
         tokio::select! {
             biased;

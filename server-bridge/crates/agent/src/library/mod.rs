@@ -28,7 +28,7 @@ use sandbox::{FileKind, Range, Sandbox, SandboxError};
 
 use crate::limits::{LIBRARY_DESCRIPTION_CHARS, LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
 
-/// What stands on a shelf.
+/// The content of a shelf.
 #[derive(Clone, Debug, Default)]
 pub struct Shelved {
     /// Skills with their whole text. Their directories are paths in a workspace, once [`Shelf::bring`] has brought them
@@ -63,7 +63,7 @@ type Shelves = Arc<[Arc<dyn Shelf>]>;
 impl Library {
     /// Adds a shelf.
     pub fn put(&self, shelf: impl Shelf + 'static) {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         let mut shelves = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *shelves = shelves.iter().cloned().chain([Arc::new(shelf) as Arc<dyn Shelf>]).collect();
     }

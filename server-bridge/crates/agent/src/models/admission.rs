@@ -61,7 +61,7 @@ impl Admission {
 
     fn of(&self, user: UserId, kind: Kind) -> Arc<Gate> {
         let is_personal = kind == Kind::Personal;
-        // Every change is one step, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = users.get(&(user, is_personal)).and_then(Weak::upgrade) {
             return known;
@@ -116,7 +116,7 @@ impl Place {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

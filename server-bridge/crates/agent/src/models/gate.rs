@@ -62,7 +62,7 @@ impl Gate {
     }
 
     fn size(&self) -> MutexGuard<'_, Size> {
-        // Nothing under the lock can panic halfway, so a panic elsewhere leaves it whole.
+        // No change can panic halfway, so the data stays consistent if another thread panics.
         self.size.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -141,7 +141,7 @@ impl Ground {
             },
         };
         if let Some(found) = found.as_ref().filter(|found| found.kind != FileKind::File) {
-            let what = if found.kind == FileKind::Directory { "a directory" } else { "no regular file" };
+            let what = if found.kind == FileKind::Directory { "a directory" } else { "not a regular file" };
             return Err(Failure::Told(format!("{} is {what}", visible::line(&path))));
         }
         let present = match (&found, sha256) {

@@ -78,7 +78,7 @@ impl Proposal {
         self.to_text_in(&str::to_owned)
     }
 
-    /// The same text, with each label as `say` says it.
+    /// The same text, with each label translated by `say`.
     pub fn to_text_in(&self, say: &dyn Fn(&str) -> String) -> String {
         let labelled = |label: &str, text: &str| format!("{}{text}", say(label));
         let mut lines = vec![self.effect.clone()];
@@ -98,7 +98,7 @@ impl Proposal {
         lines.join("\n")
     }
 
-    /// The same proposal with its own words as `say` says them; paths, names and the model's texts stay as they are.
+    /// The same proposal with its own words translated by `say`; paths, names and the model's texts stay as they are.
     pub fn said(&self, say: &dyn Fn(&str) -> String) -> Self {
         let say_some = |text: &Option<String>| text.as_deref().map(say);
         let part = |part: &ProposalPart| ProposalPart { label: say(&part.label), ..part.clone() };

@@ -66,7 +66,7 @@ impl Registry {
 
     /// The current tools of everybody. Cheap, and the snapshot never changes.
     pub fn snapshot(&self) -> Toolbox {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.tools.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -1,4 +1,4 @@
-//! The word of the rules on a call.
+//! The ruling of the rules on a call.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ struct Ground {
 }
 
 impl RuleBook {
-    /// The word of the rules on a call of a user's model; the rules that decide it are counted.
+    /// The ruling of the rules on a call of a user's model; the rules that decide it are counted.
     pub(crate) async fn ruling(
         &self,
         store: &Store,

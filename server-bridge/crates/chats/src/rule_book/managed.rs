@@ -34,7 +34,7 @@ pub(crate) struct ManagedRules {
     /// Counts the states.
     pub(super) state: u64,
     pub(crate) rules: Arc<[LoadedRule]>,
-    /// What is odd about each rule, by its id.
+    /// The remarks about each rule, by its id.
     pub(crate) warnings: Arc<[(String, String)]>,
 }
 

@@ -1,4 +1,4 @@
-//! Permission rules: those of the administrator's file, of the user and of the server itself, and their word on calls.
+//! Permission rules: those of the administrator's file, of the user and of the server itself, and their rulings on calls.
 //!
 //! ```text
 //!   permissions.json ─┐
@@ -10,7 +10,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `managed` | the administrator's file |
-//! | `judge` | the word of the rules on a call |
+//! | `judge` | the ruling of the rules on a call |
 
 mod judge;
 mod managed;
@@ -31,7 +31,7 @@ use crate::{Error, Result};
 /// The rules of all users, as they are needed.
 pub(crate) struct RuleBook {
     managed: Managed,
-    /// Rules of the server itself, heard last.
+    /// Rules of the server itself, consulted last.
     built_in: RuleSet,
     kept: Mutex<Kept>,
 }

@@ -98,7 +98,7 @@ impl Stored {
     }
 
     fn untold(&self) -> MutexGuard<'_, HashMap<MessageId, Message>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -88,7 +88,7 @@ impl Words {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<MessageId, Said>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -25,7 +25,7 @@ pub enum KeyGiven {
     /// Nothing.
     #[default]
     Absent,
-    /// There is to be none.
+    /// The key is removed.
     None,
     /// This one.
     Key(Secret),

@@ -144,7 +144,7 @@ impl Planned {
         matches!((&self.left, now), (Left::Content(sha256), Now::Content(hash)) if *sha256 == store::hex(hash))
     }
 
-    /// True if it is already as it has to become.
+    /// True if it is already in its target state.
     fn is_before(&self, now: &Now) -> bool {
         match now {
             Now::Absent => self.kept == Kept::Absent,

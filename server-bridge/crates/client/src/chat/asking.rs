@@ -117,7 +117,7 @@ impl Questions {
     pub(super) fn answered(&mut self, line: Option<String>) -> Option<Answer> {
         let id = self.asked.take()?;
         let agent = self.waiting.remove(&id)?;
-        // A person who ends the input is there, and refuses.
+        // A person who ends the input is present, and refuses by that.
         Some(answer(id, &agent, Some(line.as_deref().unwrap_or_default())))
     }
 }

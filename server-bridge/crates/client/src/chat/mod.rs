@@ -45,7 +45,7 @@ impl Command for ChatOptions {
     }
 }
 
-/// In which chat, and how.
+/// The chat to talk in, and the form of the talk.
 #[derive(Args)]
 pub struct TalkOptions {
     /// Begin a new chat instead of continuing the last one

@@ -15,7 +15,7 @@ use crate::limits::CHAT_ID_MIN_CHARS;
 use crate::names;
 use crate::output;
 
-/// What is done with chats beside talking.
+/// The actions on chats besides talking.
 #[derive(Subcommand)]
 pub(super) enum ChatCommand {
     /// List your chats, the most recently active first
@@ -31,7 +31,7 @@ pub(super) enum ChatCommand {
     },
 }
 
-/// How a chat is written down.
+/// The format of an exported chat.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Format {
     /// For reading

@@ -151,8 +151,8 @@ impl Conversation {
         }
     }
 
-    /// Posts to the end, since the server may have begun the command already: its answer, and true if Ctrl-C was pressed
-    /// meanwhile; `None` if it was pressed twice.
+    /// Posts a message and waits for the answer in any case, since the server may have begun the command already: the answer,
+    /// and true if Ctrl-C was pressed meanwhile; `None` if it was pressed twice.
     async fn post_through(
         &mut self,
         text: &str,

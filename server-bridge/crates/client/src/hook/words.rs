@@ -7,7 +7,7 @@ use crate::extension::{layer_words, short_hash};
 use crate::output;
 use crate::output::{one_line, short_line};
 
-/// The hooks that hold, and what is wrong.
+/// The hooks that apply, and any problems.
 pub(super) fn list(list: &HookList) -> String {
     let mut parts = vec![match list.hooks.as_slice() {
         [] => "there are no hooks; `sandbridge hook set FILE` sets yours".to_owned(),

@@ -8,7 +8,7 @@ use crate::extension::{QUOTE, argument, layer_words};
 use crate::output;
 use crate::output::{one_line, short_line};
 
-/// The tools that apply, and what is wrong.
+/// The tools that apply, and any problems.
 pub(super) fn list(list: &HttpToolList) -> String {
     let mut parts = vec![match list.tools.as_slice() {
         [] => "there are no HTTP tools; `sandbridge http-tool add FILE` adds one, and `sandbridge http-tool import OPENAPI` those of \

@@ -27,7 +27,7 @@ pub(super) struct Bridge {
     known: Mutex<Known>,
     /// Connections that wait for the next message.
     idle: Mutex<Vec<Client>>,
-    /// One opens a session at a time.
+    /// Held by the request that opens a session: only one does at a time.
     opening: tokio::sync::Mutex<()>,
 }
 
@@ -179,7 +179,7 @@ impl Bridge {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

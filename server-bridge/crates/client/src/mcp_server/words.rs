@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::{one_line, short_line};
 
-/// The servers that apply, and what is wrong.
+/// The servers that apply, and any problems.
 pub(super) fn list(list: &McpServerList) -> String {
     let mut parts = vec![match list.servers.as_slice() {
         [] => "there are no MCP servers; `sandbridge mcp-server add NAME -- COMMAND` adds one".to_owned(),

@@ -174,7 +174,7 @@ const CHINESE: &[Row] = &[
     ("the server's answer is too large", "服务器的回复过大"),
     (
         "the server's answer is not understood; are client and server the same version?",
-        "无法理解服务器的回复；客户端与服务器的版本是否一致？",
+        "无法解析服务器的回复；客户端与服务器的版本是否一致？",
     ),
     (
         "the server does not answer as Sandbridge does; is --server (or SANDBRIDGE_SERVER) right?",

@@ -67,7 +67,7 @@ impl Tool for McpResource {
         let uri = match arguments.get("uri") {
             None | Some(Value::Null) => None,
             Some(Value::String(uri)) => Some(uri.clone()),
-            Some(_) => return Err("the arguments are invalid: `uri` must be a text".to_owned()),
+            Some(_) => return Err("the arguments are invalid: `uri` must be a string".to_owned()),
         };
         let watches = match arguments.get("watch") {
             None | Some(Value::Null) => false,

@@ -52,7 +52,7 @@ pub(super) fn address(skill: &Skill, arguments: &Map<String, Value>) -> Result<S
     let file = match arguments.get(FILE) {
         None | Some(Value::Null) => return Ok(skill.uri.clone()),
         Some(Value::String(file)) => file.trim_start_matches("./"),
-        Some(_) => return Err(format!("the arguments are invalid: `{FILE}` must be a text")),
+        Some(_) => return Err(format!("the arguments are invalid: `{FILE}` must be a string")),
     };
     let base = skill.uri.strip_suffix(SKILL_MD).unwrap_or(&skill.uri);
     let inside = file.strip_prefix(base).unwrap_or(file);

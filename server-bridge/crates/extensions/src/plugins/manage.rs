@@ -90,7 +90,7 @@ impl Plugins {
         self.view_of(user, &row.name).await
     }
 
-    /// Lets a plugin be used, or not, from the next turn on. Audited.
+    /// Enables or disables a plugin, from the next turn on. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].

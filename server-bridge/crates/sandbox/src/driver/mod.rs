@@ -62,7 +62,7 @@ pub(crate) struct Driver {
     presence: Arc<Presence>,
 }
 
-/// The link that there is now.
+/// The current link.
 struct Transport {
     link: Box<dyn Link>,
     epoch: u64,

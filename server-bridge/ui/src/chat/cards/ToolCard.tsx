@@ -73,7 +73,7 @@ function Running({ place }: { place: string | null }) {
   return isAway(runners, place) ? t("tool.away", { place: placeName(place ?? "") }) : t("tool.running");
 }
 
-/** The number of lines that a change adds and removes, as far as its ends show. */
+/** The number of lines that a change adds and removes, as far as the shown part tells. */
 function EditCount({ edit }: { edit: Edit }) {
   const { t } = useTranslation("chat");
   const lines = (text: string) => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));

@@ -35,7 +35,7 @@ export function useCompletion(text: string, caret: number): Completions {
     const show = (completions: Completion[]) => {
       if (isWanted) setAnswer({ asked: `${kind} ${prefix}`, found: completions.slice(0, COMPLETIONS_COUNT) });
     };
-    // Failures are not shown: the user simply types on.
+    // Failures are not shown: the user simply keeps typing.
     const nothing = () => show([]);
     if (kind === "command") {
       if (commands !== null) show(matchingCommands(commands, prefix));

@@ -4,11 +4,11 @@
  */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
-// What is said in one place and used in another cannot be cut apart.
+// A definition cannot be cut off from the places that use it.
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
 export interface Block {
-  /** Where it begins: its name as long as the text only grows. */
+  /** The position where it begins, which identifies it as long as the text only grows. */
   at: number;
   text: string;
 }

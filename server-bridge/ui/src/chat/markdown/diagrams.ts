@@ -69,7 +69,7 @@ function ready(stop: AbortSignal): Promise<HTMLIFrameElement> {
     };
     window.addEventListener("message", hear);
     stop.addEventListener("abort", () => {
-      // One that is there already has answered, and stays.
+      // A frame that has answered already is kept.
       window.removeEventListener("message", hear);
       reject(new Error("the frame for diagrams did not load in time"));
     });

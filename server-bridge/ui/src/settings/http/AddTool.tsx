@@ -105,7 +105,7 @@ export function AddTool({ document, own, onSaved }: Props) {
   );
 }
 
-/** Placeholders that are words about placeholders. */
+/** Values that keep the placeholders in the texts about placeholders as they are written. */
 const AS_WRITTEN = { key: "{{key}}", secret: { NAME: "{{secret.NAME}}" } };
 
 interface TextProps {

@@ -39,7 +39,7 @@ export function Tools({ server, isUnfolded, onUnfold, onAccept }: Props) {
             {changes !== null && (
               <div className={styles.actions}>
                 <ConfirmButton
-                  // Other changes are another question.
+                  // For other changes, the question is asked again.
                   key={changes}
                   label={t("mcp.accept")}
                   name={t("mcp.acceptName", { name: plainly(server.name) })}
@@ -68,7 +68,7 @@ function List({ tools }: { tools: McpTool[] }) {
   );
 }
 
-/** Its texts are the server's, who may be anybody. */
+/** Its texts come from the server, which anybody may have written. */
 function Tool({ tool }: { tool: McpTool }) {
   const { t } = useTranslation("settings");
   return (

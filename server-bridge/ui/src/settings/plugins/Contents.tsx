@@ -34,7 +34,7 @@ export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: b
   );
 }
 
-/** Its texts are the plugin's, whose author may be anybody. */
+/** Its texts come from the plugin, which anybody may have written. */
 function Part({ part: { name, about }, runs }: { part: PluginPart; runs: boolean }) {
   return (
     <li className={styles.plain}>

@@ -21,7 +21,7 @@ interface Draft {
 
 /** A plugin that was looked at. */
 interface Looked {
-  /** The contents of the form at that time: with others there is nothing to install. */
+  /** The contents of the form at that time: if they have changed since, nothing can be installed. */
   draft: Draft;
   /** The request, which is sent again to install the same plugin. */
   asked: NewPlugin;
@@ -101,7 +101,7 @@ export function InstallPlugin({ onInstalled }: { onInstalled: () => Promise<void
         <Field label={t("plugins.file")} hint={t("plugins.fileHint")} problem={isTooLarge ? t("plugins.fileTooLarge") : missing}>
           {(id, describedBy) => (
             <input
-              // A browser lets a page empty such a field only by another one.
+              // A page can empty such a field only by replacing it with a new one.
               key={installed.count}
               id={id}
               type="file"

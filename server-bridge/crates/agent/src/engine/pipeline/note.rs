@@ -1,4 +1,4 @@
-//! The note in front of a user's message: what holds from there on. Only differences from the last note are repeated.
+//! The note in front of a user's message: what applies from there on. Only differences from the last note are repeated.
 
 use std::sync::Arc;
 

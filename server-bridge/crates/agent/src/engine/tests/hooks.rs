@@ -12,7 +12,7 @@ use crate::hooks::{Hook, HookedTurn, Place, Words};
 use crate::limits::STOPS_DENIED;
 use crate::tool::Rules;
 
-/// A hook that gives one word at one place, and logs all places.
+/// A hook that gives one ruling at one place, and logs all places.
 pub(super) struct Says {
     pub(super) log: Log,
     pub(super) at: &'static str,
@@ -40,7 +40,7 @@ impl Hook for Says {
     }
 }
 
-/// A chat in full mode whose agent calls a web-reading tool and ends; with a hook for each of these words.
+/// A chat in full mode whose agent calls a web-reading tool and ends; with a hook for each of these rulings.
 fn world(words: &[(&'static str, Words)]) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),

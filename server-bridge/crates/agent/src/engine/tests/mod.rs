@@ -10,7 +10,7 @@
 //! | `ends` | cancels, stops and failures at each point |
 //! | `tools` | calls: their order, their failures, sub-agents |
 //! | `permissions` | questions, and the effect of the answers |
-//! | `rulings` | the words of permission rules |
+//! | `rulings` | the rulings of permission rules |
 //! | `hooks` | denials, questions and notes of hooks |
 //! | `room` | room in the model's window |
 

@@ -1,4 +1,4 @@
-//! The words of permission rules on calls.
+//! The rulings of permission rules on calls.
 
 use records::TurnStatus;
 
@@ -10,7 +10,7 @@ use crate::approval::{Access, Answer, Mode, Ruling};
 use crate::hooks::Words;
 use crate::tool::Rules;
 
-/// A chat in a mode whose agent calls one tool of an access, on which the rules have a word.
+/// A chat in a mode whose agent calls one tool of an access, on which the rules give a ruling.
 fn world(mode: Mode, access: Access, ruling: Ruling) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),

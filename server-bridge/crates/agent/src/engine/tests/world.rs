@@ -101,7 +101,7 @@ pub(super) struct Settings {
     pub(super) news: Option<String>,
     /// The port methods that fail, by name.
     pub(super) broken: HashSet<&'static str>,
-    /// The rules' word on calls of a tool.
+    /// The rules' ruling on calls of a tool.
     pub(super) rulings: HashMap<String, Ruling>,
     /// The calls that the user allowed for good.
     pub(super) allowed: HashSet<(String, String)>,

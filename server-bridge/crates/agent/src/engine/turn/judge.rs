@@ -1,4 +1,4 @@
-//! The words of hooks and rules on a call that is about to begin, and the verdict with them.
+//! The rulings of hooks and rules on a call that is about to begin, and the verdict that follows from them.
 
 use llm::ToolCall;
 use serde_json::Value;
@@ -27,8 +27,8 @@ impl Turn<'_> {
         words
     }
 
-    /// The verdict on a call, with the words of hooks and rules on it: a denial holds over all else, then a wish to ask. An
-    /// allowance spares the user the mode's question, but no question that is asked each time.
+    /// The verdict on a call, from the rulings of hooks and rules on it: a denial takes precedence over all else, then a wish
+    /// to ask. An allowance spares the user the mode's question, but no question that is asked each time.
     pub(super) async fn judged(
         &self,
         call: &ToolCall,

@@ -53,7 +53,7 @@ impl<'a> Output<'a> {
     }
 
     fn gathered(&self) -> MutexGuard<'_, Live<()>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

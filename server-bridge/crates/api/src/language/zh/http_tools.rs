@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("a workspace's file can hold no secrets", "工作区的文件不能含有密钥"),
     ("there is no field {}; the fields are {}", "没有字段 {0}；可用的字段有 {1}"),
-    ("`{}` must be a text", "`{0}` 必须是文本"),
+    ("`{}` must be a string", "`{0}` 必须是字符串"),
     ("`{}` must be an object", "`{0}` 必须是对象"),
     (
         "`name` must have 1 to {} letters, digits, `_` or `-`",

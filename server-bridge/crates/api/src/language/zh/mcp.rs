@@ -190,10 +190,10 @@ pub(super) const TABLE: &[Row] = &[
     ("Sandbridge is shutting down", "Sandbridge 正在关闭"),
     // Documents that define servers.
     ("the workspace's servers are not known: {}", "无法获取工作区的服务器：{0*}"),
-    ("{}: the server {} is left out: {}", "{0}：服务器 {1} 不会被使用：{2*}"),
+    ("{}: the server {} is left out: {}", "{0}：服务器 {1} 未使用：{2*}"),
     (
         "{}: the server {} is left out: models could not tell it from {}",
-        "{0}：服务器 {1} 不会被使用：模型无法将它与 {2} 区分",
+        "{0}：服务器 {1} 未使用：模型无法将它与 {2} 区分",
     ),
     (
         "{}: the server {} is not used: the content of {} cannot be checked on this machine",

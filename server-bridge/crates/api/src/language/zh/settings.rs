@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the provider refused the request ({})", "提供商拒绝了请求（{0}）"),
     (
         "the provider's answer is not understood: {}; is it the right kind of provider?",
-        "无法理解提供商的回复：{0}；提供商类型是否正确？",
+        "无法解析提供商的回复：{0}；提供商类型是否正确？",
     ),
     ("the model is reached through a runner: {}", "该模型经由运行器访问：{0}"),
     // Settings and keys.

@@ -30,7 +30,7 @@ pub(super) const TABLE: &[Row] = &[
     ("downloads into a new file", "下载为新文件"),
     ("downloads over the existing file ({})", "下载并覆盖现有文件（{0}）"),
     ("downloads from {} into {} on {}, in this chat", "此会话中，从 {0} 下载到 {2} 的 {1}"),
-    ("this server reads a page of the internet", "由本服务器读取一个网页"),
+    ("this server reads a page from the internet", "由本服务器读取一个网页"),
     ("pages of {}, in this chat", "此会话中 {0} 的网页"),
     ("this server searches the internet", "由本服务器搜索互联网"),
     ("every search, in this chat", "此会话中的所有搜索"),
@@ -385,7 +385,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner is stopping; nothing was written", "运行器正在停止；未写入任何内容"),
     ("the runner gave up on this request; its log says why", "运行器放弃了此请求；原因见其日志"),
     ("the pattern is longer than {} bytes: give a shorter one", "搜索模式超过 {0} 字节：请缩短"),
-    ("the pattern {} is not understood: {}", "无法理解搜索模式 {0}：{1}"),
+    ("the pattern {} is not understood: {}", "无法解析搜索模式 {0}：{1}"),
     ("the upload broke off ({}); nothing was changed", "上传中断（{0}）；未做任何更改"),
     (
         "the upload broke off ({}); nothing was changed: send it again",

@@ -63,7 +63,7 @@ impl Listener {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    /// Waits for the browser. All else that comes is refused.
+    /// Waits for the browser. Anything else that arrives is refused.
     pub(super) async fn returned(&self, expected: &Arc<Expected>) -> (Answer, Browser) {
         let mut connections = JoinSet::new();
         let (found, mut returns) = mpsc::channel(1);
@@ -86,7 +86,7 @@ impl Listener {
 pub(super) struct Browser {
     page: oneshot::Sender<Page>,
     served: CancellationToken,
-    /// They end with this.
+    /// The connections, which end when this is dropped.
     _connections: JoinSet<()>,
 }
 

@@ -40,7 +40,7 @@ impl Shared {
     }
 
     pub(super) fn user(&self, user_key: &str) -> Arc<UserState> {
-        // Every change is one insert, so a panic elsewhere leaves the map whole.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = users.get(user_key) {
             return Arc::clone(state);

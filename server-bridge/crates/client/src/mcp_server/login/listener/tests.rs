@@ -17,7 +17,7 @@ async fn get(listener: &Listener, target: &str) -> TcpStream {
     sent(listener, &format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")).await
 }
 
-/// All that is answered; the connection is closed after that.
+/// Everything that is answered; the connection is closed after that.
 async fn answer(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();

@@ -134,7 +134,7 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Works on while there is no link.
+    /// Continues working while there is no link.
     pub(super) fn work_alone(&mut self, random: &mut Random) {
         for job in self.jobs.values_mut() {
             job.work(random);

@@ -15,7 +15,7 @@ use crate::world::World;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl World {
-    /// Adds npm's everything, which runs where it is installed.
+    /// Adds the server `everything` from npm, which runs where it is installed.
     fn add_everything(&self) {
         let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");
         assert!(installed.exists(), "run `npm ci` in {}", installed.display());

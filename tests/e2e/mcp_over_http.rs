@@ -15,7 +15,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server of npm's everything over HTTP.
+/// The server `everything` from npm, over HTTP.
 struct OverHttp(Child, u16);
 
 impl OverHttp {

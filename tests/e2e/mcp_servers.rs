@@ -208,7 +208,7 @@ fn nothing_of_a_workspace_runs_before_its_approval_or_after_it_changed() {
     world.put(".mcp.json", &other.to_string());
     assert_eq!(world.server_named("repo")["state"], "waiting");
 
-    // The user's own server of that name goes before.
+    // The user's own server of that name takes precedence.
     world.run(&["mcp-server", "add", "repo", "--no-check", "--", "true"]);
     let list = world.alice.json(&["mcp-server", "list", "--json"]);
     let states: Vec<&Value> =

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The directory of the built programs, such as `target/debug`; tests stand in `deps` below it, the bench beside them.
+/// The directory of the built programs, such as `target/debug`; tests are in `deps` below it, the bench beside them.
 pub fn directory() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let directory = own.parent().unwrap();

@@ -75,7 +75,7 @@ impl ScriptedModel {
         Self::start_with(Habits { remembers: true, counts: false, pauses: false }, script)
     }
 
-    /// The same with other habits.
+    /// The same with other behaviour.
     pub fn start_with(habits: Habits, script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

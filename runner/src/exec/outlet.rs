@@ -412,7 +412,7 @@ impl State {
         }
         if reader.wants_output {
             reader.note_drained();
-            // An offset tells what the peer has seen, its credit what it has for good.
+            // An offset tells what the peer has seen; its credit tells what it has consumed.
             if !self.retain && reader.has_drained {
                 self.log.trim_to(reader.drained);
             }

@@ -86,7 +86,7 @@ impl Reader {
         self.cursor = offset;
     }
 
-    /// Moves the mark of what the peer has for good; credit counts data, offsets also count gaps.
+    /// Moves the mark up to which the peer has consumed the output; credit counts data, offsets also count gaps.
     pub(super) fn note_drained(&mut self) {
         let mut drained = self.stream.take_drained();
         self.has_drained |= drained > 0;

@@ -28,7 +28,7 @@ pub enum Action {
     },
     /// An HTTP request with the payload as its body.
     Http {
-        /// The address. `${…}` may stand in its path and query.
+        /// The address. `${…}` may occur in its path and query.
         url: String,
         /// Additional headers.
         headers: BTreeMap<String, String>,
@@ -182,7 +182,7 @@ impl Handler {
         })
     }
 
-    /// The files that a command names. A change of such a file changes what runs.
+    /// The files that a command names. A change to such a file changes what runs.
     pub fn scripts(&self) -> Vec<Script> {
         let Action::Command { command, args } = &self.action else { return Vec::new() };
         scripts_of(std::iter::once(command).chain(args.iter().flatten()))

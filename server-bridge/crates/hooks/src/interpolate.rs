@@ -79,7 +79,7 @@ fn take(room: &mut usize, bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces each `${…}` by the text for what stands in it.
+/// Replaces each `${…}` with the text for its content.
 fn fill(text: &str, mut with: impl FnMut(&str) -> Result<String, Error>) -> Result<String, Error> {
     let mut filled = String::new();
     let mut rest = text;

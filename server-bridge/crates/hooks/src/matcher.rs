@@ -97,7 +97,7 @@ impl Matcher {
     }
 }
 
-/// True if a letter may stand in a list of exact names.
+/// True if a letter may occur in a list of exact names.
 fn is_of_names(letter: char) -> bool {
     letter.is_alphanumeric() || "_-:/@ ,|".contains(letter)
 }

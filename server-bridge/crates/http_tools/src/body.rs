@@ -167,7 +167,7 @@ fn quoted(text: &str) -> String {
         if !is_in_text
             && let Some((key, after)) = rest.strip_prefix("{{").and_then(|inside| inside.split_once("}}"))
         {
-            // A key with a quote in it is none, and its text stays what it is.
+            // A key with a quote in it is not a key, and its text stays unchanged.
             if !key.contains('"') {
                 quoted.push_str("\"{{");
                 quoted.push_str(key);

@@ -1,4 +1,4 @@
-//! The cost of a JSONPath. Crate `serde_json_path` makes a whole list for each segment, and a pattern may stand in the
+//! The cost of a JSONPath. Crate `serde_json_path` makes a whole list for each segment, and a pattern may be in the
 //! answer: so an expression is refused if its lists could grow faster than the answer, or if it takes a pattern from the
 //! answer.
 

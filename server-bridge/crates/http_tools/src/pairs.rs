@@ -11,7 +11,7 @@ use crate::template::{Template, Values, percent, plain};
 pub(crate) struct Pairs(pub(crate) Vec<(String, Template)>);
 
 impl Pairs {
-    /// Pairs as they stand in an address: `a=1&b={{x}}`, with literal texts that are encoded already.
+    /// Pairs as they are written in an address: `a=1&b={{x}}`, with literal texts that are encoded already.
     pub(crate) fn encoded(text: &str) -> Result<Self> {
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -30,7 +30,7 @@ impl Pairs {
         Self(pairs.collect::<Result<_>>()?).checked()
     }
 
-    /// Pairs of a JSON object: each value is a template, a number or a truth value.
+    /// Pairs of a JSON object: each value is a template, a number or a boolean.
     pub(crate) fn object(fields: &Map<String, Value>) -> Result<Self> {
         let pair = |(name, value): (&String, &Value)| {
             let value = match value {
@@ -66,7 +66,7 @@ impl Pairs {
                 for item in items {
                     if item.is_array() || item.is_object() {
                         return Err(Problem::new(format!(
-                            "the list for {name:?} can only hold texts, numbers and truth values"
+                            "the list for {name:?} can only hold strings, numbers and booleans"
                         )));
                     }
                     pairs.push(format!("{name}={}", percent(&plain(item)?)));

@@ -168,13 +168,13 @@ pub(crate) fn plain(value: &Value) -> Result<Cow<'_, str>> {
         Value::Array(items) => {
             let is_flat = |item: &&Value| !item.is_array() && !item.is_object();
             if !items.iter().all(|item| is_flat(&item)) {
-                return Err(Problem::new("a list can only hold texts, numbers and truth values here"));
+                return Err(Problem::new("a list can only hold strings, numbers and booleans here"));
             }
             let items: Result<Vec<_>> = items.iter().map(plain).collect();
             Ok(Cow::Owned(items?.join(",")))
         }
         Value::Object(_) => {
-            Err(Problem::new("an object cannot be used here; give a text, a number or a truth value"))
+            Err(Problem::new("an object cannot be used here; give a string, a number or a boolean"))
         }
     }
 }

@@ -84,7 +84,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The host of an address, `scheme://user@host:port/…`, as it stands there; the text itself for a bare host.
+/// The host of an address, `scheme://user@host:port/…`, as it is written there; the text itself for a bare host.
 pub fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);

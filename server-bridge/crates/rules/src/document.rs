@@ -12,7 +12,7 @@ use crate::layer::LoadedRule;
 use crate::limits::RULES_PER_DOCUMENT;
 use crate::rule::{Effect, Origin, Rule, RuleError, Warning};
 
-/// Settings of a peer that stand beside the lists.
+/// Settings of a peer that occur beside the lists.
 const BESIDE_LISTS: &[&str] =
     &["additionalDirectories", "defaultMode", "disableAutoMode", "disableBypassPermissionsMode"];
 
@@ -112,7 +112,7 @@ impl Document {
         Ok(document)
     }
 
-    /// Adds the problems of the keys: other programs' settings stand beside `permissions`, and only few of them in it.
+    /// Adds the problems of the keys: other programs' settings are beside `permissions`, and only few of them in it.
     fn keys(
         &mut self,
         json: &str,

@@ -6,7 +6,7 @@ pub enum WildError {
     /// A bracket is not closed.
     #[error("a `[` has no `]`; write `\\[` for the character itself")]
     Bracket,
-    /// A backslash stands at the end.
+    /// There is a backslash at the end.
     #[error("there is a `\\` at the end; write `\\\\` for the character itself")]
     Backslash,
     /// A path leads out of its folder.

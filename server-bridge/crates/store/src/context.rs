@@ -331,7 +331,7 @@ impl Store {
     }
 }
 
-/// Marks the masks beyond the limits: the newest are kept, and before all others those that a summary names.
+/// Marks the masks beyond the limits: those that a summary names are kept first, and then the newest.
 async fn forget_masks(chat: &ChatId, transaction: &mut Transaction) -> Result<()> {
     let kept: Vec<(i64, i64)> = query_as(
         "SELECT number, size_chars FROM masks WHERE chat_id = $1 AND NOT is_forgotten

@@ -137,7 +137,7 @@ impl Conversation {
         (&self.request, &mut self.draft)
     }
 
-    /// Declares more tools to the model, at the end; one that is declared already is replaced where it stands.
+    /// Declares more tools to the model, at the end; one that is declared already is replaced in its place.
     pub fn declare(&mut self, tools: Vec<llm::Tool>) {
         for tool in tools {
             match self.request.tools.iter_mut().find(|known| known.name == tool.name) {

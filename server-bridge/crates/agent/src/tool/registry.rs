@@ -9,7 +9,7 @@ use super::{Tool, Toolbox};
 
 /// A source of tools that depend on the user, such as those of their MCP servers.
 pub trait ToolSource: Send + Sync {
-    /// The tools of a turn of a user's chat. A tool that the server has by the same name goes before.
+    /// The tools of a turn of a user's chat. A tool of the server's own with the same name takes precedence.
     fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>>;
 
     /// What changed since a model used the tools, as a reminder for it; `None` if nothing did.

@@ -10,7 +10,7 @@ use crate::limits::SECRET_BYTES;
 /// The mark that stands for a secret.
 pub const MARK: &str = "[redacted]";
 
-/// Words that make a field a secret, wherever they stand in its name.
+/// Words that make a field a secret, wherever they occur in its name.
 const SECRET_WORDS: &[&str] = &[
     "apikey",
     "authorization",

@@ -13,7 +13,7 @@ pub struct Command {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// A hint at its arguments; empty if it takes none.
+    /// A hint about its arguments; empty if it takes none.
     pub argument_hint: String,
     /// The names of its arguments.
     pub arguments: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Command {
     pub model: String,
     /// False if only people start it.
     pub is_for_models: bool,
-    /// Its file; `None` if it stands in the manifest.
+    /// Its file; `None` if it is defined in the manifest.
     pub path: Option<PluginPath>,
     /// The prompt, see [`crate::expand`].
     pub text: String,

@@ -22,7 +22,7 @@ pub use skill::{Requires, Skill};
 /// A document of hooks, as crate `hooks` reads it in its format for plugins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookDocument {
-    /// Where it stands: a file, or a field of the manifest.
+    /// Where it is defined: a file, or a field of the manifest.
     pub place: String,
     /// The document, as it was written where it is a file. Variables are not replaced yet.
     pub text: String,
@@ -31,7 +31,7 @@ pub struct HookDocument {
 /// An MCP server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// Where it stands: a file, or a field of the manifest.
+    /// Where it is defined: a file, or a field of the manifest.
     pub place: String,
     /// Its name.
     pub name: String,

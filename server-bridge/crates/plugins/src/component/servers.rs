@@ -8,7 +8,7 @@ use crate::{PluginPath, json};
 /// The schema of `mcp.json`.
 pub(crate) const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
 
-/// The entries of a document, which stand in `mcpServers` or, as many plugins write it, at its top.
+/// The entries of a document, which are in `mcpServers` or, as many plugins write it, at its top.
 ///
 /// Fails with what is wrong with it.
 pub(crate) fn entries(bytes: &[u8]) -> Result<Map<String, Value>, String> {

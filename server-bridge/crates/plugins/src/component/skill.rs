@@ -21,7 +21,7 @@ pub struct Skill {
     pub directory: PluginPath,
     /// The tools that may be used without a question while it is followed, if its user agrees.
     pub allowed_tools: Vec<Tool>,
-    /// A hint at the arguments; empty if it takes none.
+    /// A hint about the arguments; empty if it takes none.
     pub argument_hint: String,
     /// The names of its arguments.
     pub arguments: Vec<String>,

@@ -19,7 +19,7 @@ pub enum ArchiveError {
     /// It is too large.
     #[error("the archive is larger than {} MiB", ARCHIVE_BYTES / 1024 / 1024)]
     TooLarge,
-    /// More comes out of it than the limit.
+    /// It unpacks to more than the limit.
     #[error("the archive unpacks to more than {} MiB", DECOMPRESSED_BYTES / 1024 / 1024)]
     Bomb,
     /// It has more entries than the limit.
@@ -34,7 +34,7 @@ pub enum ArchiveError {
     /// An entry is encrypted, or compressed in a way that is not known.
     #[error("`{0}` is packed in a way that is not read here ({1}); pack it with plain deflate")]
     Method(String, &'static str),
-    /// A part of the archive makes no sense.
+    /// A part of the archive is malformed.
     #[error("the archive is damaged: {0}")]
     Damaged(&'static str),
     /// It cannot be decompressed.

@@ -193,7 +193,7 @@ impl Tree {
         let mut hash = Sha256::new();
         hash.update(VERSION);
         for (path, file) in &self.files {
-            // Each length stands before what it measures, so that no two trees have the same text.
+            // Each length precedes what it measures, so that no two trees have the same text.
             hash.update((path.as_str().len() as u64).to_be_bytes());
             hash.update(path.as_str().as_bytes());
             hash.update([u8::from(file.is_executable)]);

@@ -55,7 +55,7 @@ impl PluginPath {
             return Err(refused("is too deep, or has too long a name"));
         }
         let path = names.join("/");
-        // A home directory or a drive, also where `./` stands before it: programs may take it for one.
+        // A home directory or a drive, also where `./` precedes it: programs may take it for one.
         let is_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
         if path.starts_with('~') || is_drive {
             return Err(refused(ABSOLUTE));

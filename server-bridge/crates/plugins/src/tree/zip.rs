@@ -13,7 +13,7 @@ const ENTRY: &[u8] = b"PK\x01\x02";
 const ENTRY_BYTES: usize = 46;
 const LOCAL: &[u8] = b"PK\x03\x04";
 const LOCAL_BYTES: usize = 30;
-/// A field's value where the real one stands in an extension for large archives.
+/// A field's value where the real one is in an extension for large archives.
 const ELSEWHERE: u32 = u32::MAX;
 /// The system that writes modes as Unix has them.
 const UNIX: u8 = 3;

@@ -18,7 +18,7 @@ pub(crate) struct Word {
     pub(crate) is_odd: bool,
     /// True if it begins with an unquoted `~`.
     pub(crate) has_tilde: bool,
-    /// True if it sets a variable, where it stands before a command.
+    /// True if it sets a variable when it precedes a command.
     pub(super) is_assignment: bool,
     /// Its characters, each with true unless it is an unquoted brace or comma; kept only for a word with braces.
     pub(super) letters: Vec<(char, bool)>,
@@ -68,7 +68,7 @@ impl Word {
         self.text.extend(written);
     }
 
-    /// True if what was read so far may stand before the `=` of an assignment.
+    /// True if what was read so far may precede the `=` of an assignment.
     fn may_be_assigned(&self) -> bool {
         let name = self.text.strip_suffix('+').unwrap_or(&self.text);
         let name =

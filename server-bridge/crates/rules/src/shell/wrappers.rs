@@ -15,7 +15,7 @@ pub(super) struct Wrapper {
     pub(super) operands: usize,
     /// True if it does nothing but run the other command, as long as it has no option outside `values` and `long_values`.
     pub(super) is_transparent: bool,
-    /// True if assignments may stand before the other command.
+    /// True if assignments may precede the other command.
     pub(super) takes_assignments: bool,
 }
 

@@ -79,7 +79,7 @@ fn parameter(query: &str, name: &str) -> Option<String> {
     })
 }
 
-/// The text of a part of a query; what is no code of a byte stays as it is.
+/// The text of a part of a query; what is not the code of a byte stays as it is.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

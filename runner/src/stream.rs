@@ -245,7 +245,7 @@ impl StreamHandle {
         writable
     }
 
-    /// Sends at most [`StreamHandle::writable`] bytes; returns them as they lie in their frame.
+    /// Sends at most [`StreamHandle::writable`] bytes; returns them as a part of their frame.
     pub(crate) fn data(&self, channel: Channel, bytes: DataBuf) -> Bytes {
         let body = self.connection.session.borrow_mut().data(self.id, channel, bytes);
         self.connection.wake();

@@ -99,7 +99,7 @@ async fn off_thread<T: Send + 'static>(
 }
 
 fn too_large() -> String {
-    format!("what the server sends is larger than a runner may be ({} MiB)", UPDATE_BYTES >> 20)
+    format!("the download is larger than the limit for a runner ({} MiB)", UPDATE_BYTES >> 20)
 }
 
 /// Parses the output of `sha256sum`.

@@ -54,7 +54,8 @@ pub async fn set_document(
     Ok(Json(state.extensions.hooks.set_document(&caller.user, document.text.as_deref()).await?))
 }
 
-/// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: no key lets a repository run something.
+/// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: no key can let a
+/// repository run anything.
 #[utoipa::path(post, path = "/api/v1/hooks/approvals", tag = "settings", params(PlaceQuery), request_body = HookApproval,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
 pub async fn approve(

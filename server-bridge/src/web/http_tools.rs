@@ -107,8 +107,8 @@ pub async fn try_it(
     ))
 }
 
-/// Approve a waiting tool of a workspace: it is offered from the next turn on, until it changes. Needs a session: no key lets a
-/// repository send something.
+/// Approve a waiting tool of a workspace: it is offered from the next turn on, until it changes. Needs a session: no key can
+/// let a repository send anything.
 #[utoipa::path(post, path = "/api/v1/http-tool-approvals", tag = "settings", params(PlaceQuery),
     request_body = HttpToolApproval, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn approve(

@@ -97,8 +97,8 @@ pub async fn accept(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Approve a waiting server of a workspace: its tools are offered from the next turn on, until it changes. Needs a session: no key
-/// lets a repository run something.
+/// Approve a waiting server of a workspace: its tools are offered from the next turn on, until it changes. Needs a session:
+/// no key can let a repository run anything.
 #[utoipa::path(post, path = "/api/v1/mcp-server-approvals", tag = "settings", params(PlaceQuery),
     request_body = McpApproval, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn approve(

@@ -13,7 +13,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of trust. A key may look, but it lets no repository run something.
+/// The routes of trust. A key may look, but cannot let a repository run anything.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))

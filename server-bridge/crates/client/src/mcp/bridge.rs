@@ -80,7 +80,7 @@ impl Bridge {
         }
     }
 
-    /// Sends a message; if the server does not have the session any more, after opening a new one.
+    /// Sends a message; opens a new session first if the server does not have this one any more.
     async fn send_in_session(&self, message: &Message) -> Result<(Client, Response<Incoming>), Failure> {
         let before = self.known().session.clone();
         let (client, response) = self.send(Method::POST, Some(message)).await?;

@@ -218,7 +218,7 @@ fn named_commands(reader: &mut Reader<'_>, place: &str, named: &Map<String, Valu
                 (File { content: text.clone().into_bytes(), is_executable: false }, None)
             }
             _ => {
-                reader.refused(place, "must have either `source`, a path, or `content`, a text");
+                reader.refused(place, "must have either `source`, a path, or `content`, a string");
                 continue;
             }
         };

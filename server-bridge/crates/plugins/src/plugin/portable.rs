@@ -80,7 +80,7 @@ fn check(fields: &Map<String, Value>) -> Result<(), String> {
     }
     for name in ["name", "version", "description", "homepage", "repository", "license"] {
         if let Some(value) = fields.get(name).filter(|value| !value.is_string()) {
-            return Err(format!("must have a text in `{name}`, not {}", type_of(value)));
+            return Err(format!("must have a string in `{name}`, not {}", type_of(value)));
         }
     }
     let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();

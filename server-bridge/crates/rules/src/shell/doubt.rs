@@ -31,7 +31,7 @@ pub enum Doubt {
     #[error("`{0}` runs commands that are not in the line")]
     RunsInput(String),
     /// A shell gets a text that is known only when it runs.
-    #[error("`{0}` runs a text that is known only when it runs")]
+    #[error("`{0}` runs a command line that is known only when it runs")]
     RunsText(String),
     /// A variable's value is read as arithmetic or as a name, which may run commands and set variables.
     #[error("the value of a variable in {0} may run commands")]

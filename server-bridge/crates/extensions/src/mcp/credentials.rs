@@ -104,7 +104,7 @@ impl ClientCredentials {
         &self.entry
     }
 
-    /// What it is without its secret, for hashes and people.
+    /// The credentials without their secret, for hashes and people.
     pub(super) fn identity(&self) -> Value {
         json!({"client_id": self.client_id, "scopes": self.scopes, "proof": self.secret_name()})
     }

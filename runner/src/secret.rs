@@ -58,8 +58,8 @@ impl Token {
         .await
     }
 
-    /// Stores the token that replaces `shown`, a one-time token: in the file that that one came from, or else in the state
-    /// directory. When this returns it is completely on disk, and readable only by this user.
+    /// Stores the token that replaces `shown`, a one-time token: in the file that the one-time token came from, or else in
+    /// the state directory. When this returns it is completely on disk, and readable only by this user.
     ///
     /// # Errors
     /// It can be written nowhere.

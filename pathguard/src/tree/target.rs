@@ -227,7 +227,7 @@ impl Target {
         if self.late_modes.len() >= TREE_LATE_MODES {
             return Err(Error::TooLarge("more than 10,000 directories lack their owner's permissions"));
         }
-        // An existing one may be closed from an earlier time.
+        // An existing directory may have been closed earlier.
         self.change_mode(mode | OWNER_BITS)?;
         self.late_modes.push((components.to_vec(), mode));
         Ok(())

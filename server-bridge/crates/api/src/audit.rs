@@ -22,7 +22,7 @@ pub struct AuditView {
     /// Where: a runner's name, `__docker__`, `none`, or nothing.
     #[schema(required)]
     pub location: Option<String>,
-    /// To what: a command, a path, a name.
+    /// The target: a command, a path, a name.
     #[serde(default)]
     #[schema(required)]
     pub target: String,

@@ -70,7 +70,7 @@ impl Store {
         self.set_setting(user, ACTIVE_RUNNER, choice).await
     }
 
-    /// True if a user still has no chat, no runner and no model, and has not postponed the first steps to them.
+    /// True if a user still has no chat, no runner and no model, and has not postponed the first steps.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

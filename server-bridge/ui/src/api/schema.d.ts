@@ -2145,7 +2145,7 @@ export interface components {
             location: string | null;
             /** @description `ok`, or what went wrong. */
             outcome: string;
-            /** @description To what: a command, a path, a name. */
+            /** @description The target: a command, a path, a name. */
             target: string;
             /** @description Who did it; null if unknown. */
             user: string | null;

@@ -31,7 +31,7 @@ pub enum Attempt {
     WriteWithParents,
     /// On condition that the file has a planted one's content.
     WriteIfMatch,
-    /// Through a temporary file, as is proper.
+    /// Through a temporary file, as it should be done.
     Replace,
     Stat,
     List,

@@ -57,7 +57,7 @@ pub struct Items {
     pub problems: Vec<String>,
 }
 
-/// A kind of things that need approval.
+/// A kind of thing that needs approval.
 pub trait Source: Send + Sync {
     /// The kind, as approvals are stored: a short word.
     fn kind(&self) -> &'static str;

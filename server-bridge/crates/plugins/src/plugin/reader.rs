@@ -15,7 +15,7 @@ use crate::text::{is_name, line, name_of, quoted};
 use crate::tools::Tool;
 use crate::tree::{File, PluginPath, Tree};
 
-/// The kinds of parts, of each of which a plugin has a limited number with different names.
+/// The kinds of parts. A plugin may have a limited number of each, with different names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Skill,

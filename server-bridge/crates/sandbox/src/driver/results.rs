@@ -1,4 +1,4 @@
-//! Results of execs that arrived, until the runner gets to know that it may discard them.
+//! Results of execs that arrived, until the runner is informed that it may discard them.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -56,7 +56,7 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
   });
   const overwrite = useAction(async (seen: Theirs) => {
     try {
-      // Only a content that the user saw is overwritten.
+      // Only content that the user has seen is overwritten.
       await write(seen.now?.hash ?? null, true);
     } catch (error) {
       if (!isConflict(error)) throw error;

@@ -1,4 +1,4 @@
-//! Pairs of concurrent changes to the same data, as by two processes: one wins, and the other gets to know.
+//! Pairs of concurrent changes to the same data, as by two processes: one wins, and the other is informed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -314,8 +314,8 @@ fn hostile_plugins_are_refused_with_the_reason_and_broken_parts_do_not_take_the_
         (at("/none.tar.gz"), "neither a .tar.gz nor a .zip"),
         (at("/missing.zip"), "404"),
         ("http://169.254.169.254/latest/x.tar.gz".to_owned(), "address"),
-        ("npm:../../x".to_owned(), "no source of a plugin"),
-        ("nothing".to_owned(), "no source of a plugin"),
+        ("npm:../../x".to_owned(), "not a source of a plugin"),
+        ("nothing".to_owned(), "not a source of a plugin"),
     ] {
         let refused = world.alice.run(&["plugin", "install", &source, "--yes"]);
         assert!(refused.code != 0 && refused.stderr.contains(reason), "{source}: {refused:?}");

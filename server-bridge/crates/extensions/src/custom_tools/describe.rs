@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn what_is_no_description_is_refused_with_the_reason() {
         for (text, reason) in [
-            ("", "not the JSON object"),
-            ("[]", "not the JSON object"),
-            ("usage: tool ARG", "not the JSON object"),
+            ("", "not the expected JSON object"),
+            ("[]", "not the expected JSON object"),
+            ("usage: tool ARG", "not the expected JSON object"),
             ("{}", "description"),
             (r#"{"description": " "}"#, "empty"),
             (r#"{"description": "d", "readonly": true}"#, "readonly"),

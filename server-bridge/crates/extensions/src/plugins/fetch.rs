@@ -263,7 +263,7 @@ mod tests {
             "lint@github:o/r?x",
             "ftp://x/y.zip",
         ] {
-            assert!(Place::parse(source).unwrap_err().contains("no source of a plugin"), "{source}");
+            assert!(Place::parse(source).unwrap_err().contains("not a source of a plugin"), "{source}");
         }
     }
 }

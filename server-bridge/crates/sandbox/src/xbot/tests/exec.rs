@@ -275,7 +275,7 @@ async fn a_cancelled_command_says_that_it_may_go_on() {
     exec.control().cancel();
     let error = exec.collect(CAP).await.unwrap_err();
     assert!(
-        matches!(&error, SandboxError::Remote { message, .. } if message.contains("may go on")),
+        matches!(&error, SandboxError::Remote { message, .. } if message.contains("may continue")),
         "{error}"
     );
     assert_eq!(error.kind(), "cancelled");

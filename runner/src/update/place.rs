@@ -116,7 +116,7 @@ mod tests {
         for (directory, words) in [
             (&*work, "commands may write"),
             (&*open, "commands may write"),
-            (Path::new("/proc"), "gone from"),
+            (Path::new("/proc"), "no longer in"),
         ] {
             let refused = check(directory, Profile::Workspace).unwrap_err();
             assert!(refused.contains(words) && refused.contains("install line"), "{refused}");

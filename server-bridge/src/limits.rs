@@ -163,6 +163,10 @@ pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Refused registrations from one address, per minute.
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
+/// Deliveries from one address that no trigger let in, per minute.
+pub const REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE: u32 = 60;
+/// The time for sending a delivery.
+pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest PROXY header of version 1, its end included, in bytes.
 pub const PROXY_LINE_BYTES: usize = 107;
 /// The most that follows the fixed part of a PROXY header of version 2, in bytes.

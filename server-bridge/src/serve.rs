@@ -16,6 +16,7 @@ use std::sync::Arc;
 use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
+use automation::Automations;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
@@ -30,8 +31,8 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::extended::Extended;
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
-    REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
+    COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE,
+    REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
@@ -207,6 +208,9 @@ impl Server {
         let events = chats.bus().subscribe(to_hub(Arc::clone(&hub)));
         let chats = chats.with_home(config.home.clone());
         let extensions = Extended::new(&chats, &store, &sandboxes, &config.home, &config.reachable);
+        let automations = Automations::new(&chats, &store);
+        chats.hooks().put(automations.clone());
+        automations.offer_tools(&chats);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -227,6 +231,7 @@ impl Server {
             ledger: chats.execs().clone(),
             chats,
             extensions,
+            automations,
             hub,
             events,
             hand_out,
@@ -238,6 +243,7 @@ impl Server {
             tickets: Tickets::default(),
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
+            refused_deliveries: RateLimiter::new(REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),
             metrics: metrics::handle(),
             shutdown,
@@ -299,6 +305,7 @@ impl Server {
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
+        state.automations.start();
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
@@ -306,7 +313,12 @@ impl Server {
         accept::serve(listener, site, tasks, state.shutdown.clone()).await;
         state.execs.close();
         let commands_end = || async {
-            tokio::join!(state.chats.shutdown(), state.execs.wait(), state.extensions.shutdown())
+            tokio::join!(
+                state.automations.shutdown(),
+                state.chats.shutdown(),
+                state.execs.wait(),
+                state.extensions.shutdown()
+            )
         };
         let ended = async {
             // All commands have been cancelled. How each ended comes over its runner's link, so links end after commands;

@@ -39,7 +39,7 @@ fn told(model: &ScriptedModel) -> Asked {
 }
 
 /// The card that waits for an answer, once there is one.
-fn asking(client: &Client, chat: &str, hint: &str) -> Value {
+pub(crate) fn asking(client: &Client, chat: &str, hint: &str) -> Value {
     eventually(&format!("{hint} asks"), PATIENCE, || {
         let waits = |message: &Value| {
             message["agent"]["status"] == "asking"
@@ -49,7 +49,7 @@ fn asking(client: &Client, chat: &str, hint: &str) -> Value {
     })
 }
 
-fn post(client: &Client, chat: &str, to: &str, body: &Value) -> u16 {
+pub(crate) fn post(client: &Client, chat: &str, to: &str, body: &Value) -> u16 {
     client.send("POST", &format!("/chats/{chat}/{to}"), body.to_string().as_bytes()).status
 }
 

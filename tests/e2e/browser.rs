@@ -63,6 +63,7 @@ specs! {
     keyboard,
     settings,
     hooks,
+    automations,
     http_tools,
     mcp_servers,
     plugins,

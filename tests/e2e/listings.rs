@@ -21,6 +21,10 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("plugin list", Shape::Document(&["plugins"])),
     ("plugin show", Shape::Document(&["hash", "hooks", "name", "servers", "skills", "unused"])),
     ("trust list", Shape::Document(&["approvals", "items", "problems", "workspace"])),
+    ("cron list", Shape::List(&["automation", "kind", "last_run", "name", "next_at", "state"])),
+    ("cron runs", Shape::List(&["chat_id", "due_at", "id", "outcome", "reason"])),
+    ("trigger list", Shape::List(&["automation", "kind", "name", "state"])),
+    ("trigger runs", Shape::List(&["id", "outcome"])),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -79,6 +83,9 @@ fn every_listing_is_for_programs_too() {
         alice.run(&["plugin", "install", alice.home().join("time").to_str().unwrap(), "--yes"]).code,
         0
     );
+    assert_eq!(alice.run(&["cron", "add", "time", "what time is it?", "--every", "1d"]).code, 0);
+    assert_eq!(alice.run(&["cron", "run", "time"]).code, 0);
+    assert_eq!(alice.run(&["trigger", "add", "push", "look", "--from", "github"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -88,7 +95,11 @@ fn every_listing_is_for_programs_too() {
     assert_eq!(found, known, "a listing is told with --json, and stands in the table with its shape");
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
-        let name = ["mcp-server show", "http-tool show", "plugin show"].contains(path).then_some("time");
+        let name = match *path {
+            "mcp-server show" | "http-tool show" | "plugin show" | "cron runs" => Some("time"),
+            "trigger runs" => Some("push"),
+            _ => None,
+        };
         let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
         let output = alice.run(&words);
         let value: Value = serde_json::from_str(&output.stdout)
@@ -96,9 +107,9 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command and no hook runs here.
+                // No command, no hook and no trigger runs here.
                 let Some(first) = list.first() else {
-                    assert!(["ps", "hook log"].contains(path), "{path}");
+                    assert!(["ps", "hook log", "trigger runs"].contains(path), "{path}");
                     continue;
                 };
                 (first, keys)

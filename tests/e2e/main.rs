@@ -9,6 +9,7 @@ mod agent_tasks;
 mod agent_tools;
 mod approvals;
 mod attacks;
+mod automations;
 mod backup;
 mod bad_input;
 mod bombs;

@@ -55,6 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
     ("chats", &["agent", "api", "execs", "llm", "rules", "sandbox", "store", "tools"]),
+    ("automation", &["agent", "api", "chats", "store"]),
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),
     (
         "server-bridge",
@@ -62,6 +63,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "accounts",
             "agent",
             "api",
+            "automation",
             "chats",
             "client",
             "execs",

@@ -58,6 +58,11 @@ impl Client {
         client
     }
 
+    /// A program with this key.
+    pub fn with_token(server: &Server, token: &str) -> Self {
+        Self { token: token.to_owned(), ..Self::anonymous(server) }
+    }
+
     /// A page's cookie: its name and its value.
     pub fn cookie(&self) -> &str {
         &self.cookie
@@ -83,6 +88,11 @@ impl Client {
 
     /// A request with a body; JSON unless it goes to a file.
     pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        self.send_with(method, path, &[], body)
+    }
+
+    /// The same with more headers.
+    pub fn send_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let content_type =
             if path.starts_with("/files?") { "application/octet-stream" } else { "application/json" };
         let request = ureq::http::Request::builder()
@@ -90,6 +100,7 @@ impl Client {
             .uri(format!("{}{path}", self.base))
             .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", content_type);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let request = if self.cookie.is_empty() {
             request
         } else {

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`mcp_servers`], [`trust`], [`plugins`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`mcp_servers`], [`trust`], [`plugins`], [`automations`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -36,6 +36,7 @@ pub mod assets;
 pub mod attachments;
 pub mod audit;
 pub mod auth;
+pub mod automations;
 pub mod body;
 pub mod chat_copies;
 pub mod chat_detail;
@@ -137,6 +138,7 @@ pub fn routes() -> Routes {
         .merge(mcp_servers::routes())
         .merge(trust::routes())
         .merge(plugins::routes())
+        .merge(automations::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

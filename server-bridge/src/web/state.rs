@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use accounts::{Accounts, Act, User, UserId};
+use automation::Automations;
 use chats::{ChatService, Subscription};
 use execs::Ledger;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -40,6 +41,8 @@ pub struct Shared {
     pub chats: ChatService,
     /// Everything that people add to agents.
     pub extensions: Extended,
+    /// What starts by itself.
+    pub automations: Automations,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.
@@ -62,6 +65,8 @@ pub struct Shared {
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.
     pub registrations: RateLimiter<IpAddr>,
+    /// Deliveries that no trigger let in, by address.
+    pub refused_deliveries: RateLimiter<IpAddr>,
     /// Room for searches.
     pub searches: Searches,
     /// The endpoint of the Model Context Protocol.

@@ -21,6 +21,7 @@
 //! | [`http_tools`] | HTTP tools without code |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
+//! | [`automation`] | what starts by itself: schedules and triggers |
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
 //! | [`session`], [`account`], [`key`] | the current user, accounts, keys for programs |
@@ -33,6 +34,7 @@
 pub mod account;
 mod approval;
 pub mod audit;
+pub mod automation;
 pub mod chat;
 pub mod container;
 pub mod document;

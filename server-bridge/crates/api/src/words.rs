@@ -101,8 +101,12 @@ macro_rules! words {
     };
 }
 
+mod automation;
 mod extension;
 
+pub use automation::{
+    AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
+};
 pub use extension::{
     ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState, McpTransport, TrustKind,
     TrustState,

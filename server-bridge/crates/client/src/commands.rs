@@ -16,6 +16,8 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::mcp_server::McpServerCommand>(),
     Registration::of::<crate::plugin::PluginCommand>(),
     Registration::of::<crate::trust::TrustCommand>(),
+    Registration::of::<crate::cron::CronCommand>(),
+    Registration::of::<crate::trigger::TriggerCommand>(),
     Registration::of::<crate::server::ServerCommand>(),
     Registration::of::<crate::use_place::UseOptions>(),
     Registration::of::<crate::exec::ExecOptions>(),

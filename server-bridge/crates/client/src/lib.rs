@@ -13,8 +13,9 @@
 //! | `card` | a request for approval, as lines of a terminal |
 //! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `http_tool`, `mcp_server`, `plugin`, `trust`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `http_tool`, `mcp_server`, `plugin`, `trust`, `cron`, `trigger`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | `extension` | the layers, documents and approvals of hooks and MCP servers |
+//! | `automation` | what `cron` and `trigger` share |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |
 //! | `routes` | one method per route, with the documents of crate `api` |
@@ -29,6 +30,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod ask;
+mod automation;
 mod body;
 mod cancel;
 mod card;
@@ -38,6 +40,7 @@ mod commands;
 mod completions;
 mod container;
 mod cp;
+mod cron;
 mod doctor;
 mod endpoint;
 mod events;
@@ -70,6 +73,7 @@ mod server;
 pub mod session;
 mod shell;
 mod socket;
+mod trigger;
 mod trust;
 mod tui;
 mod use_place;

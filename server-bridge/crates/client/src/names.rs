@@ -1,4 +1,4 @@
-//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers and HTTP tools, from the server. If it does not
+//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers, HTTP tools and automations, from the server. If it does not
 //! answer within a moment, none are offered.
 
 use std::ffi::OsStr;
@@ -30,6 +30,7 @@ enum Kind {
     Commands,
     McpServers,
     HttpTools,
+    Automations,
 }
 
 /// The runners.
@@ -72,6 +73,11 @@ pub(super) fn http_tools() -> ArgValueCompleter {
     completer(Kind::HttpTools, &[])
 }
 
+/// The schedules and triggers.
+pub(super) fn automations() -> ArgValueCompleter {
+    completer(Kind::Automations, &[])
+}
+
 fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let begun = begun.to_string_lossy();
@@ -111,6 +117,10 @@ fn ask(kind: Kind) -> Result<Offered, Failure> {
             Kind::Commands => client.execs(true).await?.into_iter().map(of_exec).collect(),
             Kind::McpServers => {
                 client.mcp_servers(None).await?.servers.into_iter().filter_map(of_mcp_server).collect()
+            }
+            Kind::Automations => {
+                let all = client.automations().await?.into_iter();
+                all.map(|one| (one.name, one.kind.to_string())).collect()
             }
             Kind::HttpTools => {
                 client.http_tools(None).await?.tools.into_iter().filter_map(of_http_tool).collect()

@@ -184,7 +184,7 @@ impl Store {
 }
 
 /// Begins a conversation, alone or as a part of a transaction.
-async fn create_in(executor: impl On<'_>, user: UserId, now_ms: i64) -> Result<Chat> {
+pub(crate) async fn create_in(executor: impl On<'_>, user: UserId, now_ms: i64) -> Result<Chat> {
     Ok(query_as(
         "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,
             COALESCE((SELECT value FROM settings WHERE user_id = $2 AND name = $4), 'ask'))

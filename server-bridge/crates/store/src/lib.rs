@@ -29,6 +29,7 @@
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `plugins` | the plugins that users installed |
 //! | `http_tools` | a user's own HTTP tools |
+//! | `jobs`, `job_runs` | what starts by itself, and what became of it |
 //! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
@@ -75,6 +76,8 @@ mod fork;
 mod hold;
 mod hook_documents;
 mod http_tools;
+mod job_runs;
+mod jobs;
 mod keys;
 pub mod limits;
 mod location;
@@ -130,6 +133,8 @@ pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use hold::{Hold, HoldNews};
 pub use http_tools::HttpTool;
+pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunState};
+pub use jobs::{Job, JobDraft, JobKind};
 pub use keys::{ApiKey, KeyScope};
 pub use location::{Location, PostgresUrl};
 pub use mcp_servers::{McpCatalogue, McpServer};

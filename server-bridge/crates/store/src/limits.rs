@@ -130,6 +130,22 @@ pub const HTTP_TOOLS_PER_USER: i64 = 500;
 pub const HTTP_TOOL_NAME_MAX_BYTES: usize = 64;
 /// The longest document of one, and the longest secrets, in bytes each.
 pub const HTTP_TOOL_MAX_BYTES: usize = 256 * 1024;
+/// The most jobs of one user.
+pub const JOBS_PER_USER: i64 = 50;
+/// The longest name of one, in bytes.
+pub const JOB_NAME_MAX_BYTES: usize = 64;
+/// The longest definition of one, in bytes.
+pub const JOB_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
+/// The longest secret of a trigger, in bytes.
+pub const JOB_SECRET_MAX_BYTES: usize = 1024;
+/// The longest message that a run posts, in bytes.
+pub const JOB_TEXT_MAX_BYTES: usize = 256 * 1024;
+/// The longest delivery to a trigger, in bytes.
+pub const JOB_PAYLOAD_MAX_BYTES: usize = 1024 * 1024;
+/// How many deliveries of one job are kept whole.
+pub const JOB_PAYLOADS_KEPT: i64 = 20;
+/// The longest reason of a run that is kept, in bytes.
+pub const JOB_NOTE_MAX_BYTES: usize = 1024;
 /// The longest grant of an MCP server's provider, in bytes.
 pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;
 /// The longest description of something approved, in bytes.

@@ -5,7 +5,7 @@ import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { HttpToolImport, KeyScope, McpServerEntry, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { AutomationPut, HttpToolImport, KeyScope, McpServerEntry, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -107,6 +107,19 @@ export function createRequests(client: ApiClient) {
     letPluginBeUsed: async (name: string, enabled: boolean) =>
       void (await client.PUT("/api/v1/plugins/{name}", { ...named(name), body: { enabled } })),
     removePlugin: async (name: string) => void (await client.DELETE("/api/v1/plugins/{name}", named(name))),
+
+    automations: () => taken(client.GET("/api/v1/automations")),
+    /** Makes an automation, or changes the one with this name. */
+    putAutomation: (name: string, put: AutomationPut) => taken(client.PUT("/api/v1/automations/{name}", { ...named(name), body: put })),
+    removeAutomation: async (name: string) => void (await client.DELETE("/api/v1/automations/{name}", named(name))),
+    pauseAutomation: (name: string, paused: boolean) =>
+      taken(client.POST("/api/v1/automations/{name}/pause", { ...named(name), body: { paused } })),
+    /** Gives a trigger a new address and a new secret. */
+    newAutomationAddress: (name: string) => taken(client.POST("/api/v1/automations/{name}/address", named(name))),
+    /** Begins a run now; a trigger's with the delivery of another run. */
+    startAutomation: (name: string, run: number | null) =>
+      taken(client.POST("/api/v1/automations/{name}/runs", { ...named(name), body: { run } })),
+    automationRuns: (name: string) => taken(client.GET("/api/v1/automations/{name}/runs", named(name))),
 
     memories: () => taken(client.GET("/api/v1/memories")),
     forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),

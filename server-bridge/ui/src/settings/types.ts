@@ -37,6 +37,13 @@ export type PluginPart = Schemas["PluginPart"];
 /** A plugin to look at or to install. */
 export type NewPlugin = Schemas["NewPlugin"];
 
+/** What starts by itself. */
+export type Automation = Schemas["AutomationView"];
+export type AutomationDraft = Schemas["AutomationDraft"];
+export type AutomationPut = Schemas["AutomationPut"];
+export type AutomationSaved = Schemas["AutomationSaved"];
+export type AutomationRun = Schemas["AutomationRun"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

@@ -1,6 +1,7 @@
 //! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner (a model's stays token),
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
+mod automations;
 mod extensions;
 mod http_tools;
 mod mcp;
@@ -10,8 +11,15 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 6] =
-    [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE, http_tools::TABLE];
+pub(super) const TABLES: [&[Row]; 7] = [
+    TABLE,
+    work::TABLE,
+    settings::TABLE,
+    extensions::TABLE,
+    mcp::TABLE,
+    http_tools::TABLE,
+    automations::TABLE,
+];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
 const TABLE: &[Row] = &[

@@ -1,3 +1,4 @@
+import { automations } from "./automations";
 import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
 import { plugins } from "./plugins";
@@ -28,6 +29,7 @@ export const settings = {
     mcp: "MCP servers",
     http: "HTTP tools",
     plugins: "Plugins",
+    automations: "Automations",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -48,6 +50,7 @@ export const settings = {
     mcp: "Programs and services that offer tools to your agents.",
     http: "Requests that your agents can send to services, described without code.",
     plugins: "Skills, roles, slash commands, hooks and MCP servers that are installed together.",
+    automations: "What starts by itself: messages that the clock or a webhook posts to a chat.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -361,6 +364,7 @@ export const settings = {
   mcp: mcpServers,
   http: httpTools,
   plugins,
+  automations,
   memory: {
     none: "Nothing is remembered about you.",
     forget: "Forget",

@@ -1,0 +1,193 @@
+//! Automations: messages that are posted to a chat by the clock or by a webhook.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{
+    Approval, AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome,
+    TriggerSource,
+};
+
+/// When a schedule posts its message: exactly one of `at`, `every` and `cron`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Schedule {
+    /// Once: `2026-12-01T09:00` in the time zone, or with an offset `2026-12-01T09:00:00+01:00`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Again and again after this time: `90s`, `15m`, `2h`, `1d`; 60 s at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<String>,
+    /// At the times of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    /// The time zone of `at` and `cron`, such as `Europe/Berlin`; UTC if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+}
+
+/// The deliveries that a trigger lets in, and what of them it shows to the agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Trigger {
+    /// How the sender proves who it is.
+    pub from: TriggerSource,
+    /// The events to let in, as the sender's header names them, such as `push`; all if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<String>,
+    /// Conditions on the delivery, all of which have to hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_if: Vec<DeliveryCondition>,
+    /// The JSON pointers (RFC 6901) of the values that the agent is shown, such as `/repository/full_name`; the whole delivery if
+    /// there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+}
+
+/// A condition on a delivery.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DeliveryCondition {
+    /// The JSON pointer (RFC 6901) of a value.
+    pub pointer: String,
+    /// The text that the value has to be; a number or a truth value is compared as it is written in JSON.
+    pub equals: String,
+}
+
+/// What an automation is to do: exactly one of `schedule` and `trigger`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationDraft {
+    /// The message that each run posts. A schedule's may be `!` and a shell command; a trigger's is always for the agent.
+    pub text: String,
+    /// When it is posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// Which deliveries post it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+    /// The place that its chats are bound to: a runner's name, `__docker__` or `none`; without one they follow the active runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<String>,
+    /// The approval mode of its chats; without one the user's own for a schedule, and `plan` for a trigger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// The chats of its runs; one if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chats: Option<AutomationChats>,
+    /// What happens to missed slots; `once` if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<MissedSlots>,
+    /// What happens to a slot that comes while an earlier run goes on; `skip` if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<OverlappingRuns>,
+}
+
+/// A new or changed automation, as it is sent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationPut {
+    /// What it is to do.
+    pub automation: AutomationDraft,
+    /// The secret that signs a trigger's deliveries; without one a new trigger gets one, and a changed trigger keeps its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+}
+
+/// An automation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationView {
+    /// Its name, unique among its user's.
+    pub name: String,
+    /// What starts it.
+    pub kind: AutomationKind,
+    /// What it does.
+    pub automation: AutomationDraft,
+    /// Whether it starts by itself.
+    pub state: AutomationState,
+    /// Why the server paused it; null if its user did, or it is not paused.
+    #[serde(default)]
+    #[schema(required)]
+    pub paused_because: Option<String>,
+    /// Its next slot, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub next_at: Option<i64>,
+    /// The chat that its runs share, once there was one.
+    #[serde(default)]
+    #[schema(required)]
+    pub chat_id: Option<String>,
+    /// Its newest run.
+    #[serde(default)]
+    #[schema(required)]
+    pub last_run: Option<AutomationRun>,
+    /// When it was made, in Unix milliseconds.
+    pub created_at: i64,
+}
+
+/// An automation that was saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationSaved {
+    /// The automation.
+    pub automation: AutomationView,
+    /// For a new trigger: the path of the address for its deliveries, on this server. It cannot be read again.
+    #[serde(default)]
+    #[schema(required)]
+    pub delivery_path: Option<String>,
+    /// For a new trigger, and where a new secret was made: the secret that signs its deliveries. It cannot be read again.
+    #[serde(default)]
+    #[schema(required)]
+    pub secret: Option<String>,
+}
+
+/// Whether an automation is to be paused.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationPause {
+    /// True to pause it, false to go on.
+    pub paused: bool,
+}
+
+/// A run of an automation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationRun {
+    /// The id; later runs have larger ones.
+    pub id: i64,
+    /// What became of it.
+    pub outcome: RunOutcome,
+    /// Why it did not end well, was left out or was refused; may be empty.
+    #[serde(default)]
+    #[schema(required)]
+    pub reason: String,
+    /// How many deliveries it stands for; more than 1 only for refused ones.
+    pub times: i64,
+    /// The chat that it posted to.
+    #[serde(default)]
+    #[schema(required)]
+    pub chat_id: Option<String>,
+    /// The message that it posted.
+    #[serde(default)]
+    #[schema(required)]
+    pub message_id: Option<i64>,
+    /// True if its delivery is kept, and can be run again.
+    pub has_delivery: bool,
+    /// When it was due, in Unix milliseconds.
+    pub due_at: i64,
+    /// When it ended, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub ended_at: Option<i64>,
+}
+
+/// The run to begin now.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AutomationStart {
+    /// The run whose delivery is used again; a schedule needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<i64>,
+}
+
+/// A delivery that was let in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DeliveryTaken {
+    /// True if the same delivery came before: it is not run again.
+    pub is_repeated: bool,
+    /// Why it was let in and left out; empty if it is run.
+    #[serde(default)]
+    #[schema(required)]
+    pub left_out: String,
+}

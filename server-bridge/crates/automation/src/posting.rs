@@ -1,0 +1,153 @@
+//! From a run that is due to its message in a chat.
+//!
+//! ```text
+//!   due ─▶ one at work? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted under the run's own send id (once)
+//! ```
+//! Each step is on record before the next one begins, and repeating it changes nothing: a server that dies anywhere goes on where the
+//! record ends.
+
+use std::collections::HashSet;
+
+use api::words::{OverlappingRuns, RunOutcome};
+use chats::Saying;
+use sha2::{Digest as _, Sha256};
+use store::{DueRun, Job, RunChat, RunState, User, hex};
+
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::limits::{BATCH, FAILURES_TO_PAUSE, RUNS_PER_USER_PER_DAY};
+use crate::service::Inner;
+use crate::views;
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// What is to be done with a run.
+enum Step {
+    Post,
+    Wait,
+    Skip(String),
+}
+
+impl Inner {
+    /// Posts the messages of all runs that are due, in the order in which they came.
+    pub(crate) async fn post_due(&self) -> Result<()> {
+        let (mut after, mut waiting) = (0, HashSet::new());
+        loop {
+            let runs = self.store.due_runs(after, BATCH).await?;
+            for run in &runs {
+                after = run.run_id;
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+                self.step(run, &mut waiting).await?;
+            }
+            if runs.len() < usize::try_from(BATCH).unwrap_or(usize::MAX) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn step(&self, run: &DueRun, waiting: &mut HashSet<i64>) -> Result<()> {
+        let job = &run.job;
+        // Of another user, or of another of theirs, nothing must wait for this one.
+        let done = async {
+            let document = Document::of(job)?;
+            let Some(user) = self.store.user_by_id(job.user).await? else { return Ok(()) };
+            match self.next_step(run, &document, waiting).await? {
+                Step::Post => self.post(run, &document, &user).await,
+                Step::Wait => {
+                    waiting.insert(job.id);
+                    Ok(())
+                }
+                Step::Skip(why) => {
+                    Ok(self.store.end_run(job.user, run.run_id, RunState::Skipped, &why).await?)
+                }
+            }
+        };
+        match done.await {
+            Err(Error::Refused { text, .. }) => {
+                Ok(self.store.end_run(job.user, run.run_id, RunState::Failed, &text).await?)
+            }
+            other => other,
+        }
+    }
+
+    async fn next_step(&self, run: &DueRun, document: &Document, waiting: &HashSet<i64>) -> Result<Step> {
+        let job = &run.job;
+        if run.is_asked {
+            return Ok(Step::Post);
+        }
+        if job.paused.is_some() {
+            return Ok(Step::Skip("it was paused meanwhile".to_owned()));
+        }
+        let is_behind = waiting.contains(&job.id);
+        if is_behind || self.store.is_job_at_work(job.id, run.run_id).await? {
+            let is_delivery = document.automation.trigger.is_some();
+            return Ok(match document.overlap() {
+                OverlappingRuns::Queue if is_delivery || !is_behind => Step::Wait,
+                OverlappingRuns::Queue => Step::Skip("another run waits already".to_owned()),
+                _ => Step::Skip("an earlier run had not ended".to_owned()),
+            });
+        }
+        let posted = self.store.runs_posted_since(job.user, self.store.now_ms() - DAY_MS).await?;
+        if posted >= RUNS_PER_USER_PER_DAY {
+            return Ok(Step::Skip(format!(
+                "all automations of a user run {RUNS_PER_USER_PER_DAY} times in 24 hours at most"
+            )));
+        }
+        if self.has_failed_too_often(job).await? {
+            let why = format!("its last {FAILURES_TO_PAUSE} runs failed");
+            self.store.pause_job(job.user, &job.name, Some(&why), None).await?;
+            if let Some(chat) = &job.chat {
+                let text = format!(
+                    "the automation {} is paused: {why}; `sandbridge cron resume {}` goes on with it",
+                    job.name, job.name
+                );
+                self.chats.notice(job.user, chat, &text).await;
+            }
+            return Ok(Step::Skip("it was paused meanwhile".to_owned()));
+        }
+        Ok(Step::Post)
+    }
+
+    async fn has_failed_too_often(&self, job: &Job) -> Result<bool> {
+        let newest = self.store.job_runs(job.user, &job.name, None, BATCH).await?;
+        let of_use = newest.iter().map(|run| (run, views::outcome(run).0)).filter(|(run, outcome)| {
+            // Since it was last changed or resumed.
+            run.created_at_ms >= job.updated_at_ms && matches!(outcome, RunOutcome::Done | RunOutcome::Failed)
+        });
+        let failed = of_use.take_while(|(_, outcome)| *outcome == RunOutcome::Failed).count();
+        Ok(failed >= FAILURES_TO_PAUSE)
+    }
+
+    async fn post(&self, run: &DueRun, document: &Document, user: &User) -> Result<()> {
+        let job = &run.job;
+        let automation = &document.automation;
+        let chat = RunChat {
+            is_shared: document.shares_its_chat(),
+            title: &job.name,
+            runner: automation.runner.as_deref(),
+            approval: automation.approval.as_ref().map(|mode| mode.as_str()),
+        };
+        let chat = self.store.run_chat(job, run.run_id, chat).await?;
+        let send_id = hex(&Sha256::digest(format!("job/{}/run/{}", job.id, run.run_id)));
+        let saying = Saying { text: &run.text, send_id: Some(&send_id), attachments: &[] };
+        match self.chats.say(user, &chat, saying).await {
+            Ok(answered) => {
+                let mut messages = answered.messages.iter().map(|message| message.id);
+                let (Some(said), answer) = (messages.next(), messages.next()) else {
+                    return Err(Error::refused("failed", "its message could not be posted"));
+                };
+                Ok(self.store.post_run(job.user, run.run_id, said, answer).await?)
+            }
+            // Too many messages wait in the chat, or the server stops: it is tried again.
+            Err(error) if matches!(error.kind(), "busy" | "unavailable") => Ok(()),
+            Err(chats::Error::Store(error)) if !error.is_callers() => Err(error.into()),
+            Err(error) if error.kind() == "internal" => {
+                tracing::error!(%error, "the message of an automation could not be posted");
+                Err(Error::refused("failed", "the server could not post its message; its log says why"))
+            }
+            Err(error) => Err(Error::refused("failed", error.message())),
+        }
+    }
+}

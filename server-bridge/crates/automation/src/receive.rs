@@ -1,0 +1,106 @@
+//! Deliveries of webhooks: from the address to a run on record.
+
+use api::automation::DeliveryTaken;
+use store::{Job, NewRun, RunState, hex};
+
+use crate::delivery::Delivery;
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::limits::DELIVERY_MAX_BYTES;
+use crate::service::{Automations, hash_of};
+use crate::signature::{self, Headers};
+
+/// The trigger of an address.
+#[derive(Clone, Debug)]
+pub struct Address(Job);
+
+/// What became of a delivery.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Received {
+    /// It is on record.
+    Taken(DeliveryTaken),
+    /// The sender wants this text back: it checks the address.
+    Challenge(String),
+}
+
+/// Rows of refused deliveries are made for each reason and hour.
+const HOUR_MS: i64 = 3_600_000;
+
+impl Automations {
+    /// The trigger of an address; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn address(&self, token: &str) -> Result<Option<Address>> {
+        Ok(self.0.store.job_by_token(&hash_of(token)).await?.map(Address))
+    }
+
+    /// Takes a delivery: when this returns, it is on record. One that is not let in is on record too, with the reason.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: `unauthorized` if its sender is not known, `invalid`, `too_large`, or `unavailable` while the trigger is paused.
+    pub async fn receive(&self, address: &Address, headers: Headers<'_>, body: &[u8]) -> Result<Received> {
+        let (store, job) = (&self.0.store, &address.0);
+        let now_ms = store.now_ms();
+        let refuse = async |kind: &'static str, word: &str, why: &str| {
+            let slot = format!("refused/{}/{word}", now_ms / HOUR_MS);
+            store.refuse_run(job, &slot, why).await?;
+            // The sender is told no more than what it can know.
+            let shown = if kind == "unauthorized" {
+                "the delivery is not signed as this address needs it"
+            } else {
+                why
+            };
+            Err(Error::refused(kind, shown))
+        };
+        let document = Document::of(job)?;
+        let Some(trigger) = &document.automation.trigger else {
+            return Err(Error::refused("not_found", "there is no trigger at this address"));
+        };
+        if body.len() > DELIVERY_MAX_BYTES {
+            return refuse("too_large", "size", "it is larger than 1 MiB").await;
+        }
+        let Some(secret) = store.job_secret(job).await? else {
+            return refuse("unauthorized", "secret", "its secret is lost; make a new address").await;
+        };
+        let signed = match signature::check(&trigger.from, &secret, headers, body, now_ms) {
+            Ok(signed) => signed,
+            Err(why) => return refuse("unauthorized", &slot_word(why), why).await,
+        };
+        let Ok(text) = std::str::from_utf8(body) else {
+            return refuse("invalid", "utf8", "it is not UTF-8").await;
+        };
+        let delivery = match Delivery::read(&trigger.from, signed.event, text) {
+            Ok(delivery) => delivery,
+            Err(why) => return refuse("invalid", "json", why).await,
+        };
+        if let Some(challenge) = delivery.challenge(&trigger.from) {
+            return Ok(Received::Challenge(challenge.to_owned()));
+        }
+        if job.paused.is_some() {
+            return refuse("unavailable", "paused", "it came while the trigger was paused").await;
+        }
+        let slot = signed.key.unwrap_or_else(|| format!("new/{}", hex(&rand::random::<[u8; 16]>())));
+        let left_out = delivery.left_out(trigger);
+        let run = NewRun {
+            slot,
+            due_ms: now_ms,
+            state: if left_out.is_some() { RunState::Skipped } else { RunState::Due },
+            note: left_out.clone().unwrap_or_default(),
+            text: match left_out {
+                Some(_) => String::new(),
+                None => delivery.message(&document.automation.text, trigger),
+            },
+            payload: Some(text.to_owned()),
+        };
+        let added = store.add_run(job, &run).await?;
+        self.0.wake.notify_one();
+        let left_out = left_out.unwrap_or_default();
+        Ok(Received::Taken(DeliveryTaken { is_repeated: added.is_none(), left_out }))
+    }
+}
+
+/// A word for each reason, so that each has a row of its own.
+fn slot_word(why: &str) -> String {
+    hash_of(why)[..8].to_owned()
+}

@@ -1,0 +1,276 @@
+//! Automations of users: listing, changing, pausing, starting.
+
+use std::sync::Arc;
+
+use agent::hooks::{Hook, HookedTurn, Place, Words};
+use api::automation::{AutomationPut, AutomationRun, AutomationSaved, AutomationView};
+use api::words::Approval;
+use chats::ChatService;
+use futures_util::future::BoxFuture;
+use sha2::{Digest as _, Sha256};
+use store::{APPROVAL, ASKED_SLOT, AuditEntry, Job, JobDraft, JobKind, NewRun, RunState, Store, User, hex};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::delivery::Delivery;
+use crate::document::{Document, check};
+use crate::error::{Error, Result};
+use crate::limits::{RUNS_LISTED, SECRET_MIN_BYTES};
+use crate::{signature, views};
+
+/// The path of the addresses of triggers.
+pub const DELIVERIES: &str = "/api/v1/deliveries/";
+
+/// The automations of all users. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct Automations(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) chats: ChatService,
+    /// Wakes the task that watches the clock.
+    pub(crate) wake: Notify,
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the server stops.
+    pub(crate) stop: CancellationToken,
+}
+
+/// What a user wants to save.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) put: AutomationPut,
+    /// True if a program asks for it, which gets neither address nor secret.
+    pub(crate) is_of_agent: bool,
+}
+
+impl Automations {
+    /// Automations that post to these chats. Nothing runs before [`Automations::start`].
+    pub fn new(chats: &ChatService, store: &Store) -> Self {
+        let (wake, tasks, stop) = (Notify::new(), TaskTracker::new(), CancellationToken::new());
+        Self(Arc::new(Inner { store: store.clone(), chats: chats.clone(), wake, tasks, stop }))
+    }
+
+    /// Stops posting. What is due stays on record, and is posted by the next server.
+    pub async fn shutdown(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// A user's automations, by name.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(&self, user: &User) -> Result<Vec<AutomationView>> {
+        let mut all = Vec::new();
+        for job in self.0.store.jobs(user.id).await? {
+            all.push(self.view(&job).await?);
+        }
+        Ok(all)
+    }
+
+    /// Makes an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that says what to change.
+    pub async fn put(&self, user: &User, name: &str, put: AutomationPut) -> Result<AutomationSaved> {
+        self.save(user, name, Wanted { put, is_of_agent: false }).await
+    }
+
+    pub(crate) async fn save(&self, user: &User, name: &str, wanted: Wanted) -> Result<AutomationSaved> {
+        store::Name::parse(name)?;
+        let (store, now_ms) = (&self.0.store, self.0.store.now_ms());
+        let AutomationPut { mut automation, secret } = wanted.put;
+        let (kind, next_ms) = check(&automation, now_ms)?;
+        if automation.approval.is_none() {
+            // As it is now: what the user allows themselves later, this one does not get.
+            automation.approval = Some(match kind {
+                JobKind::Trigger => Approval::Plan,
+                JobKind::Schedule if wanted.is_of_agent => Approval::Ask,
+                JobKind::Schedule => {
+                    store.setting(user.id, APPROVAL).await?.map_or(Approval::Ask, Approval::from)
+                }
+            });
+        }
+        let is_new = match store.job(user.id, name).await {
+            Ok(_) => false,
+            Err(store::Error::NotFound { .. }) => true,
+            Err(error) => return Err(error.into()),
+        };
+        let (token, secret) = match &automation.trigger {
+            Some(trigger) => {
+                if secret.as_ref().is_some_and(|secret| secret.len() < SECRET_MIN_BYTES) {
+                    return Err(Error::invalid(format!(
+                        "the secret of a trigger needs {SECRET_MIN_BYTES} characters at least; leave it out to get one"
+                    )));
+                }
+                let made = || is_new.then(|| signature::new_secret(&trigger.from));
+                (is_new.then(new_token), secret.or_else(made))
+            }
+            None if secret.is_some() => return Err(Error::invalid("a schedule has no secret; leave it out")),
+            None => (None, None),
+        };
+        let document = Document { automation, made_ms: now_ms };
+        let document_json = serde_json::to_string(&document).expect("texts and numbers are always JSON");
+        let hash = token.as_deref().map(hash_of);
+        let draft = JobDraft {
+            name,
+            kind,
+            document_json: &document_json,
+            next_ms,
+            token_sha256: hash.as_deref(),
+            secret: secret.as_deref(),
+        };
+        let job = store.put_job(user.id, draft).await?;
+        self.audit(user, "automation.set", name).await;
+        self.0.wake.notify_one();
+        let shown = |text: Option<String>| text.filter(|_| !wanted.is_of_agent);
+        Ok(AutomationSaved {
+            automation: self.view(&job).await?,
+            delivery_path: shown(token.map(|token| format!("{DELIVERIES}{token}"))),
+            secret: shown(secret.filter(|_| kind == JobKind::Trigger)),
+        })
+    }
+
+    /// Gives a trigger a new address and a new secret; the old ones end.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] for a schedule.
+    pub async fn new_address(&self, user: &User, name: &str) -> Result<AutomationSaved> {
+        let job = self.0.store.job(user.id, name).await?;
+        let document = Document::of(&job)?;
+        let Some(trigger) = &document.automation.trigger else {
+            return Err(Error::invalid("a schedule has no address"));
+        };
+        let (token, secret) = (new_token(), signature::new_secret(&trigger.from));
+        let hash = hash_of(&token);
+        let draft = JobDraft {
+            name,
+            kind: job.kind,
+            document_json: &job.document_json,
+            next_ms: None,
+            token_sha256: Some(&hash),
+            secret: Some(&secret),
+        };
+        let job = self.0.store.put_job(user.id, draft).await?;
+        self.audit(user, "automation.address", name).await;
+        let automation = self.view(&job).await?;
+        let delivery_path = Some(format!("{DELIVERIES}{token}"));
+        Ok(AutomationSaved { automation, delivery_path, secret: Some(secret) })
+    }
+
+    /// Removes an automation with the record of its runs; its chats stay.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none of this name.
+    pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
+        if self.0.store.remove_job(user.id, name).await? {
+            self.audit(user, "automation.remove", name).await;
+            return Ok(());
+        }
+        Err(Error::refused("not_found", format!("there is no automation {name:?}")))
+    }
+
+    /// Pauses an automation, or goes on with it from now: what came meanwhile is not made up for.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for one that is gone or another user's; [`Error::Refused`] if it has no slot left.
+    pub async fn pause(&self, user: &User, name: &str, is_paused: bool) -> Result<AutomationView> {
+        let job = self.0.store.job(user.id, name).await?;
+        let job = match (is_paused, job.paused.is_some()) {
+            (true, false) => self.0.store.pause_job(user.id, name, Some(""), None).await?,
+            (false, true) => {
+                let when = Document::of(&job)?.when()?;
+                let next = when.as_ref().and_then(|when| when.after(self.0.store.now_ms()));
+                if when.is_some() && next.is_none() {
+                    return Err(Error::invalid("its last slot is over; give it a new time"));
+                }
+                self.0.store.pause_job(user.id, name, None, next).await?
+            }
+            _ => job,
+        };
+        let action = if is_paused { "automation.pause" } else { "automation.resume" };
+        self.audit(user, action, name).await;
+        self.0.wake.notify_one();
+        self.view(&job).await
+    }
+
+    /// Runs an automation now: a trigger with the kept delivery of the run `again`. Returns once it is on record.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for one that is gone or another user's; [`Error::Refused`] for a trigger without a delivery.
+    pub async fn run_now(&self, user: &User, name: &str, again: Option<i64>) -> Result<AutomationRun> {
+        let job = self.0.store.job(user.id, name).await?;
+        let document = Document::of(&job)?;
+        let text = &document.automation.text;
+        let (text, payload) = match (&document.automation.trigger, again) {
+            (None, _) => (text.clone(), None),
+            (Some(trigger), Some(run)) => {
+                let payload = self.0.store.run_payload(user.id, name, run).await?;
+                let delivery = Delivery::read(&trigger.from, None, &payload).map_err(Error::invalid)?;
+                (delivery.message(text, trigger), Some(payload))
+            }
+            (Some(_), None) => {
+                return Err(Error::invalid("a trigger runs with a delivery; name a run that has one"));
+            }
+        };
+        let slot = format!("{ASKED_SLOT}{}", hex(&rand::random::<[u8; 16]>()));
+        let due_ms = self.0.store.now_ms();
+        let new = NewRun { slot, due_ms, state: RunState::Due, text, payload, ..NewRun::default() };
+        let id = self.0.store.add_run(&job, &new).await?;
+        self.0.wake.notify_one();
+        let newest = self.0.store.job_runs(user.id, name, None, RUNS_LISTED).await?;
+        let run = newest.iter().find(|run| Some(run.id) == id).map(views::run);
+        run.ok_or_else(|| Error::refused("not_found", "the automation was removed meanwhile"))
+    }
+
+    /// The runs of an automation, the newest first, older than the run `before`; 100 at most.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for one that is gone or another user's.
+    pub async fn runs(&self, user: &User, name: &str, before: Option<i64>) -> Result<Vec<AutomationRun>> {
+        self.0.store.job(user.id, name).await?;
+        let runs = self.0.store.job_runs(user.id, name, before, RUNS_LISTED).await?;
+        Ok(runs.iter().map(views::run).collect())
+    }
+
+    /// Records what a user did. A failure is only logged: it is done.
+    async fn audit(&self, user: &User, action: &str, name: &str) {
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: action.to_owned(),
+            target: name.to_owned(),
+            outcome: "ok".to_owned(),
+            ..AuditEntry::default()
+        };
+        if let Err(error) = self.0.store.append_audit(&entry).await {
+            tracing::error!(%error, "a change of an automation could not be recorded");
+        }
+    }
+
+    async fn view(&self, job: &Job) -> Result<AutomationView> {
+        let newest = self.0.store.job_runs(job.user, &job.name, None, 1).await?;
+        views::automation(job, newest.first())
+    }
+}
+
+/// Wakes the task that watches the clock when a turn has ended: a run may wait for it.
+impl Hook for Automations {
+    fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
+        if matches!(place, Place::TurnEnds { .. }) {
+            self.0.wake.notify_one();
+        }
+        Box::pin(async { Words::default() })
+    }
+}
+
+/// A token of 256 bits, in hex.
+fn new_token() -> String {
+    hex(&rand::random::<[u8; 32]>())
+}
+
+/// The hash that is stored of a token.
+pub(crate) fn hash_of(token: &str) -> String {
+    hex(&Sha256::digest(token.as_bytes()))
+}

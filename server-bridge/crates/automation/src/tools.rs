@@ -1,0 +1,315 @@
+//! `Cron` and `EventTrigger`: automations as an agent sees and proposes them. Its user approves each change.
+
+use agent::PortError;
+use agent::approval::Access;
+use agent::tool::look::{Ground, Looked, part};
+use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Typed, TypedTool};
+use api::automation::{AutomationDraft, AutomationPut, AutomationView, DeliveryCondition, Schedule, Trigger};
+use api::words::{AutomationKind, AutomationState};
+use chats::ChatService;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::Error;
+use crate::service::{Automations, Wanted};
+
+/// What to do with an automation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    /// List all of them.
+    List,
+    /// Make one, or change the one with this name.
+    Add,
+    /// Remove one.
+    Remove,
+    /// Pause one.
+    Pause,
+    /// Go on with a paused one.
+    Resume,
+    /// Run one now.
+    Run,
+}
+
+/// A schedule: a message that is posted to a chat by the clock.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cron {
+    /// What to do.
+    action: Action,
+    /// The schedule's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
+    #[serde(default)]
+    name: String,
+    /// For `add`: the message that is posted, as if the user wrote it then; or `!` and a shell command.
+    #[serde(default)]
+    text: String,
+    /// For `add`: once, as in 2026-12-01T09:00.
+    #[serde(default)]
+    at: Option<String>,
+    /// For `add`: again and again, as in 90s, 15m, 2h or 1d; 60 s at least.
+    #[serde(default)]
+    every: Option<String>,
+    /// For `add`: minute, hour, day of the month, month, day of the week, as in 0 9 * * 1-5.
+    #[serde(default)]
+    cron: Option<String>,
+    /// For `add`: the time zone of `at` and `cron`, as in Europe/Berlin; UTC if not given.
+    #[serde(default)]
+    zone: Option<String>,
+    /// For `add`: the runner to work on; the active one at that time if not given.
+    #[serde(default)]
+    runner: Option<String>,
+}
+
+/// A trigger: a message that is posted to a chat by a webhook.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventTrigger {
+    /// What to do; `run` is not possible.
+    action: Action,
+    /// The trigger's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
+    #[serde(default)]
+    name: String,
+    /// For `add`: what the agent is to do with each delivery, which it finds in a block after this text.
+    #[serde(default)]
+    text: String,
+    /// For `add`: how the sender signs: github, standard, gitlab, slack or bearer.
+    #[serde(default)]
+    from: String,
+    /// For `add`: the events to let in; all if not given.
+    #[serde(default)]
+    events: Vec<String>,
+    /// For `add`: conditions on the delivery.
+    #[serde(default)]
+    only_if: Vec<Condition>,
+    /// For `add`: JSON pointers of the values to show, as in /repository/full_name; the whole delivery if not given.
+    #[serde(default)]
+    fields: Vec<String>,
+    /// For `add`: the runner to work on; the active one at that time if not given.
+    #[serde(default)]
+    runner: Option<String>,
+}
+
+/// A condition on a delivery.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Condition {
+    /// The JSON pointer of a value.
+    pointer: String,
+    /// The text that the value has to be.
+    equals: String,
+}
+
+impl Automations {
+    /// Offers the tools to the agents of these chats.
+    pub fn offer_tools(&self, chats: &ChatService) {
+        chats.tools().put(Typed::<Cron>::new(self.clone()));
+        chats.tools().put(Typed::<EventTrigger>::new(self.clone()));
+    }
+}
+
+impl Cron {
+    fn draft(&self) -> AutomationDraft {
+        let Self { text, at, every, cron, zone, runner, .. } = self;
+        let schedule =
+            Schedule { at: at.clone(), every: every.clone(), cron: cron.clone(), zone: zone.clone() };
+        AutomationDraft {
+            text: text.clone(),
+            schedule: Some(schedule),
+            runner: runner.clone(),
+            ..AutomationDraft::default()
+        }
+    }
+
+    fn when(&self) -> String {
+        let words = [&self.at, &self.every, &self.cron, &self.zone];
+        words.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl EventTrigger {
+    fn draft(&self) -> AutomationDraft {
+        let only_if = self.only_if.iter().cloned();
+        let trigger = Trigger {
+            from: self.from.as_str().into(),
+            events: self.events.clone(),
+            only_if: only_if
+                .map(|Condition { pointer, equals }| DeliveryCondition { pointer, equals })
+                .collect(),
+            fields: self.fields.clone(),
+        };
+        AutomationDraft {
+            text: self.text.clone(),
+            trigger: Some(trigger),
+            runner: self.runner.clone(),
+            ..AutomationDraft::default()
+        }
+    }
+}
+
+/// The rules of both: each change reaches beyond the chat, so its user approves it each time.
+const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
+
+fn access(action: Action) -> Access {
+    if action == Action::List { Access::Read } else { Access::Settings }
+}
+
+/// What an action does, for the user who approves it.
+fn effect(action: Action, kind: &AutomationKind) -> String {
+    match action {
+        Action::List => format!("lists each {kind}"),
+        Action::Add => format!("makes or changes a {kind}"),
+        Action::Remove => format!("removes a {kind}"),
+        Action::Pause => format!("pauses a {kind}"),
+        Action::Resume => format!("goes on with a {kind}"),
+        Action::Run => format!("runs a {kind} now"),
+    }
+}
+
+impl TypedTool for Cron {
+    type Services = Automations;
+
+    const NAME: &'static str = "Cron";
+    const DESCRIPTION: &'static str = "Schedules of the user: messages that are posted to a chat at a time or again and again, for you to \
+work on then. Use it where the user wants something done later or regularly. Each change is approved by the user. A run asks as in the mode \
+`ask`; what nobody answers is denied.";
+    const RULES: Rules = RULES;
+
+    fn access(&self) -> Access {
+        access(self.action)
+    }
+
+    fn hint(&self) -> &str {
+        &self.name
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let mut parts = vec![part("name", &self.name)];
+        if self.action == Action::Add {
+            parts.extend([part("when", &self.when()), part("text", &self.text)]);
+            parts.extend(self.runner.iter().map(|runner| part("runner", runner)));
+        }
+        Ok(Looked::words(effect(self.action, &AutomationKind::Schedule), parts))
+    }
+
+    async fn run(
+        &self,
+        automations: &Automations,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let added = (self.action == Action::Add).then(|| self.draft());
+        act(automations, context, self.action, &AutomationKind::Schedule, &self.name, added).await
+    }
+}
+
+impl TypedTool for EventTrigger {
+    type Services = Automations;
+
+    const NAME: &'static str = "EventTrigger";
+    const DESCRIPTION: &'static str = "Triggers of the user: messages that are posted to a chat when a signed webhook comes, for you to work \
+on then. Use it where the user wants you to react to events of GitHub, GitLab, Slack or another service. Each change is approved by the \
+user, who gets the address and the secret; you do not. A run has the mode `plan`.";
+    const RULES: Rules = RULES;
+
+    fn access(&self) -> Access {
+        access(self.action)
+    }
+
+    fn hint(&self) -> &str {
+        &self.name
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let mut parts = vec![part("name", &self.name)];
+        if self.action == Action::Add {
+            parts.extend([part("from", &self.from), part("text", &self.text)]);
+            parts.extend(self.events.iter().map(|event| part("event", event)));
+            parts.extend(self.runner.iter().map(|runner| part("runner", runner)));
+        }
+        Ok(Looked::words(effect(self.action, &AutomationKind::Trigger), parts))
+    }
+
+    async fn run(
+        &self,
+        automations: &Automations,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let added = (self.action == Action::Add).then(|| self.draft());
+        act(automations, context, self.action, &AutomationKind::Trigger, &self.name, added).await
+    }
+}
+
+/// Does what an agent asks for, with automations of one kind.
+async fn act(
+    automations: &Automations,
+    context: &ToolContext<'_>,
+    action: Action,
+    kind: &AutomationKind,
+    name: &str,
+    added: Option<AutomationDraft>,
+) -> Result<Outcome, Failure> {
+    let user = context.user;
+    let done = async {
+        if !matches!(action, Action::List | Action::Add) {
+            let all = automations.list(user).await?;
+            if !all.iter().any(|known| known.name == name && known.kind == *kind) {
+                return Err(Error::refused("not_found", format!("there is no {kind} {name:?}")));
+            }
+        }
+        Ok(match action {
+            Action::List => {
+                let all = automations.list(user).await?;
+                let lines: Vec<String> = all.iter().filter(|known| known.kind == *kind).map(line).collect();
+                if lines.is_empty() { format!("there is no {kind}") } else { lines.join("\n") }
+            }
+            Action::Add => {
+                let put = AutomationPut { automation: added.unwrap_or_default(), secret: None };
+                let saved = automations.save(user, name, Wanted { put, is_of_agent: true }).await?;
+                let after = match saved.automation.kind {
+                    AutomationKind::Trigger => format!(
+                        "\nThe user gets its address and its secret with `sandbridge trigger address {name}`, or in Settings → Automations."
+                    ),
+                    _ => String::new(),
+                };
+                format!("saved: {}{after}", line(&saved.automation))
+            }
+            Action::Remove => {
+                automations.remove(user, name).await?;
+                "removed".to_owned()
+            }
+            Action::Pause | Action::Resume => {
+                line(&automations.pause(user, name, action == Action::Pause).await?)
+            }
+            Action::Run => {
+                automations.run_now(user, name, None).await?;
+                "its message is posted now".to_owned()
+            }
+        })
+    };
+    match done.await {
+        Ok(text) => Ok(Outcome::done(text)),
+        Err(error) if error.kind() == "internal" => Err(PortError::Failed(error.to_string()).into()),
+        Err(error) => Err(Failure::Told(error.message())),
+    }
+}
+
+fn line(view: &AutomationView) -> String {
+    let automation = &view.automation;
+    let when = match (&automation.schedule, &automation.trigger) {
+        (Some(Schedule { at, every, cron, zone }), _) => {
+            let words = [("at", at), ("every", every), ("cron", cron), ("zone", zone)];
+            let words =
+                words.into_iter().filter_map(|(label, word)| Some(format!("{label} {}", word.as_ref()?)));
+            words.collect::<Vec<_>>().join(" ")
+        }
+        (None, Some(trigger)) => format!("from {}", trigger.from),
+        (None, None) => String::new(),
+    };
+    let state = match (&view.state, &view.paused_because) {
+        (AutomationState::Active, _) => String::new(),
+        (state, Some(why)) => format!(" ({state}: {why})"),
+        (state, None) => format!(" ({state})"),
+    };
+    format!("- {}{state}: {when}: {}", view.name, automation.text)
+}

@@ -1,0 +1,81 @@
+//! Jobs and runs as clients see them.
+
+use api::automation::{AutomationRun, AutomationView};
+use api::words::{AutomationKind, AutomationState, RunOutcome};
+use store::{ExecStatus, Job, JobKind, JobRun, RunState, TurnStatus};
+
+use crate::document::Document;
+use crate::error::Result;
+
+/// What became of a run, and why.
+pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
+    let of_state = match run.state {
+        RunState::Due => RunOutcome::Waiting,
+        RunState::Skipped => RunOutcome::Skipped,
+        RunState::Failed => RunOutcome::Failed,
+        RunState::Refused => RunOutcome::Refused,
+        RunState::Posted => return of_answer(run),
+    };
+    (of_state, run.note.clone())
+}
+
+/// What became of a message that was posted: the turn that answers it says so, or the command that it ran.
+fn of_answer(run: &JobRun) -> (RunOutcome, String) {
+    let failed = |why: String| (RunOutcome::Failed, why);
+    let error =
+        |status: &str| failed(run.turn_error.clone().unwrap_or_else(|| format!("its answer was {status}")));
+    match (run.turn_status, run.exec_status) {
+        (Some(TurnStatus::Queued | TurnStatus::Running), _) | (None, Some(ExecStatus::Running)) => {
+            (RunOutcome::Running, String::new())
+        }
+        (Some(TurnStatus::Done), _) | (None, None) => (RunOutcome::Done, String::new()),
+        (Some(TurnStatus::Failed), _) => error("not possible"),
+        (Some(TurnStatus::Cancelled), _) => error("cancelled"),
+        (Some(TurnStatus::Interrupted), _) => error("interrupted"),
+        (None, Some(ExecStatus::Exited)) => match run.exit_code {
+            Some(0) | None => (RunOutcome::Done, String::new()),
+            Some(code) => failed(format!("its command ended with exit code {code}")),
+        },
+        (None, Some(status)) => failed(format!("its command ended as {}", status.as_str())),
+    }
+}
+
+/// A run.
+pub(crate) fn run(run: &JobRun) -> AutomationRun {
+    let (outcome, reason) = outcome(run);
+    AutomationRun {
+        id: run.id,
+        outcome,
+        reason,
+        times: run.times,
+        chat_id: run.chat.as_ref().map(ToString::to_string),
+        message_id: run.message.map(|message| message.0),
+        has_delivery: run.has_payload,
+        due_at: run.due_ms,
+        ended_at: run.ended_at_ms,
+    }
+}
+
+/// A job with its newest run.
+pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> Result<AutomationView> {
+    let kind = match job.kind {
+        JobKind::Schedule => AutomationKind::Schedule,
+        JobKind::Trigger => AutomationKind::Trigger,
+    };
+    let state = match (&job.paused, job.kind, job.next_ms) {
+        (Some(_), _, _) => AutomationState::Paused,
+        (None, JobKind::Schedule, None) => AutomationState::Ended,
+        _ => AutomationState::Active,
+    };
+    Ok(AutomationView {
+        name: job.name.clone(),
+        kind,
+        automation: Document::of(job)?.automation,
+        state,
+        paused_because: job.paused.clone().filter(|why| !why.is_empty()),
+        next_at: job.next_ms,
+        chat_id: job.chat.as_ref().map(ToString::to_string),
+        last_run: newest.map(run),
+        created_at: job.created_at_ms,
+    })
+}

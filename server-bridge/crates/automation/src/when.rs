@@ -1,0 +1,209 @@
+//! The slots of a schedule.
+//!
+//! Times of day are those of the schedule's time zone. A fixed time that the clocks skip when summer time begins has its slot right after
+//! the gap, and one that they show twice has one slot, the first; `*` and `*/n` in the field of the hours mean each real hour. That is how
+//! `cron` of Vixie and its successors treat them.
+
+use std::str::FromStr;
+
+use api::automation::Schedule;
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned, civil};
+
+use crate::error::{Error, Result};
+use crate::limits::{
+    AT_MAX_AHEAD_MS, EVERY_MAX_SECONDS, EVERY_MIN_SECONDS, MISSED_ALL_RUNS, MISSED_COUNTED, MISSED_ONCE_MS,
+    MISSED_ROWS, ON_TIME_MS, PATTERN_MAX_BYTES,
+};
+use api::words::MissedSlots;
+
+/// When a schedule's slots are.
+#[derive(Clone, Debug)]
+pub(crate) enum When {
+    /// Once, at this Unix time in milliseconds.
+    At(i64),
+    /// Each `every_ms` milliseconds, counted from `from_ms`.
+    Every {
+        /// The time between two slots.
+        every_ms: i64,
+        /// The time of the slot before the first one.
+        from_ms: i64,
+    },
+    /// At the times of a pattern in a time zone.
+    Cron {
+        /// The pattern.
+        pattern: Box<Cron>,
+        /// The time zone.
+        zone: TimeZone,
+    },
+}
+
+/// The slots that have come, and the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Come {
+    /// The slots to run, the oldest first.
+    pub(crate) runs: Vec<i64>,
+    /// The slots to leave out, the oldest first.
+    pub(crate) missed: Vec<i64>,
+    /// How many slots before those of `missed` are left out.
+    pub(crate) earlier: usize,
+    /// The next slot.
+    pub(crate) next: Option<i64>,
+}
+
+impl When {
+    /// Reads a schedule that was made at the Unix time `made_ms`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that says what is wrong with it.
+    pub(crate) fn read(schedule: &Schedule, made_ms: i64) -> Result<Self> {
+        let zone = zone(schedule.zone.as_deref())?;
+        match (&schedule.at, &schedule.every, &schedule.cron) {
+            (Some(at), None, None) => Ok(Self::At(time(at, &zone)?)),
+            (None, Some(every), None) => Ok(Self::Every { every_ms: span(every)? * 1000, from_ms: made_ms }),
+            (None, None, Some(cron)) => Ok(Self::Cron { pattern: Box::new(pattern(cron)?), zone }),
+            _ => Err(Error::invalid("a schedule needs exactly one of at, every and cron")),
+        }
+    }
+
+    /// The same for a new schedule: it has to have a slot after `now_ms`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that says what is wrong with it.
+    pub(crate) fn begin(schedule: &Schedule, now_ms: i64) -> Result<(Self, i64)> {
+        let when = Self::read(schedule, now_ms)?;
+        match (&when, when.after(now_ms)) {
+            (Self::At(at), Some(_)) if at - now_ms > AT_MAX_AHEAD_MS => Err(Error::invalid(
+                "the time of a schedule is more than ten years away; choose an earlier one",
+            )),
+            (_, Some(next)) => Ok((when, next)),
+            (Self::At(_), None) => {
+                Err(Error::invalid("the time of a schedule is in the past; choose one that is still to come"))
+            }
+            (_, None) => Err(Error::invalid("no time matches this schedule; choose another pattern")),
+        }
+    }
+
+    /// The first slot after a time.
+    pub(crate) fn after(&self, time_ms: i64) -> Option<i64> {
+        match self {
+            Self::At(at) => (*at > time_ms).then_some(*at),
+            Self::Every { every_ms, from_ms } => {
+                let passed = (time_ms - from_ms).max(0) / every_ms;
+                from_ms.checked_add(every_ms.checked_mul(passed + 1)?)
+            }
+            Self::Cron { pattern, zone } => {
+                let from = Timestamp::from_millisecond(time_ms).ok()?.to_zoned(zone.clone());
+                let next: Zoned = pattern.find_next_occurrence(&from, false).ok()?;
+                // Whatever the pattern says: time goes on.
+                Some(next.timestamp().as_millisecond()).filter(|next| *next > time_ms)
+            }
+        }
+    }
+
+    /// The slots that have come by `now_ms`, where `slot` is the first of them.
+    pub(crate) fn come(&self, slot: i64, now_ms: i64, missed: &MissedSlots) -> Come {
+        let mut slots = vec![slot];
+        let mut earlier = 0;
+        let mut next = self.after(slot);
+        while let Some(come) = next.filter(|next| *next <= now_ms) {
+            if slots.len() + earlier == MISSED_COUNTED {
+                // So many that nobody counts them: on with the next one.
+                next = self.after(now_ms);
+                break;
+            }
+            slots.push(come);
+            if slots.len() > 2 * MISSED_ROWS {
+                earlier += MISSED_ROWS;
+                slots.drain(..MISSED_ROWS);
+            }
+            next = self.after(come);
+        }
+        let late = |slot: i64| now_ms - slot;
+        let is_run = |place: usize, slot: i64| {
+            let from_the_newest = slots.len() - place;
+            late(slot) <= ON_TIME_MS
+                || match missed {
+                    MissedSlots::Skip => false,
+                    MissedSlots::All => from_the_newest <= MISSED_ALL_RUNS,
+                    MissedSlots::Once | MissedSlots::Unknown(_) => {
+                        from_the_newest == 1 && late(slot) <= MISSED_ONCE_MS
+                    }
+                }
+        };
+        let (mut runs, mut left) = (Vec::new(), Vec::new());
+        for (place, slot) in slots.iter().copied().enumerate() {
+            if is_run(place, slot) { runs.push(slot) } else { left.push(slot) }
+        }
+        let more = left.len().saturating_sub(MISSED_ROWS);
+        Come { runs, earlier: earlier + more, missed: left.split_off(more), next }
+    }
+}
+
+/// A time zone by its name; UTC without one.
+fn zone(name: Option<&str>) -> Result<TimeZone> {
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(TimeZone::UTC) };
+    let unknown =
+        || Error::invalid("the time zone is not known; write one as in Europe/Berlin, Asia/Shanghai or UTC");
+    if name.len() > PATTERN_MAX_BYTES {
+        return Err(unknown());
+    }
+    TimeZone::get(name).map_err(|_| unknown())
+}
+
+/// A point in time, with an offset or in a time zone.
+fn time(text: &str, zone: &TimeZone) -> Result<i64> {
+    let text = text.trim();
+    if text.len() <= PATTERN_MAX_BYTES {
+        if let Ok(time) = Timestamp::from_str(text) {
+            return Ok(time.as_millisecond());
+        }
+        if let Ok(time) = civil::DateTime::from_str(text)
+            && let Ok(time) = time.to_zoned(zone.clone())
+        {
+            return Ok(time.timestamp().as_millisecond());
+        }
+    }
+    Err(Error::invalid(
+        "the time of a schedule cannot be read; write it as in 2026-12-01T09:00, or with an offset as in 2026-12-01T09:00:00+01:00",
+    ))
+}
+
+/// A time between two slots, in seconds.
+fn span(text: &str) -> Result<i64> {
+    let text = text.trim();
+    let unit = match text.as_bytes().last() {
+        Some(b's') => 1,
+        Some(b'm') => 60,
+        Some(b'h') => 3600,
+        Some(b'd') => 24 * 3600,
+        _ => 0,
+    };
+    let number = text.get(..text.len().saturating_sub(1)).and_then(|number| number.parse::<u32>().ok());
+    let seconds = i64::from(number.unwrap_or(0)) * unit;
+    if (EVERY_MIN_SECONDS..=EVERY_MAX_SECONDS).contains(&seconds) {
+        return Ok(seconds);
+    }
+    Err(Error::invalid(format!(
+        "every needs a number and a unit as in 90s, 15m, 2h or 1d, from {EVERY_MIN_SECONDS} s to 366 d"
+    )))
+}
+
+/// A cron pattern of five fields.
+fn pattern(text: &str) -> Result<Cron> {
+    let wrong = |why: String| {
+        Error::invalid(format!(
+            "the cron pattern cannot be read ({why}); write minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-5"
+        ))
+    };
+    if text.len() > PATTERN_MAX_BYTES {
+        return Err(wrong("it is too long".to_owned()));
+    }
+    let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+    parser.parse(text.trim()).map_err(|error| wrong(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

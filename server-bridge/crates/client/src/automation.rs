@@ -1,0 +1,176 @@
+//! What `sandbridge cron` and `sandbridge trigger` share: the automations of the user.
+
+mod routes;
+mod words;
+
+use api::automation::{AutomationDraft, AutomationPut, AutomationSaved, AutomationStart};
+use api::words::{Approval, AutomationChats, AutomationKind, OverlappingRuns};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::failure::Failure;
+use super::http::Client;
+use super::output::{Named, both};
+use super::{names, output};
+use crate::globals::Globals;
+
+/// How the runs of an automation work.
+#[derive(Args)]
+pub(super) struct RunOptions {
+    /// Work on the runner NAME, in '__docker__' or on 'none' instead of the active place at that time
+    #[arg(long, value_name = "NAME", add = names::places())]
+    on: Option<String>,
+    /// What the agent may do without asking [default: your own approval mode for a schedule, plan for a trigger]
+    #[arg(long, value_enum)]
+    approval: Option<Mode>,
+    /// Begin a new chat with each run instead of one for all runs
+    #[arg(long)]
+    new_chats: bool,
+    /// What happens to a run that comes while an earlier one goes on [default: skip for a schedule, queue for a trigger]
+    #[arg(long, value_enum)]
+    overlap: Option<Overlap>,
+}
+
+/// An approval mode.
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    /// It looks and changes nothing
+    Plan,
+    /// It asks before it changes a file or runs a command; what nobody answers is denied
+    Ask,
+    /// It asks before it runs a command
+    AutoEdit,
+    /// It asks only before it changes settings or runs a command as the privileged user
+    Full,
+}
+
+/// What happens to a run that comes while an earlier one goes on.
+#[derive(Clone, Copy, ValueEnum)]
+enum Overlap {
+    /// It is skipped
+    Skip,
+    /// It waits
+    Queue,
+}
+
+/// What both commands can do with an automation.
+#[derive(Subcommand)]
+pub(super) enum Common {
+    /// List them, with their next and their last run
+    List,
+    /// List the runs of one, the newest first
+    Runs {
+        /// Its name
+        #[arg(add = names::automations())]
+        name: String,
+        /// Only runs older than the one with this number
+        #[arg(long, value_name = "NUMBER")]
+        before: Option<i64>,
+    },
+    /// Pause one: it starts no more until you resume it
+    Pause {
+        /// Its name
+        #[arg(add = names::automations())]
+        name: String,
+    },
+    /// Go on with a paused one; what came meanwhile is not made up for
+    Resume {
+        /// Its name
+        #[arg(add = names::automations())]
+        name: String,
+    },
+    /// Remove one, with the record of its runs; its chats stay
+    Remove {
+        /// Its name
+        #[arg(add = names::automations())]
+        name: String,
+    },
+}
+
+impl RunOptions {
+    /// An automation that posts this text, with nothing that starts it yet.
+    pub(super) fn draft(self, text: String) -> AutomationDraft {
+        AutomationDraft {
+            text,
+            runner: self.on,
+            approval: self.approval.map(|mode| match mode {
+                Mode::Plan => Approval::Plan,
+                Mode::Ask => Approval::Ask,
+                Mode::AutoEdit => Approval::AutoEdit,
+                Mode::Full => Approval::Full,
+            }),
+            chats: self.new_chats.then_some(AutomationChats::Each),
+            overlap: self.overlap.map(|overlap| match overlap {
+                Overlap::Skip => OverlappingRuns::Skip,
+                Overlap::Queue => OverlappingRuns::Queue,
+            }),
+            ..AutomationDraft::default()
+        }
+    }
+}
+
+/// Does what both commands can do; returns the document for programs, and the same as text.
+pub(super) async fn run(
+    client: &mut Client,
+    kind: &AutomationKind,
+    command: Common,
+) -> Result<(String, String), Failure> {
+    Ok(match command {
+        Common::List => {
+            let mut all = client.automations().await?;
+            all.retain(|one| one.kind == *kind);
+            both(&all, words::list(kind, &all))
+        }
+        Common::Runs { name, before } => {
+            let runs = client.automation_runs(&name, before).await?;
+            both(&runs, words::runs(&name, &runs))
+        }
+        Common::Pause { name } => {
+            let view = client.pause_automation(&name, true).await?;
+            both(&view, format!("{name} is paused"))
+        }
+        Common::Resume { name } => {
+            let view = client.pause_automation(&name, false).await?;
+            both(&view, format!("{name} goes on{}", words::next(&view)))
+        }
+        Common::Remove { name } => {
+            client.remove_automation(&name).await?;
+            both(&Named { name: &name }, format!("{name} was removed"))
+        }
+    })
+}
+
+/// Saves an automation; returns the document for programs, and the same as text.
+pub(super) async fn save(
+    client: &mut Client,
+    server: &str,
+    name: &str,
+    put: &AutomationPut,
+) -> Result<(String, String), Failure> {
+    let saved = client.put_automation(name, put).await?;
+    Ok(both(&saved, words::saved(server, &saved)))
+}
+
+/// Gives a trigger a new address; returns the document for programs, and the same as text.
+pub(super) async fn new_address(
+    client: &mut Client,
+    server: &str,
+    name: &str,
+) -> Result<(String, String), Failure> {
+    let saved: AutomationSaved = client.new_automation_address(name).await?;
+    Ok(both(&saved, words::saved(server, &saved)))
+}
+
+/// Runs an automation now; returns the document for programs, and the same as text.
+pub(super) async fn start(
+    client: &mut Client,
+    name: &str,
+    run: Option<i64>,
+) -> Result<(String, String), Failure> {
+    let begun = client.start_automation(name, &AutomationStart { run }).await?;
+    Ok(both(&begun, format!("run {} of {name} begins; `runs {name}` shows what becomes of it", begun.id)))
+}
+
+/// Prints what a command did.
+pub(super) fn print(globals: &Globals, (line, words): (String, String)) {
+    output::line(if globals.json { &line } else { &words });
+}

@@ -1,0 +1,500 @@
+//! The runs of jobs: a row for each slot and each delivery, written before anything happens.
+//!
+//! ```text
+//!   due ──posted──▶ its turn or its command says how it goes
+//!    └──▶ skipped | failed            refused: a delivery that was not let in
+//! ```
+
+use sqlx::FromRow;
+
+use crate::chats::create_in;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{
+    JOB_NOTE_MAX_BYTES, JOB_PAYLOAD_MAX_BYTES, JOB_PAYLOADS_KEPT, JOB_TEXT_MAX_BYTES, beginning,
+};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChatId, ExecStatus, Job, MessageId, Store, TurnStatus, UserId};
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum RunState {
+    /// Its message is to be posted.
+    #[default]
+    Due,
+    /// Its message was posted: the turn or the command has the rest.
+    Posted,
+    /// Nothing was posted, as its job wants it.
+    Skipped,
+    /// Nothing could be posted.
+    Failed,
+    /// A delivery that was not let in.
+    Refused,
+}
+
+impl RunState {
+    /// Its name in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Due => "due",
+            Self::Posted => "posted",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(RunState);
+
+/// A run to record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewRun {
+    /// The slot: of all runs of a job, one has it.
+    pub slot: String,
+    /// When it should begin, in Unix milliseconds.
+    pub due_ms: i64,
+    /// Its first state.
+    pub state: RunState,
+    /// Why, if it is over already.
+    pub note: String,
+    /// The message that it posts.
+    pub text: String,
+    /// The delivery as it came.
+    pub payload: Option<String>,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct JobRun {
+    /// The id; later runs have larger ones.
+    pub id: i64,
+    /// The slot.
+    pub slot: String,
+    /// How far it is.
+    pub state: RunState,
+    /// Why it was skipped, failed or was refused.
+    pub note: String,
+    /// How many deliveries this row stands for; more than 1 only for refused ones.
+    pub times: i64,
+    /// Its chat.
+    #[sqlx(rename = "chat_id")]
+    pub chat: Option<ChatId>,
+    /// The message that it posted.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// True if the delivery is kept, and can be tested again.
+    pub has_payload: bool,
+    /// When it should begin, in Unix milliseconds.
+    pub due_ms: i64,
+    /// When it was recorded, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it ended, in Unix milliseconds.
+    pub ended_at_ms: Option<i64>,
+    /// The turn that answers its message.
+    pub turn_status: Option<TurnStatus>,
+    /// Why that turn did not end well.
+    pub turn_error: Option<String>,
+    /// The command that its message ran.
+    pub exec_status: Option<ExecStatus>,
+    /// That command's exit code.
+    pub exit_code: Option<i32>,
+}
+
+/// A run whose message is to be posted.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct DueRun {
+    /// The run.
+    pub run_id: i64,
+    /// The slot.
+    pub slot: String,
+    /// The message that it posts.
+    pub text: String,
+    /// Its chat, once it has one.
+    pub run_chat_id: Option<ChatId>,
+    /// True if it is asked for now: it does not wait for earlier runs.
+    pub is_asked: bool,
+    /// Its job.
+    #[sqlx(flatten)]
+    pub job: Job,
+}
+
+/// A chat to make for a run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunChat<'a> {
+    /// True if all runs of the job share one chat.
+    pub is_shared: bool,
+    /// Its title.
+    pub title: &'a str,
+    /// The place it is bound to.
+    pub runner: Option<&'a str>,
+    /// Its approval mode; `None` for the user's own.
+    pub approval: Option<&'a str>,
+}
+
+/// The beginning of the slots of runs that somebody asked for.
+pub const ASKED_SLOT: &str = "asked/";
+
+impl NewRun {
+    /// Records it as a part of a change; returns its id, or `None` if its slot is on record.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Transaction,
+        job: i64,
+        now_ms: i64,
+    ) -> Result<Option<i64>> {
+        check_length("message", &self.text, JOB_TEXT_MAX_BYTES)?;
+        check_length("delivery", self.payload.as_deref().unwrap_or_default(), JOB_PAYLOAD_MAX_BYTES)?;
+        Ok(query_scalar(
+            "INSERT INTO job_runs (job_id, slot, state, note, text, payload, due_ms, created_at_ms, ended_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE $3 WHEN 'due' THEN NULL ELSE $8 END)
+             ON CONFLICT (job_id, slot) DO NOTHING RETURNING id",
+        )
+        .bind(job)
+        .bind(&self.slot)
+        .bind(self.state)
+        .bind(beginning(&self.note, JOB_NOTE_MAX_BYTES))
+        .bind(&self.text)
+        .bind(self.payload.as_deref())
+        .bind(self.due_ms)
+        .bind(now_ms)
+        .fetch_optional(transaction)
+        .await?)
+    }
+}
+
+impl Store {
+    /// Records a run of a job; returns its id, or `None` if its slot is on record. Of a job's deliveries the newest 20 are kept
+    /// whole.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond 1 MiB of message or of delivery; [`Error::Database`].
+    pub async fn add_run(&self, job: &Job, run: &NewRun) -> Result<Option<i64>> {
+        let mut transaction = self.database.write(Scope::User(job.user)).await?;
+        let added = run.insert(&mut transaction, job.id, self.now_ms()).await?;
+        if run.payload.is_some() {
+            query(
+                "UPDATE job_runs SET payload = NULL WHERE job_id = $1 AND payload IS NOT NULL AND state <> 'due' AND id NOT IN
+                    (SELECT r.id FROM job_runs r WHERE r.job_id = $1 AND r.payload IS NOT NULL ORDER BY r.id DESC LIMIT $2)",
+            )
+            .bind(job.id)
+            .bind(JOB_PAYLOADS_KEPT)
+            .execute(&mut transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(added)
+    }
+
+    /// Records a delivery that was not let in; those of one slot are one row, which counts them.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn refuse_run(&self, job: &Job, slot: &str, note: &str) -> Result<()> {
+        query(
+            "INSERT INTO job_runs (job_id, slot, state, note, due_ms, created_at_ms, ended_at_ms)
+             VALUES ($1, $2, 'refused', $3, $4, $4, $4)
+             ON CONFLICT (job_id, slot) DO UPDATE SET times = job_runs.times + 1, ended_at_ms = excluded.ended_at_ms",
+        )
+        .bind(job.id)
+        .bind(slot)
+        .bind(beginning(note, JOB_NOTE_MAX_BYTES))
+        .bind(self.now_ms())
+        .execute(self.database.writer(Scope::User(job.user)))
+        .await?;
+        Ok(())
+    }
+
+    /// The runs of a user's job, the newest first, older than `before`, `limit` at most.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn job_runs(
+        &self,
+        user: UserId,
+        name: &str,
+        before: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<JobRun>> {
+        Ok(query_as(
+            "SELECT r.id, r.slot, r.state, r.note, r.times, r.chat_id, r.message_id, r.payload IS NOT NULL AS has_payload,
+                    r.due_ms, r.created_at_ms, COALESCE(t.finished_at_ms, e.finished_at_ms, r.ended_at_ms) AS ended_at_ms,
+                    t.status AS turn_status, t.error AS turn_error, e.status AS exec_status, e.exit_code
+             FROM job_runs r JOIN jobs j ON j.id = r.job_id
+             LEFT JOIN turns t ON t.said_id = r.message_id AND t.chat_id = r.chat_id
+             LEFT JOIN execs e ON e.message_id = r.answer_id AND e.user_id = j.user_id
+             WHERE j.user_id = $1 AND j.name = $2 AND r.id < $3 ORDER BY r.id DESC LIMIT $4",
+        )
+        .bind(user)
+        .bind(name)
+        .bind(before.unwrap_or(i64::MAX))
+        .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// A delivery of a user's trigger, as it came.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it is not kept, or is another user's.
+    pub async fn run_payload(&self, user: UserId, name: &str, run: i64) -> Result<String> {
+        let payload: Option<Option<String>> = query_scalar(
+            "SELECT r.payload FROM job_runs r JOIN jobs j ON j.id = r.job_id
+             WHERE j.user_id = $1 AND j.name = $2 AND r.id = $3",
+        )
+        .bind(user)
+        .bind(name)
+        .bind(run)
+        .fetch_optional(self.database.reader())
+        .await?;
+        payload.flatten().ok_or_else(|| Error::not_found("delivery", run.to_string()))
+    }
+
+    /// The runs of all users whose message is to be posted, the oldest first, after the run `after`, `limit` at most.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn due_runs(&self, after: i64, limit: i64) -> Result<Vec<DueRun>> {
+        Ok(query_as(
+            "SELECT r.id AS run_id, r.slot, r.text, r.chat_id AS run_chat_id, r.slot LIKE 'asked/%' AS is_asked,
+                    j.id, j.user_id, j.name, j.kind, j.document_json, j.chat_id, j.paused, j.next_ms, j.created_at_ms, j.updated_at_ms
+             FROM job_runs r JOIN jobs j ON j.id = r.job_id WHERE r.state = 'due' AND r.id > $1 ORDER BY r.id LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// True if an earlier run of the job has posted its message, and its turn or its command goes on.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn is_job_at_work(&self, job: i64, before: i64) -> Result<bool> {
+        Ok(query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM job_runs r JOIN turns t ON t.said_id = r.message_id AND t.chat_id = r.chat_id
+                    WHERE r.job_id = $1 AND r.id < $2 AND r.state = 'posted' AND t.status IN ('queued', 'running'))
+                OR EXISTS (SELECT 1 FROM job_runs r JOIN execs e ON e.message_id = r.answer_id
+                    WHERE r.job_id = $1 AND r.id < $2 AND r.state = 'posted' AND e.status = 'running')",
+        )
+        .bind(job)
+        .bind(before)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// The number of runs of all jobs of a user that posted a message since then.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn runs_posted_since(&self, user: UserId, since_ms: i64) -> Result<i64> {
+        Ok(query_scalar(
+            "SELECT COUNT(*) FROM job_runs r JOIN jobs j ON j.id = r.job_id
+             WHERE j.user_id = $1 AND r.state = 'posted' AND r.created_at_ms >= $2",
+        )
+        .bind(user)
+        .bind(since_ms)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// The chat of a run: the one that it has, the job's shared one, or a new one. As one change, so that no run makes two.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the run is gone.
+    pub async fn run_chat(&self, job: &Job, run: i64, chat: RunChat<'_>) -> Result<ChatId> {
+        let mut transaction = self.database.write(Scope::User(job.user)).await?;
+        let known: Option<(Option<ChatId>, Option<ChatId>)> = query_as(
+            "SELECT r.chat_id, j.chat_id FROM job_runs r JOIN jobs j ON j.id = r.job_id WHERE r.id = $1 AND j.id = $2",
+        )
+        .bind(run)
+        .bind(job.id)
+        .fetch_optional(&mut transaction)
+        .await?;
+        let (of_run, of_job) = known.ok_or_else(|| Error::not_found("run", run.to_string()))?;
+        if let Some(known) = of_run {
+            return Ok(known);
+        }
+        let shared = of_job.filter(|_| chat.is_shared);
+        let id = match shared {
+            Some(id) => id,
+            None => {
+                let made = create_in(&mut transaction, job.user, self.now_ms()).await?.id;
+                query("UPDATE chats SET title = $1, runner = $2, approval = COALESCE($3, approval) WHERE id = $4")
+                    .bind(chat.title)
+                    .bind(chat.runner)
+                    .bind(chat.approval)
+                    .bind(&made)
+                    .execute(&mut transaction)
+                    .await?;
+                made
+            }
+        };
+        query("UPDATE job_runs SET chat_id = $1 WHERE id = $2")
+            .bind(&id)
+            .bind(run)
+            .execute(&mut transaction)
+            .await?;
+        if chat.is_shared {
+            query("UPDATE jobs SET chat_id = $1 WHERE id = $2")
+                .bind(&id)
+                .bind(job.id)
+                .execute(&mut transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(id)
+    }
+
+    /// Records that a run's message was posted, and which message answers it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn post_run(
+        &self,
+        user: UserId,
+        run: i64,
+        message: MessageId,
+        answer: Option<MessageId>,
+    ) -> Result<()> {
+        query("UPDATE job_runs SET state = 'posted', message_id = $1, answer_id = $2 WHERE id = $3 AND state = 'due'")
+            .bind(message)
+            .bind(answer)
+            .bind(run)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(())
+    }
+
+    /// Ends a run whose message was not posted.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn end_run(&self, user: UserId, run: i64, state: RunState, note: &str) -> Result<()> {
+        query("UPDATE job_runs SET state = $1, note = $2, ended_at_ms = $3 WHERE id = $4 AND state = 'due'")
+            .bind(state)
+            .bind(beginning(note, JOB_NOTE_MAX_BYTES))
+            .bind(self.now_ms())
+            .bind(run)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(())
+    }
+
+    /// Removes the runs that were recorded before then, except those that wait and each job's newest.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn purge_runs(&self, before_ms: i64) -> Result<u64> {
+        let purged = query(
+            "DELETE FROM job_runs WHERE created_at_ms < $1 AND state <> 'due'
+                AND id NOT IN (SELECT MAX(r.id) FROM job_runs r GROUP BY r.job_id)",
+        )
+        .bind(before_ms)
+        .execute(self.database.writer(Scope::System))
+        .await?;
+        Ok(purged.rows_affected())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{JobDraft, JobKind, MessageRole, Name, testing};
+
+    async fn world() -> (Store, UserId, Job) {
+        let store = testing::empty().await;
+        let ada = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
+        let draft = JobDraft {
+            name: "nightly",
+            kind: JobKind::Schedule,
+            document_json: "{}",
+            next_ms: Some(1000),
+            token_sha256: None,
+            secret: None,
+        };
+        let job = store.put_job(ada, draft).await.unwrap();
+        (store, ada, job)
+    }
+
+    fn run(slot: &str) -> NewRun {
+        NewRun { slot: slot.to_owned(), text: "hello".to_owned(), ..NewRun::default() }
+    }
+
+    #[tokio::test]
+    async fn a_slot_is_recorded_once_and_its_run_has_one_chat() {
+        let (store, ada, job) = world().await;
+        let one = run("1");
+        let (a, b) = tokio::join!(store.add_run(&job, &one), store.add_run(&job, &one));
+        let ids: Vec<i64> = [a.unwrap(), b.unwrap()].into_iter().flatten().collect();
+        assert_eq!(ids.len(), 1);
+        let chat =
+            RunChat { is_shared: true, title: "nightly", runner: Some("laptop"), approval: Some("plan") };
+        let made = || store.run_chat(&job, ids[0], chat);
+        let (a, b) = tokio::join!(made(), made());
+        let made = a.unwrap();
+        assert_eq!(made, b.unwrap());
+        let shown = store.chat(ada, &made).await.unwrap();
+        assert_eq!((shown.title.as_str(), shown.runner.as_deref()), ("nightly", Some("laptop")));
+        assert_eq!(store.approval(ada, &made).await.unwrap(), "plan");
+        let two = store.add_run(&job, &run("2")).await.unwrap().unwrap();
+        assert_eq!(store.run_chat(&job, two, chat).await.unwrap(), made);
+        let three = store.add_run(&job, &run("3")).await.unwrap().unwrap();
+        assert_ne!(store.run_chat(&job, three, RunChat { is_shared: false, ..chat }).await.unwrap(), made);
+        store.delete_chat(ada, &made).await.unwrap();
+        assert_eq!(store.job(ada, "nightly").await.unwrap().chat, None);
+    }
+
+    #[tokio::test]
+    async fn a_run_is_at_work_as_long_as_its_turn() {
+        let (store, ada, job) = world().await;
+        let first = store.add_run(&job, &run("1")).await.unwrap().unwrap();
+        let chat = RunChat { is_shared: true, title: "nightly", runner: None, approval: None };
+        let chat = store.run_chat(&job, first, chat).await.unwrap();
+        let add = |role, text| store.append_message(ada, &chat, role, text, None);
+        let said = add(MessageRole::User, "hello").await.unwrap().id;
+        let answer = add(MessageRole::Assistant, "").await.unwrap().id;
+        store.post_run(ada, first, said, Some(answer)).await.unwrap();
+        let turn = store.queue_turn(ada, &chat, Some(said), answer, "{}").await.unwrap();
+        let second = store.add_run(&job, &run("2")).await.unwrap().unwrap();
+        assert!(store.is_job_at_work(job.id, second).await.unwrap());
+        assert!(!store.is_job_at_work(job.id, first).await.unwrap());
+        let [waiting, at_work] = store.job_runs(ada, "nightly", None, 10).await.unwrap().try_into().unwrap();
+        assert_eq!((waiting.state, at_work.turn_status), (RunState::Due, Some(TurnStatus::Queued)));
+        assert_eq!(store.runs_posted_since(ada, 0).await.unwrap(), 1);
+        store.finish_turn(turn, TurnStatus::Cancelled, None).await.unwrap();
+        assert!(!store.is_job_at_work(job.id, second).await.unwrap());
+        let due = store.due_runs(0, 10).await.unwrap();
+        assert_eq!((due.len(), due[0].run_id, due[0].job.name.as_str()), (1, second, "nightly"));
+        store.end_run(ada, second, RunState::Skipped, "one before it goes on").await.unwrap();
+        store.end_run(ada, first, RunState::Failed, "posted already").await.unwrap();
+        let states: Vec<_> =
+            store.job_runs(ada, "nightly", None, 10).await.unwrap().iter().map(|run| run.state).collect();
+        assert_eq!(states, [RunState::Skipped, RunState::Posted]);
+        assert_eq!(store.due_runs(0, 10).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn deliveries_are_kept_for_a_while_and_refused_ones_are_counted() {
+        let (store, ada, job) = world().await;
+        for number in 0..JOB_PAYLOADS_KEPT + 5 {
+            let run = NewRun {
+                payload: Some(format!("{{\"n\":{number}}}")),
+                state: RunState::Skipped,
+                ..run(&number.to_string())
+            };
+            store.add_run(&job, &run).await.unwrap();
+        }
+        for _ in 0..3 {
+            store.refuse_run(&job, "refused/1/signature", "the signature is wrong").await.unwrap();
+        }
+        let runs = store.job_runs(ada, "nightly", None, 100).await.unwrap();
+        assert_eq!(runs.iter().filter(|run| run.has_payload).count() as i64, JOB_PAYLOADS_KEPT);
+        assert_eq!((runs[0].state, runs[0].times), (RunState::Refused, 3));
+        assert_eq!(store.run_payload(ada, "nightly", runs[1].id).await.unwrap(), "{\"n\":24}");
+        assert!(store.run_payload(ada, "nightly", runs[0].id).await.is_err());
+        let long = NewRun { payload: Some("x".repeat(JOB_PAYLOAD_MAX_BYTES + 1)), ..run("long") };
+        assert!(matches!(store.add_run(&job, &long).await, Err(Error::Invalid { .. })));
+        assert_eq!(store.purge_runs(i64::MAX).await.unwrap() as usize, runs.len() - 1);
+    }
+}

@@ -1,0 +1,83 @@
+/** Automations in the settings: a schedule that runs now, a trigger with its address, and a delivery that it takes. */
+import { createHmac } from "node:crypto";
+import type { Page } from "@playwright/test";
+import { expect, expectAccessible, picture, test } from "../house/test";
+
+const region = (page: Page) => page.getByRole("region", { name: "Your automations" });
+const card = (page: Page, name: string) => region(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
+const form = (page: Page, name: string) => page.getByRole("form", { name });
+
+test("a schedule is made, run now, paused, changed and removed", async ({ page, model }) => {
+  model.answers(() => ({ say: "Nothing is new." }));
+  await page.goto("/#/settings/automations");
+  await expect(region(page)).toContainText("There are no automations.");
+  const making = form(page, "Make an automation");
+  await making.getByLabel("Name").fill("morning");
+  await making.getByLabel("Text").fill("What is new?");
+  await making.getByLabel("Cron pattern").fill("0 9 * * *  *");
+  await making.getByRole("button", { name: "Save" }).click();
+  await expect(making.getByRole("alert").filter({ hasText: "cron pattern cannot be read" })).toBeVisible();
+  await making.getByLabel("Cron pattern").fill("0 9 * * 1-5");
+  await making.getByLabel("Time zone").fill("Asia/Shanghai");
+  await making.getByRole("button", { name: "Save" }).click();
+  await expect(making.getByRole("status")).toHaveText("morning is saved.");
+  const morning = card(page, "morning");
+  await expect(morning).toContainText("0 9 * * 1-5 (Asia/Shanghai)");
+  await expect(morning).toContainText("Next run");
+  await expectAccessible(page);
+  await morning.getByRole("button", { name: "Run morning now" }).click();
+  await morning.getByText("Runs", { exact: true }).click();
+  await expect(morning.getByText(/Waiting|Running|Done/).first()).toBeVisible();
+  await morning.getByRole("button", { name: "Pause morning" }).click();
+  await expect(morning).toContainText("Paused");
+  await expect(morning.getByText("Done").first()).toBeVisible();
+  await picture(page, "automations");
+  await morning.getByRole("button", { name: "Edit morning" }).click();
+  const changing = form(page, "Change morning");
+  await expect(changing.getByLabel("Text")).toHaveValue("What is new?");
+  await changing.getByLabel("Again and again").check();
+  await changing.getByLabel("Time between two runs").fill("2h");
+  await changing.getByRole("button", { name: "Save" }).click();
+  await expect(morning).toContainText("Every 2h");
+  await morning.getByRole("link", { name: "Open the chat of morning" }).click();
+  await expect(page.getByText("Nothing is new.")).toBeVisible();
+  await page.goto("/#/settings/automations");
+  await morning.getByRole("button", { name: "Remove morning" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).last().click();
+  await expect(region(page)).toContainText("There are no automations.");
+});
+
+test("a trigger shows its address and secret once, and its runs with what was refused", async ({ page, model, request }) => {
+  model.answers(() => ({ say: "Seen." }));
+  await page.goto("/#/settings/automations");
+  const making = form(page, "Make an automation");
+  await making.getByLabel("Trigger").check();
+  await making.getByLabel("Name").fill("push");
+  await making.getByLabel("Text").fill("Sum it up.");
+  await making.getByLabel("Only if").fill("nonsense");
+  await making.getByRole("button", { name: "Save" }).click();
+  await expect(making.getByText("“nonsense” is no condition.")).toBeVisible();
+  await making.getByLabel("Only if").fill("/ref=refs/heads/main");
+  await making.getByRole("button", { name: "Save" }).click();
+  const made = page.getByRole("group", { name: "Address and secret of push" });
+  const address = (await made.getByTestId("delivery-address").textContent()) ?? "";
+  const secret = (await made.getByTestId("delivery-secret").textContent()) ?? "";
+  await expectAccessible(page);
+  await made.getByRole("button", { name: "Done" }).click();
+  const send = async (body: string, key: string) => {
+    const signature = `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
+    const headers = { "content-type": "application/json", "x-hub-signature-256": signature };
+    return (await request.post(address, { data: Buffer.from(body), headers })).status();
+  };
+  expect(await send('{"ref": "refs/heads/main"}', secret)).toBe(202);
+  expect(await send('{"ref": "refs/heads/other"}', secret)).toBe(202);
+  expect(await send('{"ref": "refs/heads/main"}', "theirs")).toBe(401);
+  await page.reload();
+  const push = card(page, "push");
+  await push.getByText("Runs", { exact: true }).click();
+  await expect(push.getByText("Refused", { exact: true })).toBeVisible();
+  await expect(push.getByText("its signature is wrong", { exact: false })).toBeVisible();
+  await expect(push.getByText("Skipped", { exact: true })).toBeVisible();
+  await expect(push.getByRole("button", { name: /Run the delivery of .* again/ })).toHaveCount(2);
+  await expect(page.locator("body")).not.toContainText(secret);
+});

@@ -13,11 +13,11 @@ test("a schedule is made, run now, paused, changed and removed", async ({ page, 
   await expect(region(page)).toContainText("There are no automations.");
   const making = form(page, "Make an automation");
   await making.getByLabel("Name").fill("morning");
-  await making.getByLabel("Text").fill("What is new?");
-  await making.getByLabel("Cron pattern").fill("0 9 * * *  *");
+  await making.getByLabel("Text", { exact: true }).fill("What is new?");
+  await making.getByRole("textbox", { name: "Cron pattern" }).fill("0 9 * * *  *");
   await making.getByRole("button", { name: "Save" }).click();
   await expect(making.getByRole("alert").filter({ hasText: "cron pattern cannot be read" })).toBeVisible();
-  await making.getByLabel("Cron pattern").fill("0 9 * * 1-5");
+  await making.getByRole("textbox", { name: "Cron pattern" }).fill("0 9 * * 1-5");
   await making.getByLabel("Time zone").fill("Asia/Shanghai");
   await making.getByRole("button", { name: "Save" }).click();
   await expect(making.getByRole("status")).toHaveText("morning is saved.");
@@ -53,7 +53,7 @@ test("a trigger shows its address and secret once, and its runs with what was re
   const making = form(page, "Make an automation");
   await making.getByLabel("Trigger").check();
   await making.getByLabel("Name").fill("push");
-  await making.getByLabel("Text").fill("Sum it up.");
+  await making.getByLabel("Text", { exact: true }).fill("Sum it up.");
   await making.getByLabel("Only if").fill("nonsense");
   await making.getByRole("button", { name: "Save" }).click();
   await expect(making.getByText("“nonsense” is no condition.")).toBeVisible();

@@ -46,6 +46,9 @@ pub(crate) enum HttpToolCommand {
     Add {
         /// Its document in JSON; '-' reads standard input
         file: PathBuf,
+        /// Send its requests from the network of this runner of yours instead of the server's; __docker__ for your container
+        #[arg(long, value_name = "RUNNER", add = names::places())]
+        via: Option<String>,
     },
     /// Add the operations of an OpenAPI document as HTTP tools of your own
     Import(ImportOptions),
@@ -113,6 +116,9 @@ pub(crate) struct ImportOptions {
     /// The address of its server, in place of the first one that it names
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    /// Send the tools' requests from the network of this runner of yours instead of the server's; __docker__ for your container
+    #[arg(long, value_name = "RUNNER", add = names::places())]
+    via: Option<String>,
     /// Add the tool NAME only; may be given many times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -141,16 +147,16 @@ async fn run(globals: &Globals, command: HttpToolCommand) -> Result<ExitCode, Fa
             let tool = named(&list.tools, &name)?;
             both(tool, words::whole(tool))
         }
-        HttpToolCommand::Add { file } => {
-            let text = document(&file)?;
+        HttpToolCommand::Add { file, via } => {
+            let text = with_via(document(&file)?, via)?;
             let name = name_in(&text)?;
             let saved = client.put_http_tool(&name, text).await?;
             both(&saved, words::saved(&name, &saved))
         }
         HttpToolCommand::Import(options) => {
-            let ImportOptions { file, server, only, dry_run } = options;
+            let ImportOptions { file, server, via, only, dry_run } = options;
             let text = document_within(&file, OPENAPI_DOCUMENT_BYTES)?;
-            let import = HttpToolImport { text, server, only, secrets: BTreeMap::new(), dry_run };
+            let import = HttpToolImport { text, server, via, only, secrets: BTreeMap::new(), dry_run };
             let imported = client.import_http_tools(&import).await?;
             if imported.added.is_empty() {
                 code = ExitCode::from(FAILED);
@@ -264,6 +270,15 @@ fn name_in(text: &str) -> Result<String, Failure> {
 }
 
 /// The value of a secret, which is not shown while it is typed.
+/// A document whose requests go through this runner.
+fn with_via(text: String, via: Option<String>) -> Result<String, Failure> {
+    let Some(via) = via else { return Ok(text) };
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("the document is not a JSON object: {error}")))?;
+    fields.insert("via".to_owned(), via.into());
+    Ok(serde_json::Value::Object(fields).to_string())
+}
+
 fn asked(secret: &str) -> Result<String, Failure> {
     if !super::ask::is_possible() {
         let message = "nobody can be asked here; pass --stdin and write the value to standard input";
@@ -276,6 +291,14 @@ fn asked(secret: &str) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_gets_the_runner_that_was_named() {
+        assert_eq!(with_via("[".to_owned(), None).unwrap(), "[", "the server says what is wrong");
+        let text = with_via("{\"name\": \"a\", \"via\": \"x\"}".to_owned(), Some("laptop".to_owned()));
+        assert_eq!(text.unwrap(), "{\"name\":\"a\",\"via\":\"laptop\"}");
+        assert!(with_via("[]".to_owned(), Some("laptop".to_owned())).is_err());
+    }
 
     #[test]
     fn a_document_has_to_have_a_name() {

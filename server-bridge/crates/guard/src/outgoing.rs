@@ -50,9 +50,21 @@ impl Outgoing {
 /// encryption on the usual ports counts as staying there.
 pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> Result<Option<Url>, Error> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let Some(location) = location.filter(|_| response.status().is_redirection()) else { return Ok(None) };
+    let next = hop(url, response.status().as_u16(), location)?;
+    if let Some(next) = &next {
+        outgoing.check(next)?;
+    }
+    Ok(next)
+}
+
+/// The same for an answer that another program got; the caller checks that the address is within its reach.
+///
+/// # Errors
+/// [`Error::Url`]; [`Error::Downgrade`]; [`Error::Elsewhere`].
+pub fn hop(url: &Url, status: u16, location: Option<&str>) -> Result<Option<Url>, Error> {
+    let Some(location) = location.filter(|_| (300..400).contains(&status)) else { return Ok(None) };
     let next = url.join(location).map_err(|_| Error::Url("it redirects to an invalid address"))?;
-    outgoing.check(&next)?;
+    check(&next)?;
     if url.scheme() == "https" && next.scheme() != "https" {
         return Err(Error::Downgrade);
     }

@@ -16,6 +16,7 @@ use tests::{Machine, Network, Page, Pages, Server, eventually, process};
 
 use crate::docker::{Cleanup, shell};
 use crate::http_tools::{Tools, document};
+use crate::mcp_over_http::{Guarded, sent_back};
 use crate::mcp_servers::calls;
 use crate::world::World;
 
@@ -124,6 +125,41 @@ fn an_mcp_server_in_a_private_network_is_used_through_the_runner_there() {
     };
     assert!(audit.iter().filter(is_it).count() >= 3, "{audit:?}");
     assert!(audit.iter().all(|(location, ..)| location == "inner"), "{audit:?}");
+}
+
+#[test]
+fn a_login_and_a_client_of_its_own_go_through_the_runner_too() {
+    let network = Network::new();
+    let guarded = network.inside(|| Guarded::start(3_600));
+    let url = format!("http://127.0.0.1:{}/mcp", guarded.1);
+    let script = calls(vec![("mcp__far__whoami", json!({}))]);
+    let private = Private::new(World::new(script), network, &format!("127.0.0.1:{}", guarded.1));
+    let (world, network) = (&private.world, &private.network);
+    let client = Client::login(&world.server, "alice");
+    let add = ["mcp-server", "add", "far", "--url", &url, "--via", "inner"];
+    let added = world.alice.run(&add);
+    assert!(added.code != 0 && added.stderr.contains("mcp-server login far"), "{added:?}");
+    let start = json!({"redirect_uri": "http://127.0.0.1:9/callback"}).to_string();
+    let begun = client.send("POST", "/mcp-servers/far/login", start.as_bytes());
+    assert_eq!(begun.status, 200, "{begun:?}");
+    let page = begun.json()["url"].as_str().unwrap().to_owned();
+    let back = network.inside(|| sent_back(&page));
+    let ended = client.send("POST", "/mcp-logins", json!({"url": back}).to_string().as_bytes());
+    assert_eq!(ended.status, 200, "{ended:?}");
+    world.chat("full");
+    assert_eq!(world.last_result(), "you are logged in");
+
+    let own = [&add[..], &["--client-id", "sandbridge", "--scope", "tools"]].concat();
+    let refused = world.alice.with_stdin(&own, b"wr0ng\n");
+    let told = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(refused.code != 0 && told.contains("refused the client credentials"), "{told}");
+    assert!(!told.contains("wr0ng"), "{told}");
+    let added = world.alice.with_stdin(&own, b"s3cret\n");
+    assert_eq!(added.code, 0, "{added:?}");
+    assert_eq!(world.server_named("far")["secrets"], json!(["oauth.clientSecret"]));
+    assert!(network.inside(|| guarded.count("valid")) > 0);
+    world.chat("full");
+    assert_eq!(world.last_result(), "you are logged in");
 }
 
 #[test]

@@ -70,6 +70,9 @@ pub struct HttpToolDraft {
     /// The document in JSON: `name`, `description`, `method`, `url`, `headers`, `queryParams`, `bodyTemplate`, `parameters`,
     /// `responseExtract`, `timeout` in milliseconds, `via`.
     pub text: String,
+    /// The runner from whose network its requests are sent, by its name, in place of the document's `via`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
 }
 
 /// The part of a document that a client reads before it sends it.

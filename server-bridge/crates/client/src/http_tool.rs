@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use api::http_tools::{HttpToolDocument, HttpToolImport, HttpToolView};
+use api::http_tools::{HttpToolDocument, HttpToolDraft, HttpToolImport, HttpToolView};
 use api::words::HttpToolState;
 use clap::{Args, Parser};
 
@@ -148,9 +148,9 @@ async fn run(globals: &Globals, command: HttpToolCommand) -> Result<ExitCode, Fa
             both(tool, words::whole(tool))
         }
         HttpToolCommand::Add { file, via } => {
-            let text = with_via(document(&file)?, via)?;
+            let text = document(&file)?;
             let name = name_in(&text)?;
-            let saved = client.put_http_tool(&name, text).await?;
+            let saved = client.put_http_tool(&name, HttpToolDraft { text, via }).await?;
             both(&saved, words::saved(&name, &saved))
         }
         HttpToolCommand::Import(options) => {
@@ -270,15 +270,6 @@ fn name_in(text: &str) -> Result<String, Failure> {
 }
 
 /// The value of a secret, which is not shown while it is typed.
-/// A document whose requests go through this runner.
-fn with_via(text: String, via: Option<String>) -> Result<String, Failure> {
-    let Some(via) = via else { return Ok(text) };
-    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("the document is not a JSON object: {error}")))?;
-    fields.insert("via".to_owned(), via.into());
-    Ok(serde_json::Value::Object(fields).to_string())
-}
-
 fn asked(secret: &str) -> Result<String, Failure> {
     if !super::ask::is_possible() {
         let message = "nobody can be asked here; pass --stdin and write the value to standard input";
@@ -291,14 +282,6 @@ fn asked(secret: &str) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_document_gets_the_runner_that_was_named() {
-        assert_eq!(with_via("[".to_owned(), None).unwrap(), "[", "the server says what is wrong");
-        let text = with_via("{\"name\": \"a\", \"via\": \"x\"}".to_owned(), Some("laptop".to_owned()));
-        assert_eq!(text.unwrap(), "{\"name\":\"a\",\"via\":\"laptop\"}");
-        assert!(with_via("[]".to_owned(), Some("laptop".to_owned())).is_err());
-    }
 
     #[test]
     fn a_document_has_to_have_a_name() {

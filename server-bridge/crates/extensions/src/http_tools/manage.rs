@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::http_tools::{
-    HttpToolImport, HttpToolImported, HttpToolList, HttpToolSaved, HttpToolSecret, HttpToolTried,
-    HttpToolView,
+    HttpToolDraft, HttpToolImport, HttpToolImported, HttpToolList, HttpToolSaved, HttpToolSecret,
+    HttpToolTried, HttpToolView,
 };
 use api::words::HttpToolState;
 use futures_util::future::BoxFuture;
@@ -39,9 +39,12 @@ impl HttpTools {
     ///
     /// # Errors
     /// [`Error::Refused`] for a document that is none; [`Error::Store`].
-    pub async fn put(&self, user: &User, name: &str, text: &str) -> Result<HttpToolSaved> {
-        let document =
-            strict::parse(text).map_err(|error| unsaved(format!("it is not valid JSON: {error}")))?;
+    pub async fn put(&self, user: &User, name: &str, draft: &HttpToolDraft) -> Result<HttpToolSaved> {
+        let mut document =
+            strict::parse(&draft.text).map_err(|error| unsaved(format!("it is not valid JSON: {error}")))?;
+        if let (Some(via), Some(fields)) = (&draft.via, document.as_object_mut()) {
+            fields.insert("via".to_owned(), Value::String(via.clone()));
+        }
         let tool = self.checked(&document)?;
         if tool.name() != name {
             return Err(unsaved(format!("its document has the name {:?}, and not {name:?}", tool.name())));

@@ -9,6 +9,7 @@ import { useRequests } from "../requests";
 import type { HttpTool } from "../types";
 import { Secrets } from "./Secrets";
 import { TryTool } from "./TryTool";
+import { useServer } from "./useServer";
 import styles from "../settings.module.css";
 import layout from "./http.module.css";
 
@@ -35,8 +36,7 @@ export function ToolCard({ tool, onChanged, onEdit, onRemove }: Props) {
   });
   const name = plainly(tool.name);
   const isOwn = tool.layer === "user";
-  const server = tool.via === null ? plainly(tool.server) : t("http.through", { server: plainly(tool.server), via: plainly(tool.via) });
-  const target = `${plainly(tool.method)} ${server}`;
+  const target = `${plainly(tool.method)} ${useServer(tool)}`;
   return (
     <li className={styles.card}>
       <header>

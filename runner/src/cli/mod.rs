@@ -308,6 +308,10 @@ mod tests {
             let text = options(&[&common[..], &more].concat()).container().unwrap_err().to_string();
             assert!(text.contains("--docker-network"), "{more:?}: {text}");
         }
+        let static_runner = ["--runner-static", "/proc/self/exe"];
+        let http = ["--http-allow", "shop.internal"];
+        let both = [&common[..], &static_runner, &http].concat();
+        assert!(options(&both).container().unwrap().is_some(), "the runner in the container obeys it");
     }
 
     #[test]

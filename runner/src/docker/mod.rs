@@ -282,6 +282,18 @@ mod tests {
     }
 
     #[test]
+    fn hosts_of_http_requests_are_named_to_the_runner_in_the_container() {
+        let options = DockerOptions { runner_static: Some("/proc/self/exe".into()), ..image() };
+        let hosts = ["shop.internal:8080", "[fd00::5]:443"].map(|host| host.parse().unwrap());
+        let made = options.container(Path::new("/work"), std::env::temp_dir(), Profile::Workspace, &hosts);
+        let words = made.unwrap().unwrap().arguments;
+        let at = words.iter().position(|word| word == "--http-allow").unwrap();
+        assert_eq!(words[at + 1], "shop.internal:8080");
+        assert_eq!(words[at + 2..], ["--http-allow", "[fd00::5]:443"]);
+        assert!(at > words.iter().position(|word| word == "debian").unwrap(), "it is the runner's option");
+    }
+
+    #[test]
     fn what_would_open_the_machine_or_another_option_is_refused() {
         for (docker, network, workspace) in [
             ("debian", "host", "/work"),

@@ -217,6 +217,9 @@ pub const DOCKER_CAPABILITY: &str = "docker";
 /// The capability of a runner that resolves paths and writes only to the resolved place.
 pub const RESOLVE_CAPABILITY: &str = "resolve";
 
+/// The capability of a runner that sends HTTP requests to the hosts that its machine's user named.
+pub const HTTP_CAPABILITY: &str = "http";
+
 /// A runner that can replace its own program announces this capability.
 pub const UPDATE_CAPABILITY: &str = "update";
 

@@ -90,6 +90,8 @@ messages! {
     19 Resolved, "Where a path leads.";
     30 LlmHeaders, "How the LLM endpoint answers.";
     31 LlmDone, "The LLM endpoint's answer is complete.";
+    32 HttpHeaders, "How the host of an HTTP request answers.";
+    33 HttpDone, "The answer to an HTTP request is complete.";
 }
 
 /// It succeeded.
@@ -414,6 +416,22 @@ pub struct LlmHeaders {
 /// The LLM endpoint's answer is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LlmDone {
+    /// Bytes of its body.
+    pub bytes: u64,
+}
+
+/// The status and headers of the answer to an HTTP request; the body follows.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct HttpHeaders {
+    /// The HTTP status, of an error or a redirect too.
+    pub status: u16,
+    /// Names in lower case and values, without those that concern one connection.
+    pub headers: Vec<(String, Vec<u8>)>,
+}
+
+/// The answer to an HTTP request is complete.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct HttpDone {
     /// Bytes of its body.
     pub bytes: u64,
 }

@@ -4,6 +4,7 @@
 //! response in [`crate::message`], a row in `PROTOCOL.md`, and an arm where the runner dispatches. A struct that
 //! shipped never changes.
 
+mod relay;
 mod resolved;
 
 use crate::codec::{self, Decode, Encode};
@@ -11,6 +12,7 @@ use crate::error::{ErrorKind, WireError};
 use crate::ids::ExecId;
 use crate::message;
 use crate::path::WirePath;
+pub use relay::{Http, Llm};
 pub use resolved::{DownloadResolved, Present, Resolve, WriteResolved};
 
 /// A request struct with its number on the wire and its response.
@@ -106,6 +108,7 @@ requests! {
     25 DownloadResolved -> FileWritten, false, "Fetches a URL into a file where a resolved path leads, if nothing changed there.";
     26 Update -> Done, false, "Replaces the runner's program by the one that the server hands out.";
     30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
+    31 Http -> HttpDone, true, "Sends one HTTP request from the runner's network.";
 }
 
 /// The command.
@@ -465,23 +468,4 @@ pub struct Download {
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,
-}
-
-/// Asks the LLM endpoint that the runner's configuration names, with the key that only the runner has.
-///
-/// The body follows as DATA until END, at most 16 MiB; it is POSTed, and an empty one makes it a GET. The answer is
-/// [`message::LlmHeaders`], whatever its status, then its body as DATA, each piece as it comes, END and
-/// [`message::LlmDone`]. Redirects are answers like others and are not followed. A cancel and a lost link close the connection to the
-/// endpoint.
-///
-/// Fails with `unsupported` if the runner has no endpoint, `invalid_body` for a path or a header that is not allowed, `too_large`,
-/// `busy`, and `io` if the endpoint cannot be reached, is silent, or breaks off.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Llm {
-    /// Appended to the endpoint's base URL, such as `/v1/chat/completions`: begins with one slash, has neither `..` nor `//`
-    /// nor, before a `?`, a percent sign.
-    pub path: String,
-    /// Names and values: `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and
-    /// `openai-beta`, in any case and each once. The runner sets all others.
-    pub headers: Vec<(String, String)>,
 }

@@ -12,13 +12,13 @@ use proto::frame::{Header, Kind};
 use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
     ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, GlobBatch,
-    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, LlmDone, LlmHeaders, Metadata, Resolved,
-    TreeRead, TreeWritten, Truncation,
+    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, HttpDone, HttpHeaders, LlmDone, LlmHeaders,
+    Metadata, Resolved, TreeRead, TreeWritten, Truncation,
 };
 use proto::request::{
-    Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, List, Llm, MkdirAll, Overflow, Present,
-    Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Resolve, Signal,
-    Stat, Stdin, Update, WriteFile, WriteResolved, WriteTree,
+    Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, Http, List, Llm, MkdirAll, Overflow,
+    Present, Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Resolve,
+    Signal, Stat, Stdin, Update, WriteFile, WriteResolved, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -140,6 +140,14 @@ fn requests() -> Vec<Request> {
         }
         .into(),
         Update {}.into(),
+        Http {
+            method: "POST".into(),
+            url: "http://10.0.0.5/mcp".into(),
+            headers: vec![("accept".into(), b"*/*".to_vec())],
+            timeout_ms: Some(30_000),
+            idle_ms: None,
+        }
+        .into(),
     ]
 }
 
@@ -194,6 +202,8 @@ fn messages() -> Vec<Message> {
             sha256: Some([0xab; 32]),
         }
         .into(),
+        HttpHeaders { status: 307, headers: vec![("location".into(), b"/next".to_vec())] }.into(),
+        HttpDone { bytes: 6 }.into(),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The bounds of commands: the networks they may reach and the resources they may use, as plain data from the command line
 //! or a policy file.
 
+mod http_hosts;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +11,8 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use crate::layers::Profile;
-use crate::limits::{CPU_THOUSANDTHS_LEAST, MEMORY_BYTES_LEAST, PIDS_LEAST};
+use crate::limits::{CPU_THOUSANDTHS_LEAST, HTTP_ALLOWED_HOSTS, MEMORY_BYTES_LEAST, PIDS_LEAST};
+pub use http_hosts::HttpHost;
 
 /// Where name servers listen.
 pub(crate) const NAME_SERVER_PORT: u16 = 53;
@@ -27,6 +29,8 @@ pub struct Bounds {
     /// Hosts, in the form of a URL's host, that the runner downloads from even if their addresses belong to this machine or
     /// its network.
     pub download_allow: Vec<String>,
+    /// The only hosts that the runner sends HTTP requests of the server to, at any address.
+    pub http_allow: Vec<HttpHost>,
 }
 
 /// The networks that commands may reach.
@@ -152,6 +156,9 @@ impl Bounds {
             return invalid(format!(
                 "--download-allow {host:?}: give a host's name or address, without a port"
             ));
+        }
+        if self.http_allow.len() > HTTP_ALLOWED_HOSTS {
+            return invalid(format!("--http-allow names more than {HTTP_ALLOWED_HOSTS} hosts"));
         }
         let Limits { memory, pids, cpus, .. } = &self.limits;
         if memory.is_some_and(|memory| memory.0 != 0 && memory.0 < MEMORY_BYTES_LEAST) {

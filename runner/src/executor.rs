@@ -30,6 +30,7 @@ use crate::exec::{self, Execs, OpenPlaces};
 use crate::explain;
 use crate::files;
 use crate::host::Host;
+use crate::http::{self, Outgoing};
 use crate::kill;
 use crate::layers::{LayerReport, Profile};
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS};
@@ -49,6 +50,7 @@ pub struct Executor {
     pub(crate) execs: Rc<Execs>,
     changes: Changes,
     pub(crate) llm: Rc<Relay>,
+    http: Rc<Outgoing>,
     notes: Vec<String>,
     /// The executor's own tasks.
     tasks: TaskTracker,
@@ -108,6 +110,7 @@ impl Executor {
             execs: Rc::clone(&execs),
             changes: Changes::default(),
             llm: Rc::new(Relay::new(config.llm.clone())),
+            http: Rc::new(Outgoing::new(config.bounds.http_allow.clone())),
             notes,
             tasks: TaskTracker::new(),
             requests: TaskTracker::new(),
@@ -174,6 +177,7 @@ impl Executor {
                 self.begin(files::read_tree(self.host.files.clone(), stream, request))
             }
             Request::Llm(request) => self.begin(llm::run(Rc::clone(&self.llm), stream, request)),
+            Request::Http(request) => self.begin(http::run(Rc::clone(&self.http), stream, request)),
             Request::WriteFile(WriteFile { id, .. })
             | Request::WriteResolved(WriteResolved { write: WriteFile { id, .. }, .. })
             | Request::DownloadResolved(DownloadResolved { download: Download { id, .. }, .. })
@@ -279,6 +283,7 @@ impl Executor {
                 _ = forget.tick() => {
                     let waits = self.updates.get().is_some_and(|updates| updates.is_waiting());
                     self.execs.forget_old(waits);
+                    self.http.set_leaving(waits);
                     continue;
                 }
             }

@@ -2,8 +2,8 @@
 
 use proto::BootId;
 use proto::handshake::{
-    ENROLMENT_CAPABILITY, Facts, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register, UPDATE_CAPABILITY,
-    VersionRange,
+    ENROLMENT_CAPABILITY, Facts, HTTP_CAPABILITY, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register,
+    UPDATE_CAPABILITY, VersionRange,
 };
 
 use crate::executor::Executor;
@@ -11,7 +11,8 @@ use crate::kill::KillTier;
 use crate::layers::{LayerReport, Profile, layer_name};
 
 /// Capabilities that the server can count on beyond the requests themselves.
-const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY];
+const CAPABILITIES: &[&str] =
+    &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY, HTTP_CAPABILITY];
 
 /// Likewise, if the runner has an LLM endpoint.
 const LLM: &str = "llm";

@@ -28,6 +28,8 @@
 //! | `exec` | commands: streams, input, timeout, cancel, leftover processes |
 //! | `files` | file operations, guarded by [`pathguard`] |
 //! | [`llm`] | the relay to an LLM endpoint |
+//! | `http` | the server's HTTP requests to hosts of this network |
+//! | `relay` | the common part of the two |
 //! | `host` | the machine as requests act on it: the workspace's files, and the threads that start commands |
 //! | **Confinement** | |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
@@ -68,6 +70,7 @@ mod files;
 pub mod group;
 pub mod guardian;
 mod host;
+mod http;
 pub mod identity;
 pub mod kill;
 pub mod layers;
@@ -76,6 +79,7 @@ pub mod link;
 pub mod llm;
 mod net;
 mod programs;
+mod relay;
 pub mod run;
 pub mod secret;
 pub mod serve;

@@ -1,7 +1,10 @@
-//! Every limit and timeout of the runner in one place, with its unit in the name; those of its updates in `update`.
+//! Every limit and timeout of the runner in one place, with its unit in the name; those of its updates in `update`, those of
+//! requests that it makes of others in `relay`.
 
+mod relay;
 mod update;
 
+pub use relay::*;
 pub use update::*;
 
 /// The most spawn requests that wait for one spawner thread before senders have to wait themselves.
@@ -252,30 +255,6 @@ pub const DOWNLOAD_REDIRECTS: usize = 10;
 
 /// How long a download waits for more data, in milliseconds.
 pub const DOWNLOAD_IDLE_MS: u64 = 60_000;
-
-/// The most requests to the LLM endpoint in progress; the body of each is held in memory.
-pub const LLM_REQUESTS: usize = 16;
-
-/// The largest body of a request to the LLM endpoint, in bytes.
-pub const LLM_BODY_BYTES: usize = 16 * 1024 * 1024;
-
-/// The longest base URL of an LLM endpoint, in bytes.
-pub const LLM_URL_BYTES: usize = 1024;
-
-/// The longest path of a request to it, its query included, in bytes.
-pub const LLM_PATH_BYTES: usize = 2 * 1024;
-
-/// The longest value of a header that is sent to it, in bytes.
-pub const LLM_HEADER_BYTES: usize = 1024;
-
-/// The most that the status and the headers of its answer may have together, in bytes.
-pub const LLM_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
-
-/// How many headers its answer may have.
-pub const LLM_ANSWER_HEADERS: usize = 100;
-
-/// How long it may be silent, in milliseconds: a model may think for minutes before its first word.
-pub const LLM_IDLE_MS: u64 = 600_000;
 
 /// Threads for file operations and killing, in addition to the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;

@@ -86,7 +86,7 @@ async fn connect(
     profile: &'static str,
 ) -> (Sandbox, JoinHandle<()>, Child) {
     let workspaces = directory.join("local");
-    let local = LocalConfig { policy: LocalPolicy::Off, runner: None, workspaces };
+    let local = LocalConfig { policy: LocalPolicy::Off, runner: None, workspaces, ..LocalConfig::default() };
     let router = SandboxRouter::new(RouterConfig { docker: None, local, ..RouterConfig::default() });
     let mut online = router.subscribe();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

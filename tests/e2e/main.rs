@@ -38,6 +38,7 @@ mod hooks;
 mod hostile_server;
 mod http_tool_attacks;
 mod http_tools;
+mod http_via;
 mod install;
 mod life;
 mod listings;

@@ -64,10 +64,10 @@ fn a_server_over_http_is_reached_through_the_guard_only() {
 }
 
 /// A server over HTTP that wants a login.
-struct Guarded(Child, u16);
+pub(crate) struct Guarded(Child, pub(crate) u16);
 
 impl Guarded {
-    fn start(lifetime_s: u32) -> Self {
+    pub(crate) fn start(lifetime_s: u32) -> Self {
         let mut child = Command::new("node")
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/guarded.mjs"))
             .env("LIFETIME", lifetime_s.to_string())
@@ -80,7 +80,7 @@ impl Guarded {
         Self(child, port)
     }
 
-    fn count(&self, of: &str) -> usize {
+    pub(crate) fn count(&self, of: &str) -> usize {
         tests::http::text(&format!("http://127.0.0.1:{}/{of}", self.1)).parse().unwrap()
     }
 }
@@ -92,7 +92,7 @@ impl Drop for Guarded {
 }
 
 /// Where a provider sends the browser that opens its page.
-fn sent_back(page: &str) -> String {
+pub(crate) fn sent_back(page: &str) -> String {
     let agent: ureq::Agent =
         ureq::Agent::config_builder().max_redirects(0).max_redirects_will_error(false).build().into();
     agent.get(page).call().unwrap().headers()["location"].to_str().unwrap().to_owned()

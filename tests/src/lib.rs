@@ -8,6 +8,7 @@
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
 //! | [`model`] | a model by script, in both wire formats |
+//! | [`network`] | a network of its own, which others do not reach into |
 //! | [`pages`] | a small part of the internet |
 //! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
 //! | [`engine`] | a Docker engine of a test's own, which may be killed |
@@ -32,6 +33,7 @@ pub mod engine;
 pub mod http;
 pub mod machine;
 pub mod model;
+pub mod network;
 pub mod pages;
 pub mod process;
 pub mod proxy;
@@ -48,6 +50,7 @@ pub use authority::Authority;
 pub use bare_root::{BareRoot, Who};
 pub use machine::Machine;
 pub use model::{Asked, Habits, Reply, ScriptedModel};
+pub use network::Network;
 pub use pages::{Page, Pages};
 pub use server::{Output, Person, Server};
 pub use wait::eventually;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::{Person, Server, binaries, eventually, process};
+use crate::proxy::Proxy;
+use crate::{Network, Person, Server, binaries, eventually, process};
 
 /// How long a runner may take to be online.
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
@@ -70,6 +71,17 @@ impl Machine {
     /// Starts a runner with a token that exists; does not wait.
     pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
         Self::spawn_at(server.url(), name, token, options)
+    }
+
+    /// The same in a network of its own, from which the server is reached through a proxy there.
+    pub fn start_in_network(
+        network: &Network,
+        proxy: &Proxy,
+        name: &str,
+        token: &str,
+        options: &[&str],
+    ) -> Self {
+        network.inside(|| Self::spawn_at(proxy.url(), name, token, options))
     }
 
     /// The same in an existing workspace.

@@ -73,8 +73,12 @@ struct Gate {
 impl Proxy {
     /// Listens on a new port.
     pub fn before(server: &Server) -> Self {
+        Self::on(TcpListener::bind("127.0.0.1:0").unwrap(), server)
+    }
+
+    /// Listens on this socket, which may be of another network.
+    pub fn on(listener: TcpListener, server: &Server) -> Self {
         let target: SocketAddr = server.url().trim_start_matches("http://").parse().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(Mutex::new(Connections::default()));
         let accepted = Arc::clone(&connections);

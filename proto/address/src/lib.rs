@@ -4,7 +4,8 @@
 //! allowed more, and both use this crate, so that the rules are the same. An address has to be checked after its name was
 //! looked up, and the connection has to use the checked address.
 //!
-//! - [`is_public`]: the whole interface
+//! - [`is_public`]: the open internet
+//! - [`is_metadata`]: where a cloud tells its machines their credentials, and other addresses that lead to no service of a network
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -23,6 +24,53 @@ pub fn is_public(address: IpAddr) -> bool {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
     }
+}
+
+/// True if an address is never a service of a network: a link-local one, those of the metadata services of clouds included, which hand out
+/// a machine's credentials; an unspecified, multicast, broadcast or reserved one.
+///
+/// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
+pub fn is_metadata(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => is_metadata_v4(address),
+        IpAddr::V6(address) => {
+            let segments = address.segments();
+            match segments {
+                [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+                    is_metadata_v4(carried(high, low))
+                }
+                [first, ..] => {
+                    address.is_unspecified()
+                        || address.is_multicast()
+                        || first & 0xffc0 == 0xfe80
+                        || METADATA_V6.contains(&address)
+                }
+            }
+        }
+    }
+}
+
+/// Metadata services within the unique local addresses: of Amazon's machines (`fd00:ec2::254`) and of Google's (`fd20:ce::254`), as their
+/// manuals name them.
+const METADATA_V6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+
+fn is_metadata_v4(address: Ipv4Addr) -> bool {
+    let [first, second, third, _] = address.octets();
+    match first {
+        0 | 224.. => true,
+        // Oracle's older service, among addresses for protocols.
+        192 => (second, third) == (0, 0),
+        // Alibaba's, and Azure's platform.
+        100 => address == Ipv4Addr::new(100, 100, 100, 200),
+        168 => address == Ipv4Addr::new(168, 63, 129, 16),
+        _ => address.is_link_local(),
+    }
+}
+
+fn carried(high: u16, low: u16) -> Ipv4Addr {
+    let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+    Ipv4Addr::new(a, b, c, d)
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
@@ -48,14 +96,9 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    let carried = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        is_public_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match segments {
+    match address.segments() {
         // NAT64, and 6to4.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => carried(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => is_public_v4(carried(high, low)),
         // Teredo, and addresses for documentation.
         [0x2001, 0, ..] | [0x2001, 0xdb8, ..] => false,
         // Only these are assigned to hosts: no loopback, unique local, link-local, multicast.
@@ -136,6 +179,32 @@ mod tests {
         ];
         for private in v4.into_iter().chain(v6) {
             assert!(!is_public(private.parse().unwrap()), "{private}");
+        }
+    }
+
+    #[test]
+    fn metadata_services_are_known_in_every_notation() {
+        for metadata in [
+            "169.254.169.254",
+            "169.254.0.1",
+            "::ffff:169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+            "2002:a9fe:a9fe::1",
+            "fd00:ec2::254",
+            "fd20:ce::254",
+            "fe80::1",
+            "100.100.100.200",
+            "168.63.129.16",
+            "0.0.0.0",
+            "::",
+            "224.0.0.1",
+            "255.255.255.255",
+            "ff02::1",
+        ] {
+            assert!(is_metadata(metadata.parse().unwrap()), "{metadata}");
+        }
+        for service in ["127.0.0.1", "::1", "10.0.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "8.8.8.8"] {
+            assert!(!is_metadata(service.parse().unwrap()), "{service}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::bounds::{Bounds, Bytes, Cpus, LimitsBy, Reach};
+use crate::bounds::{Bounds, Bytes, Cpus, HttpHost, LimitsBy, Reach};
 use crate::error::Error;
 use crate::layers::Profile;
 
@@ -19,6 +19,10 @@ pub struct BoundsOptions {
     /// files.internal or 10.0.0.5 [default: none]
     #[arg(long, value_name = "HOST,...", env = "SANDBRIDGE_DOWNLOAD_ALLOW", value_delimiter = ',')]
     pub download_allow: Vec<String>,
+    /// The only hosts that the server may have this runner send HTTP requests to, for MCP servers and HTTP tools in its network, such as
+    /// mcp.internal or 10.0.0.5:8080 [default: none]
+    #[arg(long, value_name = "HOST[:PORT],...", env = "SANDBRIDGE_HTTP_ALLOW", value_delimiter = ',')]
+    pub http_allow: Vec<HttpHost>,
     /// Memory of all commands together, such as 4G, or none for no limit; their temporary files count [default: 3/4 of the machine's]
     #[arg(long, value_name = "BYTES", env = "SANDBRIDGE_MEMORY", value_parser = memory)]
     pub memory: Option<Bytes>,
@@ -54,6 +58,9 @@ impl BoundsOptions {
         if !self.download_allow.is_empty() {
             bounds.download_allow.clone_from(&self.download_allow);
         }
+        if !self.http_allow.is_empty() {
+            bounds.http_allow.clone_from(&self.http_allow);
+        }
         let limits = &mut bounds.limits;
         limits.memory = self.memory.or(limits.memory);
         limits.pids = self.pids.or(limits.pids);
@@ -68,10 +75,12 @@ impl BoundsOptions {
     /// The arguments that request the same bounds.
     pub(crate) fn words(&self) -> Vec<String> {
         let ports: Vec<_> = self.allow_net.iter().map(u16::to_string).collect();
+        let http_allow: Vec<_> = self.http_allow.iter().map(HttpHost::to_string).collect();
         let given = [
             ("--network", self.network.map(|reach| reach.to_string())),
             ("--allow-net", Some(ports.join(",")).filter(|ports| !ports.is_empty())),
             ("--download-allow", Some(self.download_allow.join(",")).filter(|hosts| !hosts.is_empty())),
+            ("--http-allow", Some(http_allow.join(",")).filter(|hosts| !hosts.is_empty())),
             ("--memory", self.memory.map(|memory| memory.0.to_string())),
             ("--pids", self.pids.map(|pids| pids.to_string())),
             ("--limits-by", self.limits_by.map(|by| by.to_string())),
@@ -141,6 +150,8 @@ mod tests {
             "53,443",
             "--download-allow",
             "files.internal,10.0.0.5",
+            "--http-allow",
+            "mcp.internal,[fd00::5]:443",
             "--memory",
             "1G",
             "--pids",
@@ -156,6 +167,7 @@ mod tests {
         let bounds = options.bounds(policy.clone(), Profile::Workspace).unwrap();
         assert_eq!(bounds.network, Network { reach: Reach::Loopback, ports: vec![53, 443] });
         assert_eq!(bounds.download_allow, ["files.internal", "10.0.0.5"]);
+        assert_eq!(bounds.http_allow.len(), 2);
         let again: Vec<_> = options.words();
         let again = given(&again.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(again.bounds(policy.clone(), Profile::Workspace).unwrap(), bounds);

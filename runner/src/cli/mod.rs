@@ -21,6 +21,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use place::WhereOptions;
 pub use sandbox::SandboxOptions;
 
+use crate::bounds::Bounds;
 use crate::connect::{Patience, Source, Token};
 use crate::docker::{Container, DockerOptions};
 use crate::error::Error;
@@ -195,15 +196,18 @@ impl Options {
         }
         let usual = ExecutorConfig::new(config.workspace.clone(), config.state_dir.clone(), config.profile);
         let ExecutorConfig { bounds, run_as, left_out, allowances, .. } = &config;
-        if (bounds, run_as, left_out, allowances)
+        // The runner in the container sends HTTP requests, from the container's network.
+        let http_allow = bounds.http_allow.clone();
+        let bounds = Bounds { http_allow: Vec::new(), ..bounds.clone() };
+        if (&bounds, run_as, left_out, allowances)
             != (&usual.bounds, &usual.run_as, &usual.left_out, &usual.allowances)
         {
             let text = "with --docker, the container limits commands: use --docker-network, --docker-memory, --docker-pids and \
                         --docker-cpus, and leave out --network, --allow-…, --memory, --pids, --cpus, --open-files, --file-size, \
-                        --run-as-… and --without, also in the policy file";
+                        --run-as-… and --without, also in the policy file (--http-allow works: it is about the container's network)";
             return Err(Error::Usage(text.to_owned()));
         }
-        self.container.container(&config.workspace, config.state_dir, config.profile)
+        self.container.container(&config.workspace, config.state_dir, config.profile, &http_allow)
     }
 
     /// Checks the source of requests; `token` was taken out of the command line.
@@ -304,6 +308,10 @@ mod tests {
             let text = options(&[&common[..], &more].concat()).container().unwrap_err().to_string();
             assert!(text.contains("--docker-network"), "{more:?}: {text}");
         }
+        let static_runner = ["--runner-static", "/proc/self/exe"];
+        let http = ["--http-allow", "shop.internal"];
+        let both = [&common[..], &static_runner, &http].concat();
+        assert!(options(&both).container().unwrap().is_some(), "the runner in the container obeys it");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 
 use super::place;
-use crate::bounds::{Bounds, Bytes, Cpus, Limits, LimitsBy, Network, Reach};
+use crate::bounds::{Bounds, Bytes, Cpus, HttpHost, Limits, LimitsBy, Network, Reach};
 use crate::error::Error;
 use crate::layers::Profile;
 use crate::limits::POLICY_FILE_BYTES;
@@ -39,6 +39,8 @@ pub(super) struct PolicyFile {
     file_size: Option<Bytes>,
     #[serde(default)]
     download_allow: Vec<String>,
+    #[serde(default)]
+    http_allow: Vec<HttpHost>,
     // For a new key: a line here, and one where `SandboxOptions::executor_config` gives its flag precedence.
 }
 
@@ -50,6 +52,7 @@ impl PolicyFile {
             network: Network { reach: self.network.unwrap_or_default(), ports: self.allow_net.clone() },
             limits: Limits { memory, pids, by, cpus, open_files, file_size },
             download_allow: self.download_allow.clone(),
+            http_allow: self.http_allow.clone(),
         }
     }
 
@@ -163,6 +166,7 @@ mod tests {
             ("allow_read = \"/a\"", "line 1"),
             ("allow_git_config = \"yes\"", "line 1"),
             ("workspace = ", "line 1"),
+            ("http_allow = [\"http://a\"]", "--http-allow"),
             ("profile = \"workspace\"\nprofile = \"workspace\"", "line 2"),
         ] {
             let error = find(text.as_bytes(), 0o600).unwrap_err();

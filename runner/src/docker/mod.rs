@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 
 pub use relay::run;
 
+use crate::bounds::HttpHost;
 use crate::error::Error;
 use crate::layers::Profile;
 use crate::programs;
@@ -87,7 +88,8 @@ pub struct Container {
 }
 
 impl DockerOptions {
-    /// The configured container, if there is one. `workspace` is a directory of this machine, resolved.
+    /// The configured container, if there is one. `workspace` is a directory of this machine, resolved;
+    /// `http_allow` are the hosts that the container's runner sends HTTP requests to.
     ///
     /// # Errors
     /// [`Error::Usage`] if something cannot work; the text says what to do instead.
@@ -96,6 +98,7 @@ impl DockerOptions {
         workspace: &Path,
         state_dir: PathBuf,
         profile: Profile,
+        http_allow: &[HttpHost],
     ) -> Result<Option<Container>, Error> {
         let Some(image) = &self.docker else { return Ok(None) };
         let network = self.docker_network.as_deref().unwrap_or("bridge");
@@ -130,6 +133,7 @@ impl DockerOptions {
         ];
         arguments.extend(own.map(str::to_owned));
         arguments.push(profile.to_string());
+        arguments.extend(http_allow.iter().flat_map(|host| ["--http-allow".to_owned(), host.to_string()]));
         Ok(Some(Container {
             docker: programs::outside(workspace, DOCKER)
                 .unwrap_or_else(|| Path::new("/usr/bin").join(DOCKER)),
@@ -244,7 +248,7 @@ mod tests {
 
     fn arguments(options: DockerOptions, workspace: &str) -> Result<Vec<String>, String> {
         let options = DockerOptions { runner_static: Some("/proc/self/exe".into()), ..options };
-        let made = options.container(Path::new(workspace), std::env::temp_dir(), Profile::Workspace);
+        let made = options.container(Path::new(workspace), std::env::temp_dir(), Profile::Workspace, &[]);
         made.map(|made| made.unwrap().arguments).map_err(|error| error.to_string())
     }
 
@@ -278,6 +282,18 @@ mod tests {
     }
 
     #[test]
+    fn hosts_of_http_requests_are_named_to_the_runner_in_the_container() {
+        let options = DockerOptions { runner_static: Some("/proc/self/exe".into()), ..image() };
+        let hosts = ["shop.internal:8080", "[fd00::5]:443"].map(|host| host.parse().unwrap());
+        let made = options.container(Path::new("/work"), std::env::temp_dir(), Profile::Workspace, &hosts);
+        let words = made.unwrap().unwrap().arguments;
+        let at = words.iter().position(|word| word == "--http-allow").unwrap();
+        assert_eq!(words[at + 1], "shop.internal:8080");
+        assert_eq!(words[at + 2..], ["--http-allow", "[fd00::5]:443"]);
+        assert!(at > words.iter().position(|word| word == "debian").unwrap(), "it is the runner's option");
+    }
+
+    #[test]
     fn what_would_open_the_machine_or_another_option_is_refused() {
         for (docker, network, workspace) in [
             ("debian", "host", "/work"),
@@ -295,7 +311,7 @@ mod tests {
         }
         let missing = DockerOptions { runner_static: Some("/nonexistent".into()), ..image() };
         let error =
-            missing.container(Path::new("/w"), "/s".into(), Profile::Workspace).unwrap_err().to_string();
+            missing.container(Path::new("/w"), "/s".into(), Profile::Workspace, &[]).unwrap_err().to_string();
         assert!(error.contains("--runner-static"), "{error}");
     }
 }

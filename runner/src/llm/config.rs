@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use hyper::Uri;
@@ -103,7 +104,7 @@ impl LlmConfig {
         if self.base.scheme_str() == Some("https") {
             Way::to(&self.base)
         } else {
-            Ok(Way::Direct(is_private))
+            Ok(Way::Direct(Arc::new(is_private)))
         }
     }
 }

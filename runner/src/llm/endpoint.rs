@@ -1,18 +1,12 @@
 //! One request to the endpoint, over its own connection.
 
-use std::convert::Infallible;
 use std::fmt::Display;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1;
+use hyper::body::Body;
 use hyper::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use hyper::{Method, Request, Response, Uri};
-use hyper_util::rt::TokioIo;
+use hyper::{Method, Request, Uri};
 use proto::message::LlmHeaders;
 use proto::{ErrorKind, WireError};
 
@@ -20,38 +14,13 @@ use super::config::LlmConfig;
 use super::request::answered;
 use crate::blocking::blocking;
 use crate::limits::{LLM_ANSWER_HEADERS, LLM_ANSWER_HEADERS_BYTES};
-use crate::net::connection::Connection;
+use crate::net::exchange::{Exchange, HeadBounds, Whole};
 use crate::net::http::{self, connect, innermost};
 
 /// An answer whose body is still to come. Dropping this closes the connection.
 pub(super) struct Answer<'a> {
-    connection: Connection,
-    response: Response<Incoming>,
+    exchange: Exchange,
     config: &'a LlmConfig,
-}
-
-/// A body that is complete already.
-struct Whole(Bytes);
-
-impl Body for Whole {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = std::mem::take(&mut self.0);
-        Poll::Ready((!bytes.is_empty()).then_some(Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.len() as u64)
-    }
 }
 
 impl<'a> Answer<'a> {
@@ -67,35 +36,19 @@ impl<'a> Answer<'a> {
         let way = config.way().map_err(|error| failed(config, &error))?;
         let socket = connect(&config.base, &way).await.map_err(|error| failed(config, &error))?;
         let refused = |error: hyper::Error| failed(config, &innermost(&error));
-        let (mut sender, connection) = http1::Builder::new()
-            .max_buf_size(LLM_ANSWER_HEADERS_BYTES)
-            .max_headers(LLM_ANSWER_HEADERS)
-            .handshake::<_, Whole>(TokioIo::new(socket))
-            .await
-            .map_err(refused)?;
-        let mut connection = Connection::new(connection);
-        let asked = connection.beside(sender.send_request(request));
-        let response = in_time(config, asked).await?.map_err(refused)?;
+        let bounds = HeadBounds { bytes: LLM_ANSWER_HEADERS_BYTES, headers: LLM_ANSWER_HEADERS };
+        let asked = Exchange::begin(socket, request, bounds);
+        let exchange = in_time(config, asked).await?.map_err(refused)?;
+        let response = exchange.head();
         let headers = answered(response.headers(), key.as_deref());
         let head = LlmHeaders { status: response.status().as_u16(), headers };
-        Ok((Self { connection, response, config }, head))
+        Ok((Self { exchange, config }, head))
     }
 
     /// The next piece, as it came; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, WireError> {
-        let Self { connection, response, config } = self;
-        loop {
-            let frame = poll_fn(|cx| Pin::new(response.body_mut()).poll_frame(cx));
-            match in_time(config, connection.beside(frame)).await? {
-                None => return Ok(None),
-                Some(Ok(frame)) => {
-                    if let Ok(bytes) = frame.into_data() {
-                        return Ok(Some(bytes));
-                    }
-                }
-                Some(Err(error)) => return Err(failed(config, &innermost(&error))),
-            }
-        }
+        let next = in_time(self.config, self.exchange.next()).await?;
+        next.map_err(|error| failed(self.config, &innermost(&error)))
     }
 }
 

@@ -9,18 +9,17 @@ mod endpoint;
 mod request;
 
 use std::rc::Rc;
-use std::time::Duration;
 
-use proto::limits::MAX_DATA_BYTES;
 use proto::message::LlmDone;
 use proto::request::Llm;
-use proto::{Channel, DataBuf, ErrorKind, WireError};
+use proto::{Channel, ErrorKind, WireError};
 use tokio::sync::Semaphore;
 
 pub use self::config::{KeyFile, LlmConfig, LlmOptions, Provider, base_url};
 use self::endpoint::Answer;
 use crate::limits::{LLM_BODY_BYTES, LLM_REQUESTS};
-use crate::stream::{Stopped, StreamHandle};
+use crate::relay::{self, BodyBounds};
+use crate::stream::StreamHandle;
 
 /// The endpoint, if there is one, and how many more requests it may get.
 #[derive(Debug)]
@@ -46,12 +45,12 @@ pub(crate) async fn run(relay: Rc<Relay>, stream: StreamHandle, request: Llm) {
     stream.finish(done);
 }
 
-async fn carry(relay: &Relay, stream: &StreamHandle, request: &Llm) -> Result<LlmDone, WireError> {
-    let Some(config) = &relay.config else {
+async fn carry(llm: &Relay, stream: &StreamHandle, request: &Llm) -> Result<LlmDone, WireError> {
+    let Some(config) = &llm.config else {
         let text = "this runner was given no LLM endpoint; start it with --llm-url and --llm-key-file";
         return Err(WireError::new(ErrorKind::Unsupported, text));
     };
-    let Ok(_slot) = relay.slots.try_acquire() else {
+    let Ok(_slot) = llm.slots.try_acquire() else {
         let text = format!(
             "{LLM_REQUESTS} requests to the LLM endpoint are under way; try again when one has ended"
         );
@@ -59,62 +58,16 @@ async fn carry(relay: &Relay, stream: &StreamHandle, request: &Llm) -> Result<Ll
     };
     let target = request::target(&config.base, &request.path)?;
     let headers = request::headers(&request.headers)?;
-    let body = body(stream, config.idle_ms).await?;
+    let bounds = BodyBounds { whom: "the LLM endpoint", most_bytes: LLM_BODY_BYTES, idle_ms: config.idle_ms };
+    let body = relay::body(stream, bounds).await?;
     let asked = Answer::to(config, target, headers, body);
-    let (mut answer, head) = unless_stopped(stream, asked).await?;
+    let (mut answer, head) = relay::unless_stopped(stream, asked).await?;
     stream.send(head);
     let mut bytes = 0;
-    while let Some(piece) = unless_stopped(stream, answer.next()).await? {
+    while let Some(piece) = relay::unless_stopped(stream, answer.next()).await? {
         bytes += piece.len() as u64;
-        for part in piece.chunks(MAX_DATA_BYTES) {
-            stream.send_data(Channel::Main, DataBuf::copy_from(part)).await?;
-        }
+        relay::pass_on(stream, &piece).await?;
     }
     stream.end(Channel::Main);
     Ok(LlmDone { bytes })
-}
-
-/// The whole body of a request: it is sent with its length.
-async fn body(stream: &StreamHandle, idle_ms: u64) -> Result<Vec<u8>, WireError> {
-    let mut body = Vec::new();
-    loop {
-        while let Some(piece) = stream.take_data() {
-            if body.len() + piece.len() > LLM_BODY_BYTES {
-                let text = format!("a request to the LLM endpoint may have {LLM_BODY_BYTES} bytes at most");
-                return Err(WireError::new(ErrorKind::TooLarge, text));
-            }
-            body.extend_from_slice(&piece);
-            stream.consumed(piece.len());
-        }
-        if stream.is_stopped() {
-            return Err(Stopped.into());
-        }
-        if stream.data_ended() {
-            return Ok(body);
-        }
-        let timeout = Duration::from_millis(idle_ms);
-        if tokio::time::timeout(timeout, stream.changed()).await.is_err() {
-            let text = format!(
-                "the rest of the request did not arrive within {} s; nothing was asked",
-                timeout.as_secs_f32()
-            );
-            return Err(WireError::new(ErrorKind::Io, text));
-        }
-    }
-}
-
-/// Gives up, and closes the connection, once the answer is not wanted any more.
-async fn unless_stopped<T>(
-    stream: &StreamHandle,
-    work: impl Future<Output = Result<T, WireError>>,
-) -> Result<T, WireError> {
-    let stopped = async {
-        while !stream.is_stopped() {
-            stream.changed().await;
-        }
-    };
-    tokio::select! {
-        done = work => done,
-        () = stopped => Err(Stopped.into()),
-    }
 }

@@ -30,10 +30,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket for T {}
 #[error("the name leads to an address that may not be used")]
 pub(crate) struct NotReached;
 
+/// True for an address that may be connected to.
+pub(crate) type Admits = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
+
 /// The route to the host of a URL.
 pub(crate) enum Way {
     /// At the permitted ones of its addresses; the others are not dialled.
-    Direct(fn(IpAddr) -> bool),
+    Direct(Admits),
     /// Through a proxy, which looks its name up.
     Through(Proxy),
 }
@@ -45,7 +48,7 @@ impl Way {
     /// The proxy is of an unsupported kind.
     pub(crate) fn to(uri: &Uri) -> io::Result<Self> {
         let proxy = Proxy::on_the_way_to(uri.host().unwrap_or_default(), is_encrypted(uri));
-        Ok(proxy.map_err(io::Error::other)?.map_or(Self::Direct(|_| true), Self::Through))
+        Ok(proxy.map_err(io::Error::other)?.map_or_else(|| Self::Direct(Arc::new(|_| true)), Self::Through))
     }
 
     /// Begins a request for a URL: an unencrypted one through a proxy names the whole URL, any other the path.
@@ -95,7 +98,7 @@ async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     let port = uri.port_u16().unwrap_or(if is_encrypted(uri) { 443 } else { 80 });
     let socket = match way {
         Way::Direct(may_reach) => {
-            let (found, may_reach) = (dial::look_up(&host, port).await?, *may_reach);
+            let (found, may_reach) = (dial::look_up(&host, port).await?, Arc::clone(may_reach));
             // Done by a thread that sees which addresses belong to this machine. Only permitted ones are dialled.
             let let_through = blocking(move || {
                 let addresses: Vec<_> = found.into_iter().filter(|address| may_reach(address.ip())).collect();

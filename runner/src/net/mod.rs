@@ -6,10 +6,11 @@
 //! | [`dial`] | connects to them |
 //! | [`tls`] | selects the trusted certificates |
 //! | [`proxy`] | connects through the HTTP proxy that the environment names |
-//! | [`http`] | reaches the host of a URL in any of these ways; [`connection`] moves the bytes |
+//! | [`http`] | reaches the host of a URL in any of these ways; [`exchange`] is one request there, [`connection`] moves the bytes |
 
 pub(crate) mod connection;
 pub(crate) mod dial;
+pub(crate) mod exchange;
 pub(crate) mod http;
 pub(crate) mod names;
 pub(crate) mod proxy;

@@ -17,18 +17,18 @@ const KEY: &str = "sk-very-secret-0123456789";
 /// Longer than the endpoint may be silent in the tests of that limit, in milliseconds.
 const SHORT_IDLE_MS: u64 = 300;
 
-struct Endpoint {
-    address: SocketAddr,
+pub(crate) struct Endpoint {
+    pub(crate) address: SocketAddr,
     /// Each request, head and body.
-    asked: Receiver<String>,
+    pub(crate) asked: Receiver<String>,
     /// Lets a slow answer continue.
-    go: Sender<()>,
+    pub(crate) go: Sender<()>,
     /// A client disconnected before its answer was complete.
-    gone: Receiver<()>,
+    pub(crate) gone: Receiver<()>,
 }
 
 impl Endpoint {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let ((ask, asked), (go, may_go), (leave, gone)) = (channel(), channel(), channel());
@@ -62,7 +62,7 @@ impl Endpoint {
         }
     }
 
-    fn asked(&self) -> String {
+    pub(crate) fn asked(&self) -> String {
         self.asked.recv_timeout(PATIENCE).unwrap()
     }
 }

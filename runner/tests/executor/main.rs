@@ -8,6 +8,7 @@
 //! | `files` | file operations |
 //! | `tree` | whole trees |
 //! | `download` | the runner's downloads |
+//! | `http` | HTTP requests of the server |
 //! | `llm` | the relay to an LLM endpoint |
 //! | `search` | by name and by content |
 //! | `attacks` | the attack corpus of `pathguard`, against requests on whole trees |
@@ -21,6 +22,7 @@ mod download;
 mod exec;
 mod files;
 mod flow;
+mod http;
 mod link;
 mod llm;
 mod resolved;

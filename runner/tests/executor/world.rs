@@ -98,6 +98,7 @@ impl World {
         config.llm = llm(&config);
         // The servers of these tests are on this machine.
         config.bounds.download_allow = ["127.0.0.1", "localhost"].map(str::to_owned).to_vec();
+        config.bounds.http_allow = ["127.0.0.1", "localhost"].map(|host| host.parse().unwrap()).to_vec();
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();
         let tokens = (shutdown.clone(), stop.clone());

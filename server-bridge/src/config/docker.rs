@@ -1,9 +1,11 @@
 //! The options of the Docker backend.
 
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use reqwest::Url;
 use sandbox::{ContainerNetwork, DockerConfig, SubnetPoolError};
 
 use super::{ConfigError, Settings, split_list};
@@ -54,6 +56,9 @@ pub struct DockerArgs {
     /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 for never [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
+    /// A host that MCP servers and HTTP tools may reach from users' containers; may be repeated [default: none]
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub docker_http_allow: Vec<String>,
     /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of
     /// the server's own container do not show it; may be repeated
     #[arg(long, value_name = "CONTAINER_DIR=HOST_DIR")]
@@ -70,6 +75,10 @@ pub(super) fn docker_config(
     let text = |flag: Option<String>, key| flag.or_else(|| settings.value(key));
     let file = |flag: Option<PathBuf>, key| flag.or_else(|| settings.value(key).map(PathBuf::from));
     let default = DockerConfig::default();
+    let http_allow = match options.docker_http_allow.is_empty() {
+        true => settings.value("docker_http_allow").map(|list| split_list(&list)).unwrap_or_default(),
+        false => options.docker_http_allow,
+    };
     let path_map = if options.docker_path_map.is_empty() {
         settings.value("docker_path_map").map(|list| split_list(&list)).unwrap_or_default()
     } else {
@@ -100,6 +109,11 @@ pub(super) fn docker_config(
         workspace_dir: file(options.docker_workspace_dir, "docker_workspace_dir").map(|path| absolute(&path)),
         idle_stop: parsed("docker_idle_stop", text(options.docker_idle_stop, "docker_idle_stop"), idle_stop)?
             .unwrap_or(default.idle_stop),
+        http_allow: http_allow
+            .into_iter()
+            .map(|host| parsed("docker_http_allow", Some(host), host_and_port))
+            .filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?,
         path_map: path_map
             .into_iter()
             .map(|pair| parsed("docker_path_map", Some(pair), path_pair))
@@ -212,6 +226,20 @@ fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
     }
 }
 
+/// A host, and perhaps a port, as the runner in a container takes it.
+fn host_and_port(text: &str) -> Result<String, String> {
+    let rule = || {
+        "use a host's name or address, with a port or without, such as mcp.internal or 10.0.0.5:8080"
+            .to_owned()
+    };
+    let bracketed =
+        text.parse::<Ipv6Addr>().map_or_else(|_| text.to_owned(), |address| format!("[{address}]"));
+    let is_plain =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
+    let url = Url::parse(&format!("http://{bracketed}/")).ok().filter(|_| is_plain(text));
+    url.filter(|url| url.port() != Some(0)).map(|_| bracketed).ok_or_else(rule)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +278,10 @@ mod tests {
     fn values_that_cannot_stand_are_named() {
         for (key, values) in [
             ("docker_memory", &["1", "15m", "2t", "-1g", "g", "9999999999999g", "é"][..]),
+            (
+                "docker_http_allow",
+                &["http://a", "a/b", "u@a", "a:0", "a:x", "*.internal", "10.0.0.0/8", "a b"],
+            ),
             ("docker_cpus", &["0", "-1", "NaN", "inf", "two"]),
             ("docker_pids", &["0", "-1", "15", "9999999999", "1.5"]),
             ("docker_network", &["host", "default", "container:x", "", " ", "-x", "a b", "a/b"]),

@@ -49,7 +49,7 @@ pub async fn put(
     Path(name): Path<String>,
     extract::Json(draft): extract::Json<HttpToolDraft>,
 ) -> Result<Json<HttpToolSaved>, ApiError> {
-    Ok(Json(state.extensions.http_tools.put(&caller.user, &name, &draft.text).await?))
+    Ok(Json(state.extensions.http_tools.put(&caller.user, &name, &draft).await?))
 }
 
 /// Remove a tool of the caller's own, with its secrets. Needs a session.

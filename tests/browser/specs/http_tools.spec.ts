@@ -93,12 +93,15 @@ test("a tool of one's own is written in the form, edited as JSON and removed; wh
   await form.getByLabel(/^Headers/).fill("X-Key: {{secret.KEY}}");
   await form.getByLabel(/^Parameters/).fill("room* string The room");
   await form.getByLabel(/^Part of the answer/).fill("data.items.0.name");
+  await form.getByLabel(/^Through a runner/).fill("laptop");
   await form.getByRole("button", { name: "Add tool" }).click();
   await expect(form.getByText("lamp is saved. Set its secrets in the list above: KEY")).toBeVisible();
   const lamp = card(page, "lamp");
+  await expect(lamp).toContainText(`GET ${shop.url} via laptop`);
+  await expect(lamp).toContainText(`sent to ${shop.url} via laptop only`);
   await lamp.getByRole("button", { name: "Edit lamp" }).click();
   const json = form.getByLabel("Document");
-  await json.fill((await json.inputValue()).replace("X-Key", "X-Plain").replace("{{secret.KEY}}", "plain"));
+  await json.fill((await json.inputValue()).replace("X-Key", "X-Plain").replace("{{secret.KEY}}", "plain").replace('"via": "laptop"', '"via": ""'));
   await form.getByRole("button", { name: "Replace tool" }).click();
   await expect(form.getByText("lamp is saved.", { exact: true })).toBeVisible();
   await lamp.getByText("Try it", { exact: true }).click();

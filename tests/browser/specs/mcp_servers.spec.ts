@@ -121,5 +121,25 @@ test("an address has headers, and is refused in words where it cannot be one", a
   await expect(far).toContainText("https://mcp.example.com/mcp");
   await expect(far).toContainText("Headers: Authorization");
   await expect(far).not.toContainText("secret value");
+  // The same service in the network of a runner, with a client of its own.
+  await form(page).getByLabel("Name").fill("inner");
+  await address.fill("http://10.0.0.5:8080/mcp");
+  const via = form(page).getByLabel(/^Through a runner/);
+  await via.fill("auto");
+  await form(page).getByText("Client credentials (optional)").click();
+  await form(page).getByLabel("Client ID").fill("sandbridge");
+  const secret = form(page).getByLabel("Client secret");
+  await expect(secret).toHaveAttribute("type", "password");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  await expect(via).toHaveAccessibleDescription(/^Enter the name of a runner/);
+  await expect(secret).toHaveAccessibleDescription(/^Enter the secret of the client/);
+  await expectAccessible(page);
+  await via.fill("laptop");
+  await secret.fill("a-s3cret-of-mine");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  const inner = card(page, "inner");
+  await expect(inner).toContainText("http://10.0.0.5:8080/mcp via laptop");
+  await expect(inner).toContainText("oauth.clientSecret");
+  await expect(page.locator("body")).not.toContainText("a-s3cret-of-mine");
   await expectAccessible(page);
 });

@@ -10,6 +10,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use address::is_public;
@@ -146,7 +147,7 @@ async fn way(uri: &Uri, bounds: &Bounds) -> Result<Way, WireError> {
     let host = uri.host().unwrap_or_default();
     let is_allowed = bounds.downloads_within(host);
     match Way::to(uri).map_err(|error| failed(uri, &error))? {
-        Way::Direct(_) if !is_allowed => Ok(Way::Direct(is_public)),
+        Way::Direct(_) if !is_allowed => Ok(Way::Direct(Arc::new(is_public))),
         way @ Way::Direct(_) => Ok(way),
         Way::Through(proxy) if !bounds.network.lets_out(proxy.port()) => Err(denied()),
         way @ Way::Through(_) => {

@@ -41,6 +41,10 @@ pub struct HttpToolView {
     pub method: String,
     /// The scheme, host and port of all its requests: its secrets are bound to them.
     pub server: String,
+    /// The runner from whose network its requests are sent; null if the server sends them.
+    #[serde(default)]
+    #[schema(required)]
+    pub via: Option<String>,
     /// Its document, as indented JSON.
     pub document: String,
     /// The secrets that it uses.
@@ -64,8 +68,11 @@ pub struct HttpToolSecret {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolDraft {
     /// The document in JSON: `name`, `description`, `method`, `url`, `headers`, `queryParams`, `bodyTemplate`, `parameters`,
-    /// `responseExtract`, `timeout` in milliseconds.
+    /// `responseExtract`, `timeout` in milliseconds, `via`.
     pub text: String,
+    /// The runner from whose network its requests are sent, by its name, in place of the document's `via`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
 }
 
 /// The part of a document that a client reads before it sends it.
@@ -111,6 +118,9 @@ pub struct HttpToolImport {
     /// The address of the service, in place of the first server that the document names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// The runner from whose network the tools' requests are sent, by its name; the server itself if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// The names of the tools that are wanted; all of them if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,

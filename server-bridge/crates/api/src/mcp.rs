@@ -105,6 +105,9 @@ pub struct McpServerEntry {
     /// The address of a server that is reached over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The runner from whose network it is reached, by its name; the server itself if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// Headers of each request to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,

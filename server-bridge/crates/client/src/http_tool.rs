@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use api::http_tools::{HttpToolDocument, HttpToolImport, HttpToolView};
+use api::http_tools::{HttpToolDocument, HttpToolDraft, HttpToolImport, HttpToolView};
 use api::words::HttpToolState;
 use clap::{Args, Parser};
 
@@ -46,6 +46,9 @@ pub(crate) enum HttpToolCommand {
     Add {
         /// Its document in JSON; '-' reads standard input
         file: PathBuf,
+        /// Send its requests from the network of this runner of yours instead of the server's; __docker__ for your container
+        #[arg(long, value_name = "RUNNER", add = names::places())]
+        via: Option<String>,
     },
     /// Add the operations of an OpenAPI document as HTTP tools of your own
     Import(ImportOptions),
@@ -113,6 +116,9 @@ pub(crate) struct ImportOptions {
     /// The address of its server, in place of the first one that it names
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    /// Send the tools' requests from the network of this runner of yours instead of the server's; __docker__ for your container
+    #[arg(long, value_name = "RUNNER", add = names::places())]
+    via: Option<String>,
     /// Add the tool NAME only; may be given many times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -141,16 +147,16 @@ async fn run(globals: &Globals, command: HttpToolCommand) -> Result<ExitCode, Fa
             let tool = named(&list.tools, &name)?;
             both(tool, words::whole(tool))
         }
-        HttpToolCommand::Add { file } => {
+        HttpToolCommand::Add { file, via } => {
             let text = document(&file)?;
             let name = name_in(&text)?;
-            let saved = client.put_http_tool(&name, text).await?;
+            let saved = client.put_http_tool(&name, HttpToolDraft { text, via }).await?;
             both(&saved, words::saved(&name, &saved))
         }
         HttpToolCommand::Import(options) => {
-            let ImportOptions { file, server, only, dry_run } = options;
+            let ImportOptions { file, server, via, only, dry_run } = options;
             let text = document_within(&file, OPENAPI_DOCUMENT_BYTES)?;
-            let import = HttpToolImport { text, server, only, secrets: BTreeMap::new(), dry_run };
+            let import = HttpToolImport { text, server, via, only, secrets: BTreeMap::new(), dry_run };
             let imported = client.import_http_tools(&import).await?;
             if imported.added.is_empty() {
                 code = ExitCode::from(FAILED);

@@ -184,7 +184,8 @@ async fn run(globals: &Globals, command: McpServerCommand) -> Result<ExitCode, F
 
 async fn add(client: &mut Client, options: &AddOptions) -> Result<(String, String), Failure> {
     let AddOptions { name, no_check, .. } = options;
-    client.put_mcp_server(name, &options.entry()?).await?;
+    let client_secret = if options.has_client() { Some(login::secret()?) } else { None };
+    client.put_mcp_server(name, &options.entry(client_secret)?).await?;
     let added = format!("the MCP server {name} was added");
     if *no_check {
         let words = format!("{added}; `sandbridge mcp-server check {name}` lists its tools");

@@ -8,8 +8,8 @@
 //!   engine: a turn's tools ─▶ search::DeferredTools ─▶ what each source offers, and one search over all of it
 //!                          │            ├─ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
 //!                          │            │     ├─ a program: an exec on the user's machine, recorded
-//!                          │            │     └─ an address: requests by crate `guard`
-//!                          │            └─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests by crate `guard`
+//!                          │            │     └─ an address: requests by crate `guard`, or by a runner in its network (`via`)
+//!                          │            └─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests likewise
 //!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, recorded
 //!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text is in every prompt
 //!   plugins::Plugins ─▶ skills and roles for the library, hooks for HookRunner, servers for McpServers
@@ -21,6 +21,7 @@
 //! | [`hooks`] | hooks at the places of turns |
 //! | `on_record`, `to_the_end` | recorded execs of extensions; a command followed to its end |
 //! | `machine` | the machine that an extension works on |
+//! | `via` | requests from the network of one of the user's machines |
 //! | `documents` | the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
 //! | `schema` | schemas of third-party tools, as models get them |
@@ -56,6 +57,7 @@ pub mod search;
 pub mod skills;
 mod to_the_end;
 pub mod trust;
+mod via;
 
 pub use error::{Error, Result};
 

@@ -231,3 +231,6 @@ pub const PLUGINS_READ: usize = 1_000;
 pub const PLUGIN_FILES_AT_ONCE: usize = 32;
 /// The most changed files that are named.
 pub const PLUGIN_CHANGES_SHOWN: usize = 50;
+/// How long a server that is reached through a runner may take to begin an answer: the longest that a runner waits. One that reports
+/// progress begins at once.
+pub const MCP_VIA_PATIENCE: Duration = Duration::from_secs(600);

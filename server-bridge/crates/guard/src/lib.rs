@@ -16,7 +16,7 @@
 //! | [`post`] | one request with a body, without redirects |
 //! | [`request`] | one request of any method, with its redirects, its size and its time bounded |
 //! | [`talk`] | a client for one address, for a protocol that makes many requests to it |
-//! | `outgoing`, `error` | the connections of both; their errors, and the check of an address as text |
+//! | `outgoing`, `error` | the connections of both, and the rule of redirects ([`hop`]); their errors, and the check of an address as text |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -32,6 +32,7 @@ pub mod talk;
 
 pub use error::{Error, check, check_text, header};
 pub use get::{Answer, Getter};
+pub use outgoing::hop;
 pub use post::{Posted, Poster};
 pub use reach::{LeadsInside, Mixed, Reach, leads_inside};
 pub use request::{Answered, Requester};

@@ -50,16 +50,32 @@ impl Outgoing {
 /// encryption on the usual ports counts as staying there.
 pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> Result<Option<Url>, Error> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let Some(location) = location.filter(|_| response.status().is_redirection()) else { return Ok(None) };
-    let next = url.join(location).map_err(|_| Error::Url("it redirects to an invalid address"))?;
+    let Some(next) = target(url, response.status().as_u16(), location)? else { return Ok(None) };
     outgoing.check(&next)?;
+    stays(url, &next).map(|()| Some(next))
+}
+
+/// The same for an answer that another program got, which checks what it connects to itself.
+///
+/// # Errors
+/// [`Error::Url`]; [`Error::Downgrade`]; [`Error::Elsewhere`].
+pub fn hop(url: &Url, status: u16, location: Option<&str>) -> Result<Option<Url>, Error> {
+    let Some(next) = target(url, status, location)? else { return Ok(None) };
+    stays(url, &next).map(|()| Some(next))
+}
+
+fn target(url: &Url, status: u16, location: Option<&str>) -> Result<Option<Url>, Error> {
+    let Some(location) = location.filter(|_| (300..400).contains(&status)) else { return Ok(None) };
+    let next = url.join(location).map_err(|_| Error::Url("it redirects to an invalid address"))?;
+    check(&next)?;
+    Ok(Some(next))
+}
+
+fn stays(url: &Url, next: &Url) -> Result<(), Error> {
     if url.scheme() == "https" && next.scheme() != "https" {
         return Err(Error::Downgrade);
     }
-    if !is_same_origin(url, &next) {
-        return Err(Error::Elsewhere(next));
-    }
-    Ok(Some(next))
+    if is_same_origin(url, next) { Ok(()) } else { Err(Error::Elsewhere(next.clone())) }
 }
 
 fn is_same_origin(one: &Url, next: &Url) -> bool {

@@ -10,7 +10,7 @@ use crate::error::{Problem, Result};
 use crate::extract::Extract;
 use crate::limits::{
     DESCRIPTION_BYTES, HEADER_BYTES, HEADER_VALUE_BYTES, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, NAME_CHARS, PAIRS,
-    TIMEOUT_MS, WIRE_PREFIX,
+    PLACE_CHARS, TIMEOUT_MS, WIRE_PREFIX,
 };
 use crate::pairs::Pairs;
 use crate::parameters::Parameters;
@@ -19,7 +19,7 @@ pub use crate::template::is_secret_name;
 use crate::template::{Template, Values, plain};
 
 /// The fields of a document.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "name",
     "description",
     "method",
@@ -30,6 +30,7 @@ const FIELDS: [&str; 10] = [
     "parameters",
     "responseExtract",
     "timeout",
+    "via",
 ];
 
 /// The methods that a tool may use.
@@ -49,6 +50,7 @@ pub struct HttpTool {
     parameters: Parameters,
     extract: Extract,
     timeout_ms: u64,
+    via: Option<String>,
     secrets: BTreeSet<String>,
 }
 
@@ -120,6 +122,7 @@ impl HttpTool {
             parameters,
             extract,
             timeout_ms: timeout(field("timeout"))?,
+            via: place(text("via")?)?,
             secrets: used.secrets,
         })
     }
@@ -162,6 +165,22 @@ impl HttpTool {
     /// Its host, without the scheme, and with the port if that is not the default.
     pub fn host(&self) -> &str {
         self.address.origin.split_once("://").map_or("", |(_, host)| host)
+    }
+
+    /// The runner from whose network its requests are sent; `None` if the server sends them.
+    pub fn via(&self) -> Option<&str> {
+        self.via.as_deref()
+    }
+
+    /// The thing that its secrets are bound to: its scheme, host and port, and the network that they are in. A private address is another
+    /// machine in each network.
+    pub fn bound_to(&self) -> String {
+        with_via(self.origin(), self.via())
+    }
+
+    /// Its host for people, with the runner through which it is reached.
+    pub fn host_shown(&self) -> String {
+        with_via(self.host(), self.via())
     }
 
     /// The JSON schema of its arguments, for models.
@@ -240,6 +259,34 @@ impl HttpTool {
         }
         Ok(Request { method: self.method, url, headers, body })
     }
+}
+
+fn with_via(host: &str, via: Option<&str>) -> String {
+    via.map_or_else(|| host.to_owned(), |via| format!("{host} via {via}"))
+}
+
+/// The name of a place, if there is one.
+fn place(name: &str) -> Result<Option<String>> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    if !is_place(name) {
+        return Err(Problem::new(
+            "`via` must be the name of one of your runners, as `sandbridge runner list` shows it, or `__docker__` for your container",
+        ));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+/// True if a text can be the name of a place to send requests from: a runner's, `__docker__`, or `none` for the server itself. `auto` is none:
+/// it could be another network from one day to the next.
+pub fn is_place(name: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
+    let is_first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (1..=PLACE_CHARS).contains(&name.len())
+        && name.starts_with(is_first)
+        && name.chars().all(is_inner)
+        && name != "auto"
 }
 
 /// Checks a tool's name.

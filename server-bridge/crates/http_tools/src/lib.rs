@@ -41,7 +41,7 @@ mod patterns;
 pub mod request;
 mod template;
 
-pub use document::HttpTool;
+pub use document::{HttpTool, is_place};
 pub use error::Problem;
 pub use mask::Mask;
 pub use request::Request;

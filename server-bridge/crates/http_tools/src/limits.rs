@@ -61,3 +61,6 @@ pub const OPENAPI_REFERENCES: usize = 2_000;
 pub const OPENAPI_VALUES: usize = 5_000;
 /// The most problems that an import names.
 pub const OPENAPI_PROBLEMS: usize = 500;
+
+/// The longest name of a runner.
+pub const PLACE_CHARS: usize = 63;

@@ -60,6 +60,8 @@ pub struct DockerConfig {
     pub workspace_dir: Option<PathBuf>,
     /// How long a container runs without a request before it is stopped; without end when absent.
     pub idle_stop: Option<Duration>,
+    /// The only hosts that containers' runners send HTTP requests to, as `--http-allow` of a runner takes them.
+    pub http_allow: Vec<String>,
     /// Directories of this server and their paths on the engine's machine, for a server in a container.
     pub path_map: Vec<(PathBuf, PathBuf)>,
 }
@@ -81,6 +83,7 @@ impl Default for DockerConfig {
             host_userns: false,
             workspace_dir: None,
             idle_stop: Some(CONTAINER_IDLE_STOP),
+            http_allow: Vec::new(),
             path_map: Vec::new(),
         }
     }
@@ -95,4 +98,6 @@ pub struct LocalConfig {
     pub runner: Option<PathBuf>,
     /// Below it, `KEY/workspace` and `KEY/state` are made for each user who uses it.
     pub workspaces: PathBuf,
+    /// The only hosts that these runners send HTTP requests to, as `--http-allow` of a runner takes them.
+    pub http_allow: Vec<String>,
 }

@@ -76,6 +76,14 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
+    /// The runner does not know HTTP requests; nothing was sent.
+    #[error("runner {runner} sends no HTTP requests for the server: {fix}")]
+    NoHttp {
+        /// Its name.
+        runner: String,
+        /// The reason, and what to do.
+        fix: String,
+    },
     /// The runner's answer is invalid.
     #[error("runner {runner} answered with {what}; update it, or report this")]
     Protocol {
@@ -99,7 +107,7 @@ impl SandboxError {
             Self::Ambiguous { .. } => ErrorKind::Ambiguous.name(),
             Self::Remote { kind, .. } => kind.name(),
             Self::ApprovalRequired { .. } => "approval_required",
-            Self::CannotUpdate { .. } => ErrorKind::Unsupported.name(),
+            Self::CannotUpdate { .. } | Self::NoHttp { .. } => ErrorKind::Unsupported.name(),
             Self::Protocol { .. } => "protocol",
             Self::InputClosed => "input_closed",
         }

@@ -10,6 +10,7 @@ use crate::error::SandboxError;
 use crate::exec::{AttachOptions, Exec, ExecRequest, approval};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
+use crate::http::{HttpAnswer, HttpRequest};
 use crate::llm::{LlmRequest, LlmStream};
 use crate::path_text::visible;
 use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
@@ -30,6 +31,11 @@ pub struct Sandbox {
 impl Sandbox {
     pub(crate) fn new(link: LinkHandle) -> Self {
         Self { link }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn link(&self) -> &LinkHandle {
+        &self.link
     }
 
     /// The name shown to the user: a runner's, [`crate::DOCKER`] or [`crate::NONE`].
@@ -205,6 +211,15 @@ impl Sandbox {
     /// Fails later with `unsupported` if there is none, and as `lost` with the link: a request is never sent twice.
     pub async fn llm(&self, request: LlmRequest) -> Result<LlmStream, SandboxError> {
         LlmStream::open(&self.link, request)
+    }
+
+    /// Makes the runner send an HTTP request from its own network, to a host that its machine's user named; returns the answer once its
+    /// status and headers are there. Redirects are answers. Dropping the future, or the answer, closes the runner's connection.
+    ///
+    /// Fails with `unsupported` if the runner is too old for it, `sandbox_denied` for a host that nobody named, and as `lost` with the
+    /// link: a request is never sent twice.
+    pub async fn http(&self, request: HttpRequest) -> Result<HttpAnswer, SandboxError> {
+        HttpAnswer::of(&self.link, request).await
     }
 
     /// Makes a directory and any missing parents, with these permission bits.

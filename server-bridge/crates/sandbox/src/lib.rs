@@ -11,7 +11,7 @@
 //! | [`config`] | its configuration |
 //! | `backends` | making links to runners: on machines that dial in, in containers, on the server itself |
 //! | `on_demand`, `registry` | the links that the server made, and those of runners that dialled in |
-//! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | the work in a sandbox; three of these share `upload` |
+//! | `handle`, `exec`, `files`, `search`, `trees`, `llm`, `http` | the work in a sandbox; four of these share `upload` |
 //! | `update` | a runner that replaces its own program |
 //! | `path_text` | paths that people can read |
 //! | `xbot` | one runner's task if it speaks xbot's dialect; `budget` limits the memory of its messages |
@@ -43,6 +43,7 @@ pub mod facts;
 mod files;
 mod handle;
 mod handshake;
+mod http;
 mod limits;
 pub mod link;
 mod llm;
@@ -72,6 +73,7 @@ pub use facts::{Layer, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::{DownloadRequest, Sandbox};
 pub use handshake::{Admission, Dialect, Refusal, RefusalReason, Registration};
+pub use http::{HttpAnswer, HttpRequest};
 pub use limits::{CONTAINER_ARCHIVE_BYTES, XBOT_MESSAGE_BYTES};
 pub use link::memory::{MemoryLink, memory_link};
 pub use link::{Link, LinkMessage};

@@ -11,10 +11,12 @@ interface Props {
   placeholder: string;
   /** For several lines. */
   rows?: number;
+  /** True for a secret: its text is not shown. */
+  hidden?: boolean;
 }
 
 /** A field whose text is taken as it is written: nothing corrects or completes it. */
-export function WrittenField({ label, hint, problem, value, onChange, placeholder, rows }: Props) {
+export function WrittenField({ label, hint, problem, value, onChange, placeholder, rows, hidden = false }: Props) {
   return (
     <Field label={label} hint={hint} problem={problem}>
       {(id, describedBy) => {
@@ -29,6 +31,7 @@ export function WrittenField({ label, hint, problem, value, onChange, placeholde
           value,
           onChange: (event: { target: { value: string } }) => onChange(event.target.value),
         };
+        if (hidden) return <input {...common} type="password" autoComplete="new-password" />;
         return rows === undefined ? <input {...common} /> : <textarea {...common} rows={rows} className={styles.code} />;
       }}
     </Field>

@@ -20,8 +20,8 @@ impl Client {
     }
 
     /// `PUT /api/v1/http-tools/{name}`.
-    pub(super) async fn put_http_tool(&mut self, name: &str, text: String) -> Answer<HttpToolSaved> {
-        let (path, draft) = (of_tool(name, ""), HttpToolDraft { text });
+    pub(super) async fn put_http_tool(&mut self, name: &str, draft: HttpToolDraft) -> Answer<HttpToolSaved> {
+        let path = of_tool(name, "");
         read(&self.send_document(Method::PUT, &path, &draft, ANSWER_TIMEOUT).await?)
     }
 

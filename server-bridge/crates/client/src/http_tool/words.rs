@@ -33,7 +33,7 @@ pub(super) fn whole(tool: &HttpToolView) -> String {
         format!("state:   {}", state_words(&tool.state)),
         format!("from:    {}", layer_words(&tool.layer)),
         format!("origin:  {}", one_line(&tool.origin)),
-        format!("server:  {}", one_line(&tool.server)),
+        format!("server:  {}", one_line(&server(tool))),
         format!("hash:    {}", one_line(&tool.hash)),
         format!("secrets: {}", if secrets.is_empty() { "none".to_owned() } else { secrets.join(", ") }),
         "document:".to_owned(),
@@ -90,6 +90,14 @@ pub(super) fn called(name: &str) -> String {
     format!("the HTTP tool {}", short_line(name))
 }
 
+/// The server of a tool, with the runner through which it is reached.
+fn server(tool: &HttpToolView) -> String {
+    match &tool.via {
+        Some(via) => format!("{} via {via}", tool.server),
+        None => tool.server.clone(),
+    }
+}
+
 fn table(tools: &[HttpToolView]) -> String {
     let heading = ["NAME", "STATE", "FROM", "METHOD", "SERVER", "WHAT"].map(str::to_owned).to_vec();
     let rows = tools.iter().map(|tool| {
@@ -98,7 +106,7 @@ fn table(tools: &[HttpToolView]) -> String {
             state_words(&tool.state).to_owned(),
             layer_words(&tool.layer).to_owned(),
             short_line(&tool.method),
-            short_line(&tool.server),
+            short_line(&server(tool)),
             short_line(&tool.description),
         ]
     });

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use api::mcp::McpServerEntry;
+use api::mcp::{McpOAuth, McpServerEntry};
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::names;
 
 /// A server to be added.
 #[derive(Args)]
@@ -18,6 +19,15 @@ pub(crate) struct AddOptions {
     /// The address of a server that is reached over HTTP
     #[arg(long, value_name = "URL", conflicts_with = "command", required_unless_present = "command")]
     url: Option<String>,
+    /// Reach it from the network of this runner of yours instead of the server's; __docker__ for your container
+    #[arg(long, value_name = "RUNNER", requires = "url", conflicts_with = "command", add = names::places())]
+    via: Option<String>,
+    /// Get tokens for a client of your own, with this id, instead of logging in; its secret is asked for, or read from standard input
+    #[arg(long, value_name = "ID", requires = "url", conflicts_with = "command")]
+    client_id: Option<String>,
+    /// Ask for this permission with that client; may be given many times [default: those that the server names]
+    #[arg(long, value_name = "SCOPE", requires = "client_id")]
+    scope: Vec<String>,
     /// Send a header with each request; may be given many times
     #[arg(long, value_name = "NAME: VALUE", requires = "url", conflicts_with = "command")]
     header: Vec<String>,
@@ -33,11 +43,16 @@ pub(crate) struct AddOptions {
 }
 
 impl AddOptions {
-    /// The definition of the server.
+    /// True if its client's secret is needed.
+    pub(super) fn has_client(&self) -> bool {
+        self.client_id.is_some()
+    }
+
+    /// The definition of the server, with the secret of its client if it has one.
     ///
     /// # Errors
     /// `usage` if a variable or a header has no name.
-    pub(super) fn entry(&self) -> Result<McpServerEntry, Failure> {
+    pub(super) fn entry(&self, client_secret: Option<String>) -> Result<McpServerEntry, Failure> {
         let (command, args) = match self.command.split_first() {
             Some((command, args)) => (Some(command.clone()), args.to_vec()),
             None => (None, Vec::new()),
@@ -52,7 +67,14 @@ impl AddOptions {
                 .into_iter()
                 .map(|(name, value)| (name, value.trim().to_owned()))
                 .collect(),
-            oauth: None,
+            via: self.via.clone(),
+            oauth: self.client_id.clone().map(|client_id| McpOAuth {
+                grant_type: Some("client_credentials".to_owned()),
+                client_id: Some(client_id),
+                client_secret,
+                scopes: self.scope.clone(),
+                ..McpOAuth::default()
+            }),
             timeout: self.timeout.map(|seconds| u64::from(seconds) * 1000),
         })
     }
@@ -96,7 +118,7 @@ mod tests {
     }
 
     fn entry(arguments: &[&str]) -> McpServerEntry {
-        parsed(arguments).unwrap().entry().unwrap()
+        parsed(arguments).unwrap().entry(None).unwrap()
     }
 
     fn pair(name: &str, value: &str) -> BTreeMap<String, String> {
@@ -130,6 +152,29 @@ mod tests {
     }
 
     #[test]
+    fn an_address_may_be_reached_through_a_runner_and_by_a_client_of_its_own() {
+        let words = ["far", "--url", "http://10.0.0.5/mcp", "--via", "laptop"];
+        assert_eq!(entry(&words).via.as_deref(), Some("laptop"));
+        assert_eq!(entry(&words).oauth, None);
+        let client = [&words[..], &["--client-id", "me", "--scope", "a", "--scope", "b"]].concat();
+        let options = parsed(&client).unwrap();
+        assert!(options.has_client());
+        let oauth = options.entry(Some("s3cret".to_owned())).unwrap().oauth.unwrap();
+        assert_eq!(
+            (oauth.client_id.as_deref(), oauth.client_secret.as_deref()),
+            (Some("me"), Some("s3cret"))
+        );
+        assert_eq!((oauth.grant_type.as_deref(), oauth.scopes.len()), (Some("client_credentials"), 2));
+        for wrong in [
+            &["x", "--via", "laptop", "--", "npx"][..],
+            &["x", "--client-id", "me", "--", "npx"],
+            &["x", "--url", "https://a.example", "--scope", "a"],
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
     fn errors_repeat_no_value() {
         for arguments in [
             &["x", "--env", "s3cret", "--", "npx"][..],
@@ -144,7 +189,7 @@ mod tests {
             &["x", "--env", "A=s3cret"],
             &["x", "--env", "A=s3cret", "--timeout", "0", "--", "npx"],
         ] {
-            let message = match parsed(arguments).map(|options| options.entry()) {
+            let message = match parsed(arguments).map(|options| options.entry(None)) {
                 Ok(entry) => {
                     let failure = entry.unwrap_err();
                     assert_eq!(failure.kind, "usage", "{arguments:?}");

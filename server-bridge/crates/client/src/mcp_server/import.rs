@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::failure::Failure;
 
 /// The fields of an entry that are used.
-const FIELDS: [&str; 8] = ["type", "command", "args", "env", "url", "headers", "oauth", "timeout"];
+const FIELDS: [&str; 9] = ["type", "command", "args", "env", "url", "via", "headers", "oauth", "timeout"];
 
 /// The fields that turn an entry off, with the value that does.
 const SWITCHES: [(&str, &str); 2] = [("disabled", "true"), ("enabled", "false")];
@@ -191,6 +191,7 @@ mod tests {
             args: vec!["x".to_owned()],
             env: map(),
             url: text(),
+            via: text(),
             headers: map(),
             oauth: Some(McpOAuth::default()),
             timeout: Some(1),

@@ -88,7 +88,7 @@ pub(super) async fn log_in(
 }
 
 /// The secret of a client.
-fn secret() -> Result<String, Failure> {
+pub(super) fn secret() -> Result<String, Failure> {
     let unread = |error| Failure::other("io", format!("cannot read the client's secret: {error}"));
     let text = if std::io::stdin().is_terminal() {
         rpassword::prompt_password("Client secret: ").map_err(unread)?

@@ -89,7 +89,8 @@ impl Bound {
 
     /// The secrets that a tool uses and that its server may get.
     pub(super) fn for_tool(&self, tool: &HttpTool) -> Secrets {
-        let is_its = |name: &String, server: &str| tool.secrets().contains(name) && server == tool.origin();
+        let bound_to = tool.bound_to();
+        let is_its = |name: &String, server: &str| tool.secrets().contains(name) && server == bound_to;
         let its = self.0.iter().filter(|(name, (server, _))| is_its(name, server));
         Secrets(its.map(|(name, (_, value))| (name.clone(), value.clone())).collect())
     }
@@ -116,7 +117,8 @@ impl Documents {
     /// A mask for every secret that a tool's service may know: those that were set for its server, with any tool.
     pub(super) fn mask(&self, tool: &HttpTool) -> Mask {
         let bound = self.secrets.iter().flat_map(|bound| &bound.0);
-        let its = bound.filter(|(_, (server, _))| server == tool.origin());
+        let bound_to = tool.bound_to();
+        let its = bound.filter(|(_, (server, _))| *server == bound_to);
         Mask::new(its.map(|(name, (_, value))| (name, value)))
     }
 
@@ -295,6 +297,10 @@ mod tests {
         ] {
             assert!(of(url).is_empty(), "{url}");
         }
+        // The same address in a runner's network is another server.
+        let mut through = document("a");
+        through["via"] = json!("laptop");
+        assert!(bound.for_tool(&read(&through).unwrap()).0.is_empty());
         assert!(!format!("{:?}", bound.for_tool(&read(&document("a")).unwrap())).contains("abcdefgh"));
     }
 

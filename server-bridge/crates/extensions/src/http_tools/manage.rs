@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::http_tools::{
-    HttpToolImport, HttpToolImported, HttpToolList, HttpToolSaved, HttpToolSecret, HttpToolTried,
-    HttpToolView,
+    HttpToolDraft, HttpToolImport, HttpToolImported, HttpToolList, HttpToolSaved, HttpToolSecret,
+    HttpToolTried, HttpToolView,
 };
 use api::words::HttpToolState;
 use futures_util::future::BoxFuture;
@@ -39,9 +39,12 @@ impl HttpTools {
     ///
     /// # Errors
     /// [`Error::Refused`] if the document is not valid; [`Error::Store`].
-    pub async fn put(&self, user: &User, name: &str, text: &str) -> Result<HttpToolSaved> {
-        let document =
-            strict::parse(text).map_err(|error| unsaved(format!("it is not valid JSON: {error}")))?;
+    pub async fn put(&self, user: &User, name: &str, draft: &HttpToolDraft) -> Result<HttpToolSaved> {
+        let mut document =
+            strict::parse(&draft.text).map_err(|error| unsaved(format!("it is not valid JSON: {error}")))?;
+        if let (Some(via), Some(fields)) = (&draft.via, document.as_object_mut()) {
+            fields.insert("via".to_owned(), Value::String(via.clone()));
+        }
         let tool = self.checked(&document)?;
         if tool.name() != name {
             return Err(unsaved(format!("its document has the name {:?}, and not {name:?}", tool.name())));
@@ -76,7 +79,7 @@ impl HttpTools {
         match value {
             Some(value) => {
                 check_secret(&tool, secret, value)?;
-                secrets.0.insert(secret.to_owned(), (tool.origin().to_owned(), value.to_owned()));
+                secrets.0.insert(secret.to_owned(), (tool.bound_to(), value.to_owned()));
             }
             None => {
                 secrets.0.remove(secret);
@@ -98,8 +101,15 @@ impl HttpTools {
         let failed =
             |why: String| Error::refused("invalid", format!("the document cannot be imported: {why}"));
         let imported = openapi::import(&import.text, import.server.as_deref());
-        let openapi::Imported { tools, mut problems } =
+        let openapi::Imported { mut tools, mut problems } =
             imported.map_err(|problem| failed(problem.to_string()))?;
+        if let Some(via) = &import.via {
+            for tool in &mut tools {
+                let mut document = tool.document().clone();
+                document["via"] = Value::String(via.clone());
+                *tool = HttpTool::parse(&document).map_err(|problem| failed(problem.to_string()))?;
+            }
+        }
         let has = |name: &String| tools.iter().any(|tool| tool.name() == name);
         if let Some(unknown) = import.only.iter().find(|name| !has(name)) {
             let known: Vec<&str> = tools.iter().map(HttpTool::name).collect();
@@ -176,11 +186,12 @@ impl HttpTools {
                 .map_err(|error| wrong(format!("the arguments are not a JSON object: {error}")))?,
         };
         let shown = known.tool.render_shown(&arguments).map_err(|problem| wrong(problem.to_string()))?;
-        let (answer, is_error) = match self.0.send(known, documents.mask(&known.tool), &arguments).await {
+        let (answer, is_error) = match self.0.send(user, known, documents.mask(&known.tool), &arguments).await
+        {
             Ok(told) => (told.text, told.is_error),
             Err(why) => (why, true),
         };
-        approvals::note(&self.0.store, user, "http_tool.try", name, known.tool.origin()).await;
+        approvals::note(&self.0.store, user, "http_tool.try", name, &known.tool.bound_to()).await;
         Ok(HttpToolTried {
             method: shown.method.to_owned(),
             url: shown.url,
@@ -231,7 +242,12 @@ impl HttpTools {
     /// Reads a tool from its document, and checks that requests to its host are permitted.
     fn checked(&self, document: &Value) -> Result<HttpTool> {
         let tool = read(document).map_err(unsaved)?;
-        self.0.requester.check(tool.origin()).map_err(|error| unsaved(error.to_string()))?;
+        let checked = match tool.via() {
+            // The machine's runner decides which hosts it reaches.
+            Some(_) => guard::check_text(tool.origin()).map(drop),
+            None => self.0.requester.check(tool.origin()),
+        };
+        checked.map_err(|error| unsaved(error.to_string()))?;
         Ok(tool)
     }
 
@@ -248,10 +264,10 @@ impl HttpTools {
         let kept = before.for_tool(tool).0.into_iter();
         let given = new.iter().filter(|(name, _)| tool.secrets().contains(*name));
         let given = given.map(|(name, value)| (name.clone(), value.clone()));
-        let bound = kept.chain(given).map(|(name, value)| (name, (tool.origin().to_owned(), value)));
+        let bound = kept.chain(given).map(|(name, value)| (name, (tool.bound_to(), value)));
         let secrets = Bound(bound.collect());
         self.store(user, tool, &secrets).await?;
-        let action = format!("{} {}", tool.method(), tool.origin());
+        let action = format!("{} {}", tool.method(), tool.bound_to());
         approvals::note(&self.0.store, user, "http_tool.put", tool.name(), &action).await;
         let lacks = |secrets: &Bound, name: &String| !secrets.0.contains_key(name);
         Ok(HttpToolSaved {
@@ -299,7 +315,7 @@ fn item(known: &Known) -> trust::Item {
         action: format!(
             "{} {}\n{}",
             tool.method(),
-            tool.origin(),
+            tool.bound_to(),
             serde_json::to_string_pretty(tool.document()).unwrap_or_default()
         ),
         hash: known.hash.clone(),
@@ -346,6 +362,7 @@ fn view(known: &Known) -> HttpToolView {
         description: tool.description().to_owned(),
         method: tool.method().to_owned(),
         server: tool.origin().to_owned(),
+        via: tool.via().map(str::to_owned),
         document: serde_json::to_string_pretty(tool.document()).unwrap_or_default(),
         secrets: tool.secrets().iter().map(secret).collect(),
         hash: known.hash.clone(),

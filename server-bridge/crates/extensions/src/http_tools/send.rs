@@ -6,6 +6,7 @@ use std::time::Duration;
 use guard::request::{Answered, Bounds};
 use http_tools::{HttpTool, Mask};
 use serde_json::{Map, Value};
+use store::User;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -13,6 +14,7 @@ use tokio::time::timeout;
 use super::Inner;
 use super::documents::Known;
 use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
+use crate::via::{Failed, Via};
 
 /// An answer as text.
 pub(super) struct Told {
@@ -27,6 +29,7 @@ impl Inner {
     /// Fails with the reason in words.
     pub(super) async fn send(
         &self,
+        user: &User,
         known: &Known,
         mask: Mask,
         arguments: &Map<String, Value>,
@@ -38,7 +41,7 @@ impl Inner {
                 "it needs the secret {}, which is not set for {}; its user sets it with `sandbridge http-tool secret {} {}`, or under \
                  HTTP tools in the settings",
                 missing.join(", "),
-                tool.origin(),
+                tool.bound_to(),
                 tool.name(),
                 missing[0]
             ));
@@ -47,8 +50,21 @@ impl Inner {
             tool.render(arguments, &known.secrets.0).map_err(|problem| mask.text(&problem.to_string()))?;
         let patience = Duration::from_millis(tool.timeout_ms());
         let bounds = Bounds { patience, most_bytes: HTTP_ANSWER_BYTES };
-        let sent = self.requester.send(request.method, &request.url, &request.headers, request.body, bounds);
-        let answered = sent.await.map_err(|error| mask.text(&reason(tool, &error)))?;
+        let answered = match tool.via() {
+            Some(via) => {
+                let via = Via::new(&self.ledger, &self.store, user, via);
+                via.request(request, bounds).await.map_err(|failed| match failed {
+                    Failed::Guard(error) => reason(tool, &error),
+                    Failed::Machine(why) => why,
+                })
+            }
+            None => {
+                let sent =
+                    self.requester.send(request.method, &request.url, &request.headers, request.body, bounds);
+                sent.await.map_err(|error| reason(tool, &error))
+            }
+        };
+        let answered = answered.map_err(|why| mask.text(&why))?;
         let tool = tool.clone();
         apart(&self.extracting, move || told(&tool, &answered, &mask)).await
     }

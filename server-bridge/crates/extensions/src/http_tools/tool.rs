@@ -105,7 +105,7 @@ impl Call for HttpCall {
     fn look<'a>(&'a self, _: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
         let tool = &self.known.tool;
         let arguments = serde_json::to_string_pretty(&self.arguments).unwrap_or_default();
-        let (name, host, hash) = (tool.name(), tool.host(), &self.known.hash);
+        let (name, host, hash) = (tool.name(), tool.host_shown(), &self.known.hash);
         let of = if self.known.needs_approval() { " of the workspace" } else { "" };
         let effect = format!("sends a {} request to {host} with the HTTP tool {name}{of}", tool.method());
         let parts = vec![part("request", &self.request), part("arguments", &arguments)];
@@ -140,7 +140,8 @@ impl Call for HttpCall {
                      the next message"
                 )));
             };
-            let told = self.inner.send(known, documents.mask(&known.tool), &self.arguments).await;
+            let told =
+                self.inner.send(context.user, known, documents.mask(&known.tool), &self.arguments).await;
             let told = told.map_err(|why| Failure::Told(format!("the HTTP tool {name}: {why}")))?;
             Ok(Outcome { is_error: told.is_error, ..Outcome::done(told.text) })
         })

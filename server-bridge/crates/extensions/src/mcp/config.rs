@@ -34,7 +34,17 @@ pub(super) enum Launch {
     /// A program on the user's machine. `${NAME}` and `${NAME:-default}` stand for variables of that machine.
     Program { command: String, args: Vec<String>, env: BTreeMap<String, String> },
     /// A server on the network.
-    Address { url: String, headers: BTreeMap<String, String>, credentials: Option<Box<ClientCredentials>> },
+    Address(Box<Address>),
+}
+
+/// A server on the network.
+#[derive(Clone, PartialEq)]
+pub(super) struct Address {
+    pub(super) url: String,
+    /// The runner from whose network it is reached; `None` if this server reaches it.
+    pub(super) via: Option<String>,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) credentials: Option<ClientCredentials>,
 }
 
 impl fmt::Debug for Spec {
@@ -67,7 +77,12 @@ impl Spec {
     ///
     /// Fails with what is wrong with it; no part of a secret is in the text.
     pub(super) fn of(entry: &McpServerEntry) -> Result<Self, String> {
-        let McpServerEntry { transport, command, args, env, url, headers, oauth, timeout } = entry;
+        let McpServerEntry { transport, command, args, env, url, via, headers, oauth, timeout } = entry;
+        if via.is_some() && url.is_none() {
+            return Err(
+                "\"via\" belongs to an address: a command runs on the machine that you use".to_owned()
+            );
+        }
         let launch = match (transport.as_deref(), command, url) {
             (Some("sse"), ..) => {
                 return Err(
@@ -77,7 +92,7 @@ impl Spec {
             }
             (None | Some("stdio"), Some(command), None) => program(command, args, env)?,
             (None | Some("http" | "streamable-http" | "streamableHttp"), None, Some(url)) => {
-                address(url, headers, oauth.as_ref())?
+                address(url, via.as_deref(), headers, oauth.as_ref())?
             }
             (Some(other), ..) if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&other) => {
                 return Err(format!("the type {other:?} is unknown; write \"stdio\" or \"http\""));
@@ -108,7 +123,7 @@ impl Spec {
                 let words = std::iter::once(command).chain(args);
                 words.map(|word| shown(word)).collect::<Vec<_>>().join(" ")
             }
-            Launch::Address { url, .. } => url.clone(),
+            Launch::Address(address) => address.shown(),
         }
     }
 
@@ -116,7 +131,8 @@ impl Spec {
     pub(super) fn secrets(&self) -> Vec<String> {
         let credentials = self.credentials().map(|credentials| credentials.secret_name().to_owned());
         let names = match &self.launch {
-            Launch::Program { env: secrets, .. } | Launch::Address { headers: secrets, .. } => secrets.keys(),
+            Launch::Program { env: secrets, .. } => secrets.keys(),
+            Launch::Address(address) => address.headers.keys(),
         };
         names.cloned().chain(credentials).collect()
     }
@@ -125,7 +141,7 @@ impl Spec {
     pub(super) fn credentials(&self) -> Option<&ClientCredentials> {
         match &self.launch {
             Launch::Program { .. } => None,
-            Launch::Address { credentials, .. } => credentials.as_deref(),
+            Launch::Address(address) => address.credentials.as_ref(),
         }
     }
 
@@ -133,7 +149,7 @@ impl Spec {
     pub(super) fn transport(&self) -> McpTransport {
         match self.launch {
             Launch::Program { .. } => McpTransport::Stdio,
-            Launch::Address { .. } => McpTransport::Http,
+            Launch::Address(_) => McpTransport::Http,
         }
     }
 
@@ -160,7 +176,8 @@ impl Spec {
             Launch::Program { env, .. } => {
                 env.iter().map(|(name, value)| format!("{name}={value}")).collect()
             }
-            Launch::Address { headers, credentials, .. } => {
+            Launch::Address(address) => {
+                let Address { headers, credentials, .. } = &**address;
                 let client = credentials.iter().flat_map(|client| {
                     let scopes = client.scopes.join(" ");
                     let known = [("oauth.clientId", client.client_id.as_str()), ("oauth.scopes", &scopes)];
@@ -176,7 +193,7 @@ impl Spec {
     pub(super) fn identity(&self, name: &str) -> String {
         let what = match &self.launch {
             Launch::Program { command, args, .. } => json!({"name": name, "command": command, "args": args}),
-            Launch::Address { url, .. } => json!({"name": name, "url": url}),
+            Launch::Address(address) => address.through(json!({"name": name, "url": address.url})),
         };
         hash_of(&what)
     }
@@ -186,10 +203,13 @@ impl Spec {
     pub(super) fn hash(&self, name: &str, of: Option<&OfWorkspace<'_>>) -> String {
         let launch = match &self.launch {
             Launch::Program { command, args, env } => json!({"command": command, "args": args, "env": env}),
-            Launch::Address { url, headers, credentials: None } => json!({"url": url, "headers": headers}),
-            // The secret is left out: it goes only to the provider at this address, and hashes are shown to people.
-            Launch::Address { url, headers, credentials: Some(client) } => {
-                json!({"url": url, "headers": headers, "oauth": client.identity()})
+            Launch::Address(address) => {
+                let mut launch = json!({"url": address.url, "headers": address.headers});
+                // The secret is left out: it goes only to the provider at this address, and hashes are shown to people.
+                if let Some(client) = &address.credentials {
+                    launch["oauth"] = client.identity();
+                }
+                address.through(launch)
             }
         };
         let what = json!({
@@ -201,6 +221,24 @@ impl Spec {
             "files": of.map(|of| of.files),
         });
         hash_of(&what)
+    }
+}
+
+impl Address {
+    /// The address for people, with the runner through which it is reached.
+    fn shown(&self) -> String {
+        match &self.via {
+            Some(via) => format!("{} via {via}", self.url),
+            None => self.url.clone(),
+        }
+    }
+
+    /// What is hashed of it, with the runner: the same address in another network is another server.
+    fn through(&self, mut what: Value) -> Value {
+        if let Some(via) = &self.via {
+            what["via"] = json!(via);
+        }
+        what
     }
 }
 
@@ -260,6 +298,7 @@ fn program(command: &str, args: &[String], env: &BTreeMap<String, String>) -> Re
 
 fn address(
     url: &str,
+    via: Option<&str>,
     headers: &BTreeMap<String, String>,
     oauth: Option<&McpOAuth>,
 ) -> Result<Launch, String> {
@@ -288,8 +327,15 @@ fn address(
             "it has both an Authorization header and client credentials; write one of them".to_owned()
         );
     }
-    let credentials = credentials.map(Box::new);
-    Ok(Launch::Address { url: url.to_owned(), headers: headers.clone(), credentials })
+    if via.is_some_and(|via| !http_tools::is_place(via)) {
+        return Err(
+            "its \"via\" is not the name of a runner: write one as `sandbridge runner list` shows it, or __docker__ for your container"
+                .to_owned(),
+        );
+    }
+    let via = via.map(str::to_owned);
+    let address = Address { url: url.to_owned(), via, headers: headers.clone(), credentials };
+    Ok(Launch::Address(Box::new(address)))
 }
 
 fn is_variable(name: &str) -> bool {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use agent::approval::Mode;
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig};
 use sandbox::{Profile, Sandbox};
 use store::UserId;
 use tokio::time::{Instant, timeout};
 
-use super::config::{self, Launch};
+use super::config::{self, Address, Launch};
 use super::connection::{self, Connection, Refused};
 use super::credentials::ClientCredentials;
 use super::listing::Era;
@@ -17,6 +17,8 @@ use super::login::Who;
 use super::pool::{Held, Key};
 use super::program::{self, ProgramStatus};
 use super::servers::Server;
+use super::via_client::ViaClient;
+use super::way::Way;
 use super::{Inner, Owner, place_of, read, unread};
 use crate::limits::{MCP_CONNECT_PATIENCE, MCP_FAILURE_SHARED, MCP_LINE_BYTES};
 use crate::on_record::OnRecord;
@@ -142,28 +144,18 @@ impl Inner {
         era: Era,
     ) -> Result<Connection, Refused> {
         match &server.spec.launch {
-            Launch::Address { url, headers, credentials } => {
-                let (client, url) =
-                    self.talker.client(url).map_err(|error| Refused::of_words(error.to_string()))?;
-                let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-                config.max_sse_event_size = MCP_LINE_BYTES;
-                for (name, value) in headers {
-                    let header = guard::header(name, value);
-                    let (name, value) = header.map_err(|error| Refused::of_words(error.to_string()))?;
-                    config.custom_headers.insert(name, value);
-                }
+            Launch::Address(address) => {
                 let who = Who::of(owner.user.id, server);
-                let has_token = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-                let connected = if has_token {
-                    let transport = StreamableHttpClientTransport::with_client(client, config);
-                    connection::connect(transport, era, None, ProgramStatus::default()).await
-                } else {
-                    let (store, talker) = (&self.store, &self.talker);
-                    let own = credentials.as_deref();
-                    let client = self.logins.client(store, talker, &who, url.as_str(), client, own).await;
-                    let client = client.map_err(Refused::of_words)?;
-                    let transport = StreamableHttpClientTransport::with_client(client, config);
-                    connection::connect(transport, era, None, ProgramStatus::default()).await
+                let connected = match self.way(&owner.user, address) {
+                    Way::Machine(via) => {
+                        let client = ViaClient((*via).clone());
+                        self.talk(&who, address, &Way::Machine(via), client, era).await
+                    }
+                    Way::Server(talker) => {
+                        let made = talker.client(&address.url);
+                        let (client, _) = made.map_err(|error| Refused::of_words(error.to_string()))?;
+                        self.talk(&who, address, &Way::Server(talker), client, era).await
+                    }
                 };
                 connected.inspect_err(|refused| {
                     if let Some(challenge) = &refused.challenge {
@@ -215,6 +207,40 @@ impl Inner {
                 }
             }
         }
+    }
+}
+
+impl Inner {
+    /// Connects to a server with an address by this client of the transport's.
+    ///
+    /// Fails with the reason.
+    async fn talk<C: StreamableHttpClient + Sync>(
+        &self,
+        who: &Who,
+        address: &Address,
+        way: &Way,
+        client: C,
+        era: Era,
+    ) -> Result<Connection, Refused> {
+        let Address { url, headers, credentials, .. } = address;
+        let url = guard::check_text(url).map_err(|error| Refused::of_words(error.to_string()))?;
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        config.max_sse_event_size = MCP_LINE_BYTES;
+        for (name, value) in headers {
+            let header = guard::header(name, value);
+            let (name, value) = header.map_err(|error| Refused::of_words(error.to_string()))?;
+            config.custom_headers.insert(name, value);
+        }
+        let has_token = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        if has_token {
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            return connection::connect(transport, era, None, ProgramStatus::default()).await;
+        }
+        let own = credentials.as_ref();
+        let client = self.logins.client(&self.store, way, who, url.as_str(), client, own).await;
+        let transport =
+            StreamableHttpClientTransport::with_client(client.map_err(Refused::of_words)?, config);
+        connection::connect(transport, era, None, ProgramStatus::default()).await
     }
 }
 

@@ -207,13 +207,19 @@ impl Refused {
             match error {
                 ClientInitializeError::ConnectionClosed(_) => "it ended the connection".to_owned(),
                 ClientInitializeError::JsonRpcError(error) => format!("it refused: {}", error.message),
-                ClientInitializeError::TransportError { error, .. } => guard::cause(&*error.error),
+                ClientInitializeError::TransportError { error, .. } => cause(&*error.error),
                 ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return Self::of(fallback),
                 other => guard::cause(other),
             }
         };
         Self { why, challenge, may_be_older, is_passing: false }
     }
+}
+
+/// The innermost cause of an error, without the word that the transport puts before what its client says.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let cause = guard::cause(error);
+    cause.strip_prefix("Client error: ").map_or_else(|| cause.clone(), str::to_owned)
 }
 
 impl Connection {
@@ -387,7 +393,7 @@ impl Connection {
             }
             ServiceError::TransportSend(error) => {
                 let status = self.status.words();
-                let cause = guard::cause(&*error.error);
+                let cause = cause(&*error.error);
                 if status.is_empty() { cause } else { format!("{cause}: {status}") }
             }
             other => guard::cause(other),

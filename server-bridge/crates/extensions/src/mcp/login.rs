@@ -15,10 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use guard::Talker;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
-    OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, StoredCredentials,
+    OAuthClientConfig, StoredCredentials,
 };
 use serde::{Deserialize, Serialize};
 use store::{Store, UserId};
@@ -31,10 +30,8 @@ use own::OwnClient;
 
 use super::credentials::ClientCredentials;
 use super::servers::Server;
-use crate::limits::{
-    MCP_LOGIN_ANSWER_BYTES, MCP_LOGIN_PATIENCE, MCP_LOGIN_REQUEST_PATIENCE, MCP_LOGINS_PENDING,
-    MCP_TOKEN_MARGIN,
-};
+use super::way::Way;
+use crate::limits::{MCP_LOGIN_PATIENCE, MCP_LOGIN_REQUEST_PATIENCE, MCP_LOGINS_PENDING, MCP_TOKEN_MARGIN};
 
 /// The name under which a client is registered with a provider.
 const CLIENT_NAME: &str = "Sandbridge";
@@ -121,21 +118,21 @@ impl Logins {
     /// The transport's client for a server: it adds the token that its user has, if there is one.
     ///
     /// Fails with the reason in words.
-    pub(super) async fn client(
+    pub(super) async fn client<C>(
         &self,
         store: &Store,
-        talker: &Talker,
+        way: &Way,
         who: &Who,
         url: &str,
-        http: reqwest::Client,
+        http: C,
         own: Option<&ClientCredentials>,
-    ) -> Result<LoggedIn, String> {
+    ) -> Result<LoggedIn<C>, String> {
         let grants = self.grants(store, who);
         if let Some(own) = own {
-            let own = OwnClient::new(talker.clone(), url.to_owned(), own.clone());
+            let own = OwnClient::new(way.clone(), url.to_owned(), own.clone());
             return Ok(LoggedIn { http, renewal: Renewal::Own(Arc::new(own)), grants });
         }
-        let mut manager = manager(talker, url).await.map_err(|error| words(&error))?;
+        let mut manager = manager(way, url).await.map_err(|error| words(&error))?;
         let known = grants.read().await.map_err(|error| words(&error))?;
         manager.set_credential_store(grants.clone());
         let mut is_known = false;
@@ -161,12 +158,12 @@ impl Logins {
     pub(super) async fn begin(
         &self,
         store: &Store,
-        talker: &Talker,
+        way: &Way,
         who: &Who,
         url: &str,
         start: &Start<'_>,
     ) -> Result<String, String> {
-        let mut manager = manager(talker, url).await.map_err(|error| words(&error))?;
+        let mut manager = manager(way, url).await.map_err(|error| words(&error))?;
         let grants = self.grants(store, who);
         let granted = grants.read().await.map_err(|error| words(&error))?;
         let granted = granted.map(|grant| grant.credentials.granted_scopes).unwrap_or_default();
@@ -273,9 +270,8 @@ impl Logins {
     }
 }
 
-async fn manager(talker: &Talker, url: &str) -> Result<AuthorizationManager, AuthError> {
-    let http = Arc::new(Guarded(talker.clone()));
-    AuthorizationManager::new_with_oauth_http_client(url, http).await
+async fn manager(way: &Way, url: &str) -> Result<AuthorizationManager, AuthError> {
+    AuthorizationManager::new_with_oauth_http_client(url, Arc::new(way.clone())).await
 }
 
 /// The grant of a user's server, in the store.
@@ -343,48 +339,6 @@ impl CredentialStore for Grants {
     async fn clear(&self) -> Result<(), AuthError> {
         self.store.remove_oauth_grant(self.who.user, &self.who.server).await.map(drop).map_err(stored)
     }
-}
-
-/// Requests to providers, through the guard: no redirect is followed, and answers are bounded.
-struct Guarded(Talker);
-
-impl OAuthHttpClient for Guarded {
-    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(async move {
-            let patience = request.timeout.unwrap_or(MCP_LOGIN_REQUEST_PATIENCE);
-            let sent = self.send(request.request);
-            let patience = patience.min(MCP_LOGIN_REQUEST_PATIENCE);
-            Ok(timeout(patience, sent).await.map_err(|_| guard::Error::Timeout)??)
-        })
-    }
-}
-
-impl Guarded {
-    async fn send(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, guard::Error> {
-        let (client, url) = self.0.client(&request.uri().to_string())?;
-        let (parts, body) = request.into_parts();
-        answer(client.request(parts.method, url).headers(parts.headers).body(body)).await
-    }
-}
-
-async fn answer(request: reqwest::RequestBuilder) -> Result<http::Response<Vec<u8>>, guard::Error> {
-    let failed = |error: reqwest::Error| match guard::leads_inside(&error) {
-        Some(inside) => guard::Error::from(inside.clone()),
-        None => guard::Error::Network(guard::cause(&error)),
-    };
-    let mut response = request.send().await.map_err(failed)?;
-    let mut whole = http::Response::new(Vec::new());
-    *whole.status_mut() = response.status();
-    *whole.headers_mut() = response.headers().clone();
-    while let Some(chunk) = response.chunk().await.map_err(failed)? {
-        if whole.body().len() + chunk.len() > MCP_LOGIN_ANSWER_BYTES {
-            return Err(guard::Error::Network(format!(
-                "its answer is longer than {MCP_LOGIN_ANSWER_BYTES} bytes"
-            )));
-        }
-        whole.body_mut().extend_from_slice(&chunk);
-    }
-    Ok(whole)
 }
 
 /// The value of a parameter in an address's query.

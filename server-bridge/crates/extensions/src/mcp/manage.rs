@@ -9,7 +9,7 @@ use sandbox::Sandbox;
 use serde_json::json;
 use store::{McpCatalogue, McpServer, User};
 
-use super::config::{self, Launch, Spec};
+use super::config::{self, Address, Launch, Spec};
 use super::connection::LOGIN_WANTED;
 use super::credentials::ClientCredentials;
 use super::listing::{Listing, Pinned};
@@ -60,13 +60,18 @@ impl McpServers {
             Launch::Program { command, args, env } => {
                 (json!({"command": command, "args": args}), json!({"env": env}))
             }
-            Launch::Address { url, headers, credentials } => {
-                let client = credentials.as_deref().map(ClientCredentials::entry);
+            Launch::Address(address) => {
+                let Address { url, via, headers, credentials } = &**address;
+                let client = credentials.as_ref().map(ClientCredentials::entry);
                 let secrets = client.map_or_else(
                     || json!({"headers": headers}),
                     |client| json!({"headers": headers, "oauth": client}),
                 );
-                (json!({"type": "http", "url": url}), secrets)
+                let mut kept = json!({"type": "http", "url": url});
+                if let Some(via) = via {
+                    kept["via"] = json!(via);
+                }
+                (kept, secrets)
             }
         };
         if let Some(timeout) = entry.timeout {
@@ -163,7 +168,7 @@ impl McpServers {
         login::check_redirect(&start.redirect_uri, own).map_err(|why| Error::refused("invalid", why))?;
         let found = self.found(user, on).await?;
         let server = found.named(name)?;
-        let Launch::Address { url, .. } = &server.spec.launch else {
+        let Launch::Address(address) = &server.spec.launch else {
             let why =
                 format!("the MCP server {name:?} is a program; only servers with an address have logins");
             return Err(Error::refused("invalid", why));
@@ -182,7 +187,8 @@ impl McpServers {
             client_secret: start.client_secret.as_deref(),
         };
         let inner = &self.0;
-        let begun = inner.logins.begin(&inner.store, &inner.talker, &who, url, &start).await;
+        let way = inner.way(user, address);
+        let begun = inner.logins.begin(&inner.store, &way, &who, &address.url, &start).await;
         let failed = |why| {
             Error::refused(
                 "mcp_failed",

@@ -4,7 +4,7 @@
 //!   mcp.json of the administrator, the user's own, the workspace's ─▶ servers ─▶ trust by hash
 //!                                                                      │
 //!   a turn begins ─▶ tools on record, deferred, and `search_tools` ◀───┘ a server that never listed its tools here is asked
-//!   a tool is called ─▶ pool ─▶ connection ─▶ an exec on the user's machine, or HTTP by crate `guard`
+//!   a tool is called ─▶ pool ─▶ connection ─▶ an exec on the user's machine, or HTTP by crate `guard` or a runner
 //!                                   └─ its tools are listed and compared with what was accepted: a changed one is not called
 //! ```
 //! The protocol itself, in both of its eras, is crate `rmcp`.
@@ -23,6 +23,8 @@
 //! | `bounded` | how many requests a server may make at once |
 //! | `connect` | connecting, once for all who wait |
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
+//! | `way` | the way of requests to servers and login providers: from here, or from a machine of the user's |
+//! | `via_client`, `sse_bound` | the transport over a runner's requests; the bound of its events |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that require one |
 //! | `credentials` | a client's own credentials, in place of a login |
@@ -55,9 +57,12 @@ mod resource;
 mod sample;
 mod servers;
 mod skill;
+mod sse_bound;
 mod tasks;
 mod tool;
+mod via_client;
 mod watch;
+mod way;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -78,7 +78,7 @@ fn runner(config: &LocalConfig) -> Result<&Path, RouteError> {
 
 async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Result<LinkHandle, RouteError> {
     let runner = runner(&config)?;
-    let mut child = spawn(runner, &config.workspaces.join(&user_key))
+    let mut child = spawn(runner, &config.workspaces.join(&user_key), &config.http_allow)
         .map_err(|error| unavailable(format!("{} does not start: {error}", runner.display())))?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -129,7 +129,7 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
     }
 }
 
-fn spawn(runner: &Path, folder: &Path) -> std::io::Result<Child> {
+fn spawn(runner: &Path, folder: &Path, http_allow: &[String]) -> std::io::Result<Child> {
     let make = |name: &str| -> std::io::Result<PathBuf> {
         let path = folder.join(name);
         DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
@@ -143,6 +143,7 @@ fn spawn(runner: &Path, folder: &Path) -> std::io::Result<Child> {
         .arg(workspace)
         .arg("--state-dir")
         .arg(state)
+        .args(http_allow.iter().flat_map(|host| ["--http-allow", host]))
         .env_clear()
         .envs(passed)
         .current_dir(folder)

@@ -118,7 +118,7 @@ impl Entry {
             | Request::Resolve(_)
             | Request::Update(_) => Nature::Question,
             Request::ReadFile(_) => Nature::File,
-            Request::Llm(_) => Nature::Relay,
+            Request::Llm(_) | Request::Http(_) => Nature::Relay,
             Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_) | Request::ReadTree(_) => {
                 Nature::Listing
             }

@@ -2,6 +2,7 @@
 
 mod expected;
 mod files;
+mod http;
 mod llm;
 mod resume;
 mod resume_changes;

@@ -1,7 +1,7 @@
 /** The words of one section of the settings: they are among those of the settings. */
 export const httpTools = {
   title: "All HTTP tools",
-  about: "An HTTP tool sends one request to a service, from the Sandbridge server. Tools that the active runner's workspace defines are used only after you approve them, and again after each change.",
+  about: "An HTTP tool sends one request to a service, from the Sandbridge server, or from the network of a runner. Tools that the active runner's workspace defines are used only after you approve them, and again after each change.",
   none: "There are no HTTP tools. Add one below, or import those of a service from its OpenAPI document.",
   states: { ready: "Ready", waiting: "Waits for approval", shadowed: "Not used" },
   shadowed: "This tool is not used: another one in this list has the same name and comes first.",
@@ -56,8 +56,11 @@ export const httpTools = {
   parametersHint: "One per line: the name, its type (string, number, integer, boolean, array or object) and a description. An asterisk after the name makes it required: city* string The name of the city",
   extract: "Part of the answer (optional)",
   extractHint: "For example data.items.0.name, or a JSONPath such as $.data.items[*].name. If empty, models read the whole answer.",
+  via: "Through a runner (optional)",
+  viaHint: "The name of one of your runners, to reach a service that only that machine reaches; empty for the Sandbridge server itself. The runner must allow the host: start it with --http-allow HOST:PORT.",
+  through: "{{server}} via {{via}}",
   json: "Document",
-  jsonHint: "With name, description, method, url, headers, queryParams, bodyTemplate, parameters, responseExtract and timeout.",
+  jsonHint: "With name, description, method, url, headers, queryParams, bodyTemplate, parameters, responseExtract, timeout and via.",
   save: "Add tool",
   replace: "Replace tool",
   saved: "{{name}} is saved.",

@@ -2,7 +2,7 @@ import type { Room } from "../words";
 
 export const httpTools: Room<"settings">["http"] = {
   title: "所有 HTTP 工具",
-  about: "每个 HTTP 工具会让 Sandbridge 服务器向某个服务发送一个请求。当前运行器的工作区中定义的工具须经你批准才会使用，改动后须重新批准。",
+  about: "HTTP 工具由 Sandbridge 服务器，或经由某个运行器所在的网络，向某个服务发送一个请求。当前运行器的工作区中定义的工具须经你批准才会使用，改动后须重新批准。",
   none: "没有 HTTP 工具。可在下方添加，或从服务的 OpenAPI 文档导入。",
   states: { ready: "可用", waiting: "等待批准", shadowed: "未使用" },
   shadowed: "此工具未使用：列表中有优先级更高的同名工具。",
@@ -57,8 +57,11 @@ export const httpTools: Room<"settings">["http"] = {
   parametersHint: "每行一个：名称、类型（string、number、integer、boolean、array 或 object）和说明。名称后加星号表示必填：city* string 城市名称",
   extract: "提取响应的一部分（可选）",
   extractHint: "例如 data.items.0.name，或 JSONPath，如 $.data.items[*].name。留空则模型读取完整响应。",
+  via: "经由运行器（可选）",
+  viaHint: "填写你的一个运行器名称，即可访问只有那台机器能访问的服务；留空则由 Sandbridge 服务器直接连接。运行器须允许该主机：启动时加上 --http-allow HOST:PORT。",
+  through: "{{server}}（经由 {{via}}）",
   json: "文档",
-  jsonHint: "含有 name、description、method、url、headers、queryParams、bodyTemplate、parameters、responseExtract 和 timeout。",
+  jsonHint: "含有 name、description、method、url、headers、queryParams、bodyTemplate、parameters、responseExtract、timeout 和 via。",
   save: "添加工具",
   replace: "替换工具",
   saved: "{{name}} 已保存。",

@@ -33,6 +33,7 @@ const FIELDS: { name: Exclude<DraftField, "json" | "name">; rows?: number; place
   { name: "body", rows: 4, placeholder: '{"city": "{{city}}"}' },
   { name: "parameters", rows: 3, placeholder: "city* string" },
   { name: "extract", placeholder: "data.items.0.name" },
+  { name: "via", placeholder: "laptop" },
 ];
 
 /** A tool of the user's own, in a form or as a document. */

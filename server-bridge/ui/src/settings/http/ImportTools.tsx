@@ -6,6 +6,7 @@ import { plainly } from "../hookTexts";
 import { Field, Problem } from "../parts";
 import { useRequests } from "../requests";
 import type { HttpToolImported } from "../types";
+import { WrittenField } from "../WrittenField";
 import { pairs } from "./draft";
 import styles from "../settings.module.css";
 
@@ -15,6 +16,7 @@ export function ImportTools({ onImported }: { onImported: () => Promise<void> })
   const requests = useRequests();
   const [file, setFile] = useState<File | null>(null);
   const [server, setServer] = useState("");
+  const [via, setVia] = useState("");
   const [secrets, setSecrets] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const [imported, setImported] = useState<HttpToolImported | null>(null);
@@ -24,7 +26,7 @@ export function ImportTools({ onImported }: { onImported: () => Promise<void> })
     if ("problem" in read) return setProblem(t(`http.problems.${read.problem.kind}`, { line: read.problem.line ?? 0, name: read.problem.name ?? "" }));
     if (file === null) return setProblem(t("http.problems.noFile"));
     if (file.size > OPENAPI_BYTES) return setProblem(t("http.fileTooLarge"));
-    const document = { text: await file.text(), server: server.trim() || undefined, only: [], secrets: read.value, dry_run: false };
+    const document = { text: await file.text(), server: server.trim() || undefined, via: via.trim() || undefined, only: [], secrets: read.value, dry_run: false };
     setImported(await requests.importHttpTools(document));
     setSecrets("");
     await onImported();
@@ -61,6 +63,7 @@ export function ImportTools({ onImported }: { onImported: () => Promise<void> })
           />
         )}
       </Field>
+      <WrittenField label={t("http.via")} hint={t("http.viaHint")} placeholder="laptop" value={via} onChange={setVia} />
       <Field label={t("http.importSecrets")} hint={t("http.importSecretsHint")}>
         {(id, describedBy) => (
           <textarea

@@ -5,6 +5,7 @@ import { useAction } from "../../lib/useAction";
 import { Field, Problem } from "../parts";
 import { useRequests } from "../requests";
 import type { HttpTool } from "../types";
+import { useServer } from "./useServer";
 import styles from "../settings.module.css";
 
 interface Props {
@@ -32,7 +33,7 @@ function Secret({ tool, name, isSet, onChanged }: Props & { name: string; isSet:
     event.preventDefault();
     void set.run(value);
   };
-  const { server } = tool;
+  const server = useServer(tool);
   return (
     <form className={styles.stack} noValidate onSubmit={submit} aria-label={t("http.secretOf", { name })}>
       <p className={isSet ? "hint" : "caution"}>{t(isSet ? "http.secretSet" : "http.secretMissing", { name, server })}</p>

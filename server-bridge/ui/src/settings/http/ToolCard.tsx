@@ -9,6 +9,7 @@ import { useRequests } from "../requests";
 import type { HttpTool } from "../types";
 import { Secrets } from "./Secrets";
 import { TryTool } from "./TryTool";
+import { useServer } from "./useServer";
 import styles from "../settings.module.css";
 import layout from "./http.module.css";
 
@@ -35,6 +36,7 @@ export function ToolCard({ tool, onChanged, onEdit, onRemove }: Props) {
   });
   const name = plainly(tool.name);
   const isOwn = tool.layer === "user";
+  const target = `${plainly(tool.method)} ${useServer(tool)}`;
   return (
     <li className={styles.card}>
       <header>
@@ -45,7 +47,7 @@ export function ToolCard({ tool, onChanged, onEdit, onRemove }: Props) {
       </header>
       <p className={styles.asWritten}>{plainly(tool.description)}</p>
       <p className={styles.asWritten}>
-        <code>{`${plainly(tool.method)} ${plainly(tool.server)}`}</code>
+        <code>{target}</code>
       </p>
       <p className={classes("hint", styles.asWritten)}>
         {t("http.source", { name: plainly(tool.wire_name), origin: plainly(tool.origin), hash: shortHash(tool.hash) })}
@@ -65,7 +67,7 @@ export function ToolCard({ tool, onChanged, onEdit, onRemove }: Props) {
             label={t("http.approve")}
             name={t("http.approveName", { name })}
             question={t("http.approveQuestion")}
-            detail={`${plainly(tool.method)} ${plainly(tool.server)}`}
+            detail={target}
             confirmLabel={t("http.approve")}
             onConfirm={() => void approve.run()}
           />

@@ -13,6 +13,7 @@ test("a form becomes a document", () => {
     body: '{"days": {{days}}}',
     parameters: "city* string The name of the city\ndays integer",
     extract: "data.0",
+    via: " laptop ",
   });
   if ("problems" in read) throw new Error("it has problems");
   expect(read.name).toBe("weather");
@@ -28,6 +29,7 @@ test("a form becomes a document", () => {
       { name: "city", type: "string", description: "The name of the city", required: true },
       { name: "days", type: "integer", required: false },
     ],
+    via: "laptop",
     responseExtract: "data.0",
   });
 });

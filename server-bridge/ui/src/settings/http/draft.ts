@@ -6,6 +6,8 @@ export interface Draft {
   description: string;
   method: string;
   url: string;
+  /** The runner through which it is reached; empty for the Sandbridge server itself. */
+  via: string;
   headers: string;
   query: string;
   body: string;
@@ -34,6 +36,7 @@ export const EMPTY_DRAFT: Draft = {
   description: "",
   method: "GET",
   url: "",
+  via: "",
   headers: "",
   query: "",
   body: "",
@@ -66,6 +69,7 @@ export function documentOf(draft: Draft): { name: string; text: string } | { pro
     queryParams: query.value,
     ...(draft.body.trim() !== "" && { bodyTemplate: draft.body }),
     parameters: parameters.value,
+    ...(draft.via.trim() !== "" && { via: draft.via.trim() }),
     ...(draft.extract.trim() !== "" && { responseExtract: draft.extract.trim() }),
   };
   return { name, text: JSON.stringify(document, null, 2) };

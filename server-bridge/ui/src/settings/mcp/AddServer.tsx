@@ -70,6 +70,15 @@ export function AddServer({ own, added, onAdded, onChecked }: Props) {
         <>
           <TextField {...field} name="url" label={t("mcp.url")} placeholder="https://mcp.example.com/mcp" />
           <TextField {...field} name="headers" rows={3} label={t("mcp.headers")} hint={t("mcp.headersHint")} placeholder="Authorization: Bearer …" />
+          <TextField {...field} name="via" label={t("mcp.via")} hint={t("mcp.viaHint")} placeholder="laptop" />
+          <details>
+            <summary>{t("mcp.client")}</summary>
+            <div className={styles.stack}>
+              <TextField {...field} name="clientId" label={t("mcp.clientId")} hint={t("mcp.clientHint")} placeholder="sandbridge" />
+              <TextField {...field} name="clientSecret" hidden label={t("mcp.clientSecret")} hint={t("mcp.clientSecretHint")} placeholder="" />
+              <TextField {...field} name="scopes" label={t("mcp.scopes")} hint={t("mcp.scopesHint")} placeholder="tools:read tools:call" />
+            </div>
+          </details>
         </>
       )}
       <Problem text={add.error} />

@@ -12,13 +12,15 @@ interface Props {
   placeholder: string;
   /** For several lines. */
   rows?: number;
+  /** True for a secret: its text is not shown. */
+  hidden?: boolean;
 }
 
 /** A field of the form whose text is taken as it is written, with its problem in words. */
-export function TextField({ draft, problems, change, name, label, hint, placeholder, rows }: Props) {
+export function TextField({ draft, problems, change, name, label, hint, placeholder, rows, hidden }: Props) {
   const { t } = useTranslation("settings");
   const problem = problems[name];
   const words = problem && t(`mcp.problems.${problem.kind}`, { line: problem.line ?? 0, name: problem.name ?? "" });
   const onChange = (value: string) => change({ [name]: value });
-  return <WrittenField value={draft[name]} problem={words} {...{ label, hint, placeholder, rows, onChange }} />;
+  return <WrittenField value={draft[name]} problem={words} {...{ label, hint, placeholder, rows, hidden, onChange }} />;
 }

@@ -16,6 +16,22 @@ test("an address has its headers, and nothing of a program", () => {
   });
 });
 
+test("an address may be reached through a runner, and by a client of its own", () => {
+  expect(address({ via: " laptop ", clientId: "me", clientSecret: " s3cret ", scopes: "a  b" })).toEqual({
+    entry: {
+      url: "https://x.example/mcp",
+      headers: {},
+      via: "laptop",
+      oauth: { grantType: "client_credentials", clientId: "me", clientSecret: "s3cret", scopes: ["a", "b"] },
+    },
+  });
+  expect(address({ via: "auto" })).toEqual({ problems: { via: { kind: "via" } } });
+  expect(address({ via: "My laptop" })).toEqual({ problems: { via: { kind: "via" } } });
+  expect("entry" in address({ via: "__docker__" })).toBe(true);
+  expect(address({ clientId: "me" })).toEqual({ problems: { clientSecret: { kind: "noClientSecret" } } });
+  expect(address({ scopes: "a" })).toEqual({ problems: { clientId: { kind: "noClientId" } } });
+});
+
 test("each field that is wrong is named, with its line", () => {
   expect(program({ name: "a b", command: " ", env: "A=1\n\nexport B=2" })).toEqual({
     problems: { name: { kind: "name" }, command: { kind: "noCommand" }, env: { kind: "envLine", line: 3 } },

@@ -10,8 +10,15 @@ export interface Draft {
   /** Lines of `NAME=value`. */
   env: string;
   url: string;
+  /** The runner through which it is reached; empty for the Sandbridge server itself. */
+  via: string;
   /** Lines of `Name: value`. */
   headers: string;
+  /** The client that gets tokens without a login; empty for none. */
+  clientId: string;
+  clientSecret: string;
+  /** Words. */
+  scopes: string;
 }
 
 /** A field whose text can be wrong. */
@@ -19,18 +26,31 @@ export type DraftField = Exclude<keyof Draft, "kind">;
 
 /** The problem with a field; `line` and `name` are those that it is about. */
 export interface DraftProblem {
-  kind: "name" | "noCommand" | "openQuote" | "url" | "envLine" | "envTwice" | "headerLine" | "headerTwice";
+  kind: "name" | "noCommand" | "openQuote" | "url" | "via" | "noClientId" | "noClientSecret" | "envLine" | "envTwice" | "headerLine" | "headerTwice";
   line?: number;
   name?: string;
 }
 
 export type DraftProblems = Partial<Record<DraftField, DraftProblem>>;
 
-export const EMPTY_DRAFT: Draft = { name: "", kind: "program", command: "", env: "", url: "", headers: "" };
+export const EMPTY_DRAFT: Draft = {
+  name: "",
+  kind: "program",
+  command: "",
+  env: "",
+  url: "",
+  via: "",
+  headers: "",
+  clientId: "",
+  clientSecret: "",
+  scopes: "",
+};
 
 /** Narrower than the server's rule, which is for files too: models see other characters as `_`. */
 const NAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9_.-]{1,32}$/;
 const ADDRESS = /^https?:\/\/\S+$/i;
+/** The name of a place, as the server has it. */
+export const PLACE = /^(?!auto$)[a-z0-9_][a-z0-9_.-]{0,62}$/;
 const VARIABLE = /^\s*(?<name>[^\s=]+)=(?<value>.*)$/;
 const HEADER = /^\s*(?<name>[\w!#$%&'*+.^`|~-]+)\s*:\s*(?<value>.*?)\s*$/;
 
@@ -56,7 +76,20 @@ function addressOf(draft: Draft, problems: DraftProblems): McpServerEntry {
   if (!ADDRESS.test(url)) problems.url = { kind: "url" };
   const { pairs: headers, problem } = pairsOf(draft.headers, HEADER, { other: "headerLine", twice: "headerTwice" }, (name) => name.toLowerCase());
   if (problem !== null) problems.headers = problem;
-  return { url, headers };
+  const via = draft.via.trim();
+  if (via !== "" && !PLACE.test(via)) problems.via = { kind: "via" };
+  const oauth = clientOf(draft, problems);
+  return { url, headers, ...(via !== "" && { via }), ...(oauth !== null && { oauth }) };
+}
+
+/** The client of its own; null if there is none. */
+function clientOf(draft: Draft, problems: DraftProblems): McpServerEntry["oauth"] {
+  const [clientId, clientSecret] = [draft.clientId.trim(), draft.clientSecret.trim()];
+  const scopes = draft.scopes.split(/\s+/).filter((scope) => scope !== "");
+  if (clientId === "" && clientSecret === "" && scopes.length === 0) return null;
+  if (clientId === "") problems.clientId = { kind: "noClientId" };
+  else if (clientSecret === "") problems.clientSecret = { kind: "noClientSecret" };
+  return { grantType: "client_credentials", clientId, clientSecret, scopes };
 }
 
 interface Pairs {

@@ -79,4 +79,38 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
     ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
+    // Requests through a runner.
+    (
+        "`via` must be the name of one of your runners, as `sandbridge runner list` shows it, or `__docker__` for your container",
+        "`via` 必须是你的一个运行器的名称（见 `sandbridge runner list`），或表示你的容器的 `__docker__`",
+    ),
+    (
+        "nothing was sent: this runner sends the server's HTTP requests only to the hosts that its machine's user named, and {} is none of them. If you do mean this host, start the runner with --http-allow {}",
+        "未发送任何内容：此运行器只向其机器用户指定的主机发送服务器的 HTTP 请求，而 {0} 不在其中。如果确实要访问此主机，请在启动运行器时加上 --http-allow {1}",
+    ),
+    (
+        "nothing was sent: {} is, or leads to, an address where clouds hand out credentials, or one of no service; such an address has to be named itself by --http-allow",
+        "未发送任何内容：{0} 是（或指向）云平台发放凭据的地址，或不属于任何服务的地址；这类地址必须由 --http-allow 单独指定",
+    ),
+    (
+        "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {}, and no address where clouds hand out credentials",
+        "未发送任何内容：来自{0*}的请求只能访问服务器管理员用 {1} 指定的主机，且不能访问云平台发放凭据的地址",
+    ),
+    ("containers", "容器"),
+    ("the server itself", "服务器本身"),
+    ("runner {} sends no HTTP requests for the server: {}", "运行器 {0} 不为服务器发送 HTTP 请求：{1*}"),
+    (
+        "it is too old. Update it: `sandbridge runner update {}`",
+        "它的版本过旧。请更新：`sandbridge runner update {0}`",
+    ),
+    (
+        "it is too old. Update it: `sandbridge runner rotate {}` prints a line to paste on its machine, which installs the newer one",
+        "它的版本过旧。请更新：`sandbridge runner rotate {0}` 会显示一行命令，粘贴到其机器上即可安装新版本",
+    ),
+    (
+        "it speaks xbot's dialect. Connect the machine with sandbridge-runner instead: `sandbridge runner rotate {}` prints the line to paste there",
+        "它使用 xbot 的协议。请改用 sandbridge-runner 连接该机器：`sandbridge runner rotate {0}` 会显示要在那里粘贴的命令",
+    ),
+    ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
+    ("it was silent for {} s", "它有 {0} 秒没有响应"),
 ];

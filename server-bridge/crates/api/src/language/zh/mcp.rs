@@ -208,4 +208,12 @@ pub(super) const TABLE: &[Row] = &[
         "密钥已丢失，无法解密其变量和请求头的值；请重新添加服务器",
     ),
     ("your servers", "你的服务器"),
+    (
+        "\"via\" belongs to an address: a command runs on the machine that you use",
+        "\"via\" 只用于地址：命令在你使用的机器上运行",
+    ),
+    (
+        "its \"via\" is not the name of a runner: write one as `sandbridge runner list` shows it, or __docker__ for your container",
+        "其 \"via\" 不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
+    ),
 ];

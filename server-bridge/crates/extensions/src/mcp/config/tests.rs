@@ -36,6 +36,10 @@ fn a_definition_is_a_command_or_an_address_and_says_what_is_wrong() {
         (json!({"url": "https://a.example/${TOKEN}"}), "not replaced"),
         (json!({"url": "https://a.example", "headers": {"A": "x\r\nB: y"}}), "header"),
         (json!({"url": "https://a.example", "timeout": 0}), "0 ms"),
+        (json!({"command": "a", "via": "laptop"}), "belongs to an address"),
+        (json!({"url": "https://a.example", "via": "auto"}), "runner list"),
+        (json!({"url": "https://a.example", "via": ""}), "runner list"),
+        (json!({"url": "https://a.example", "via": "a b"}), "runner list"),
     ] {
         let text = refused(json.clone());
         assert!(text.contains(why), "{json}: {text}");
@@ -168,5 +172,17 @@ fn a_document_names_each_entry_that_is_none() {
     assert!(secret.contains("env") && !secret.contains("12345"), "{secret}");
     for broken in ["", "[]", "{}", "{\"mcpServers\": []}"] {
         assert!(entries(broken).is_err(), "{broken}");
+    }
+}
+
+#[test]
+fn the_same_address_in_another_network_is_another_server() {
+    let spec =
+        |via: Option<&str>| Spec::of(&entry(json!({"url": "http://10.0.0.5/mcp", "via": via}))).unwrap();
+    let (none, one, two) = (spec(None), spec(Some("laptop")), spec(Some("desk")));
+    assert_eq!(one.action(), "http://10.0.0.5/mcp via laptop");
+    for (a, b) in [(&none, &one), (&one, &two), (&none, &two)] {
+        assert_ne!(a.hash("a", None), b.hash("a", None));
+        assert_ne!(a.identity("a"), b.identity("a"));
     }
 }

@@ -16,13 +16,13 @@ use sse_stream::Sse;
 use super::Grants;
 use super::own::OwnClient;
 
-type Error = StreamableHttpError<reqwest::Error>;
+type Error<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
 
 /// A client that sends the token of a grant with each request. An expired token, or one that the server refuses, is refreshed once for
 /// all clients of the grant: the others find the new one.
 #[derive(Clone)]
-pub(in crate::mcp) struct LoggedIn {
-    pub(super) http: reqwest::Client,
+pub(in crate::mcp) struct LoggedIn<C> {
+    pub(super) http: C,
     pub(super) renewal: Renewal,
     pub(super) grants: Grants,
 }
@@ -38,9 +38,9 @@ pub(super) enum Renewal {
     Own(Arc<OwnClient>),
 }
 
-impl LoggedIn {
+impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
     /// The token to send; `None` without a grant.
-    async fn token(&self) -> Result<Option<String>, Error> {
+    async fn token(&self) -> Result<Option<String>, Error<C>> {
         if matches!(self.renewal, Renewal::Login) {
             return Ok(None);
         }
@@ -53,13 +53,13 @@ impl LoggedIn {
 
     /// A token in place of an expired one, if there was one; `None` if the user has to log in. If the server refused a
     /// request, its challenge says what it requires.
-    async fn renewed(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error> {
+    async fn renewed(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error<C>> {
         let (client, old, challenge) = (self.clone(), old.to_owned(), challenge.map(str::to_owned));
         // If a caller gives up, the refresh continues: the provider may have replaced the refresh token already.
         tokio::spawn(async move { client.renew(&old, challenge.as_deref()).await }).await?
     }
 
-    async fn renew(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error> {
+    async fn renew(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error<C>> {
         let _one_at_a_time = self.grants.refreshing.lock().await;
         let known = self.grants.token().await?;
         if let Some((token, false)) = &known
@@ -86,10 +86,10 @@ impl LoggedIn {
     }
 
     /// Makes a request with a token; if the server refuses that, once more with another one.
-    async fn with_token<T, F, Fut>(&self, request: F) -> Result<T, Error>
+    async fn with_token<T, F, Fut>(&self, request: F) -> Result<T, Error<C>>
     where
         F: Fn(Option<String>) -> Fut,
-        Fut: Future<Output = Result<T, Error>>,
+        Fut: Future<Output = Result<T, Error<C>>>,
     {
         let token = self.token().await?;
         let refused = match request(token.clone()).await {
@@ -112,8 +112,8 @@ impl LoggedIn {
     }
 }
 
-impl StreamableHttpClient for LoggedIn {
-    type Error = reqwest::Error;
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for LoggedIn<C> {
+    type Error = C::Error;
 
     async fn post_message(
         &self,
@@ -122,7 +122,7 @@ impl StreamableHttpClient for LoggedIn {
         session_id: Option<Arc<str>>,
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<StreamableHttpPostResponse, Error> {
+    ) -> Result<StreamableHttpPostResponse, Error<C>> {
         self.with_token(|token| {
             let (uri, message) = (uri.clone(), message.clone());
             self.http.post_message(uri, message, session_id.clone(), token, custom_headers.clone())
@@ -138,7 +138,7 @@ impl StreamableHttpClient for LoggedIn {
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
         limits: StreamableHttpResponseLimits,
-    ) -> Result<StreamableHttpPostResponse, Error> {
+    ) -> Result<StreamableHttpPostResponse, Error<C>> {
         self.with_token(|token| {
             let (uri, message, session_id) = (uri.clone(), message.clone(), session_id.clone());
             let (headers, limits) = (custom_headers.clone(), limits);
@@ -153,7 +153,7 @@ impl StreamableHttpClient for LoggedIn {
         session_id: Arc<str>,
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Error<C>> {
         self.with_token(|token| {
             self.http.delete_session(uri.clone(), session_id.clone(), token, custom_headers.clone())
         })
@@ -167,7 +167,7 @@ impl StreamableHttpClient for LoggedIn {
         last_event_id: Option<String>,
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error> {
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error<C>> {
         self.with_token(|token| {
             let (session_id, last) = (session_id.clone(), last_event_id.clone());
             self.http.get_stream(uri.clone(), session_id, last, token, custom_headers.clone())
@@ -183,7 +183,7 @@ impl StreamableHttpClient for LoggedIn {
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
         max_sse_event_size: usize,
-    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error> {
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error<C>> {
         self.with_token(|token| {
             let (session_id, last, headers) =
                 (session_id.clone(), last_event_id.clone(), custom_headers.clone());

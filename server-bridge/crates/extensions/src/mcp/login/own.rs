@@ -3,20 +3,20 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use form_urlencoded::{Serializer, byte_serialize};
-use guard::Talker;
 use rmcp::transport::auth::{AuthError, AuthorizationMetadata, OAuthTokenResponse, StoredCredentials};
 use tokio::time::timeout;
 
-use super::{Grant, Grants, Guarded, line, manager, now};
+use super::{Grant, Grants, line, manager, now};
 use crate::limits::MCP_LOGIN_REQUEST_PATIENCE;
 use crate::mcp::credentials::{ClientCredentials, Proof};
+use crate::mcp::way::Way;
 
 /// The kind of an assertion, for the provider.
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// The client of a server's definition.
 pub(in crate::mcp) struct OwnClient {
-    talker: Talker,
+    way: Way,
     /// The server's address.
     url: String,
     credentials: ClientCredentials,
@@ -27,8 +27,8 @@ fn failed(why: impl Into<String>) -> AuthError {
 }
 
 impl OwnClient {
-    pub(super) fn new(talker: Talker, url: String, credentials: ClientCredentials) -> Self {
-        Self { talker, url, credentials }
+    pub(super) fn new(way: Way, url: String, credentials: ClientCredentials) -> Self {
+        Self { way, url, credentials }
     }
 
     /// A new token from the server's provider; it is kept with the others.
@@ -39,7 +39,7 @@ impl OwnClient {
     }
 
     async fn exchange(&self, grants: &Grants, challenge: Option<&str>) -> Result<String, AuthError> {
-        let mut manager = manager(&self.talker, &self.url).await?;
+        let mut manager = manager(&self.way, &self.url).await?;
         let found = manager.resolve_metadata_from_challenge(challenge).await?;
         if !found.source.is_discovered() {
             return Err(failed("it names no login provider for its client credentials"));
@@ -57,7 +57,7 @@ impl OwnClient {
             own => own.to_vec(),
         };
         let request = self.request(&metadata, &scopes.join(" "))?;
-        let answer = Guarded(self.talker.clone()).send(request).await.map_err(|error| {
+        let answer = self.way.send(request).await.map_err(|error| {
             failed(format!("its login provider cannot be reached: {}", line(&error.to_string())))
         })?;
         if !answer.status().is_success() {

@@ -113,6 +113,10 @@ impl ContainerSpec {
         if self.config.read_only {
             entrypoint.extend(["--state-dir", STATE_PATH]);
         }
+        let hosts = self.config.http_allow.join(",");
+        if !hosts.is_empty() {
+            entrypoint.extend(["--http-allow", &hosts]);
+        }
         ContainerCreateBody {
             hostname: Some(self.names.container.chars().take(HOSTNAME_BYTES).collect()),
             image: Some(image),

@@ -96,7 +96,7 @@ impl Fixture {
 
     fn router(&self, runner: Option<PathBuf>) -> SandboxRouter {
         let workspaces = self.folder.path().join("workspaces");
-        let local = LocalConfig { policy: LocalPolicy::Admins, runner, workspaces };
+        let local = LocalConfig { policy: LocalPolicy::Admins, runner, workspaces, http_allow: Vec::new() };
         SandboxRouter::new(RouterConfig { local, ..RouterConfig::default() })
     }
 

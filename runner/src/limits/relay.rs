@@ -1,0 +1,60 @@
+//! The limits of requests that the runner makes of others.
+
+/// The most requests to the LLM endpoint in progress; the body of each is held in memory.
+pub const LLM_REQUESTS: usize = 16;
+
+/// The largest body of a request to the LLM endpoint, in bytes.
+pub const LLM_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// The longest base URL of an LLM endpoint, in bytes.
+pub const LLM_URL_BYTES: usize = 1024;
+
+/// The longest path of a request to it, its query included, in bytes.
+pub const LLM_PATH_BYTES: usize = 2 * 1024;
+
+/// The longest value of a header that is sent to it, in bytes.
+pub const LLM_HEADER_BYTES: usize = 1024;
+
+/// The most that the status and the headers of its answer may have together, in bytes.
+pub const LLM_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
+
+/// How many headers its answer may have.
+pub const LLM_ANSWER_HEADERS: usize = 100;
+
+/// How long it may be silent, in milliseconds: a model may think for minutes before its first word.
+pub const LLM_IDLE_MS: u64 = 600_000;
+
+/// The most HTTP requests for the server in progress, streams of events included; the body of each is held in memory. A link has
+/// twice as many streams for data.
+pub const HTTP_REQUESTS: usize = 64;
+
+/// The largest body of an HTTP request for the server, in bytes.
+pub const HTTP_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// The longest URL of such a request, in bytes.
+pub const HTTP_URL_BYTES: usize = 8 * 1024;
+
+/// The most headers that it may have.
+pub const HTTP_HEADERS: usize = 100;
+
+/// The most that its headers may have together, in bytes.
+pub const HTTP_HEADERS_BYTES: usize = 64 * 1024;
+
+/// The most that the status and the headers of its answer may have together, in bytes.
+pub const HTTP_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
+
+/// How many headers its answer may have.
+pub const HTTP_ANSWER_HEADERS: usize = 100;
+
+/// The longest wait for the headers of its answer, in milliseconds.
+pub const HTTP_ANSWER_MS: u64 = 600_000;
+
+/// How long the rest of its body may take to arrive from the server, in milliseconds without any of it.
+pub const HTTP_BODY_IDLE_MS: u64 = 60_000;
+
+/// The most hosts that HTTP requests may be sent to.
+pub const HTTP_ALLOWED_HOSTS: usize = 1_000;
+
+/// How often a silent answer is looked at if another program waits to replace this one, in milliseconds: one that was silent for so long is
+/// ended.
+pub const HTTP_LEAVING_LOOK_MS: u64 = 10_000;

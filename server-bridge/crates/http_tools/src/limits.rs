@@ -61,3 +61,7 @@ pub const OPENAPI_REFERENCES: usize = 2_000;
 pub const OPENAPI_VALUES: usize = 5_000;
 /// The most problems that an import names.
 pub const OPENAPI_PROBLEMS: usize = 500;
+/// The most values of a document in YAML, with all that its aliases repeat.
+pub const YAML_NODES: usize = 500_000;
+/// The most bytes of the texts of a document in YAML, with all that its aliases repeat.
+pub const YAML_TEXT_BYTES: usize = 4 * OPENAPI_BYTES;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;
+mod agent_extensions;
 mod agent_pictures;
 mod agent_sessions;
 mod agent_subagents;
@@ -17,6 +18,7 @@ mod browser;
 mod chat;
 mod completions;
 mod confinement;
+mod covered_files;
 mod developer;
 mod docker;
 mod docker_engine;
@@ -33,6 +35,7 @@ mod exec_deaths;
 mod file_attacks;
 mod files;
 mod here;
+mod hook_models;
 mod hooks;
 mod hostile_server;
 mod http_tool_attacks;
@@ -58,6 +61,7 @@ mod reach;
 mod readme;
 mod resume;
 mod routing;
+mod rule_layers;
 mod rules;
 mod run_as;
 mod shell;

@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream;
 use sandbox::{FileKind, Sandbox};
 use tokio::io::AsyncReadExt;
+
+use crate::limits::PATHS_AT_ONCE;
 
 /// The administrator's document of that name in the server's home directory, of at most so many bytes. One that cannot be read is
 /// there all the same, and empty: what it would deny is not known.
@@ -39,7 +42,9 @@ pub(crate) enum AtPath {
     File(String),
     /// A file without one: it is too large, or cannot be read.
     Unhashed,
-    /// No file.
+    /// A directory.
+    Directory,
+    /// Nothing of the workspace.
     Nothing,
 }
 
@@ -55,6 +60,7 @@ pub(crate) async fn look_at(
                     AtPath::File(store::hex(&sha256))
                 }
                 (Some(found), None) if found.kind == FileKind::File => AtPath::Unhashed,
+                (Some(found), _) if found.kind == FileKind::Directory => AtPath::Directory,
                 _ => AtPath::Nothing,
             },
             // A runner that resolves no paths: what is there is not known.
@@ -64,5 +70,7 @@ pub(crate) async fn look_at(
         };
         (path.to_owned(), at)
     });
-    join_all(looks).await.into_iter().collect()
+    // All of them are made first: a stream that makes them is not known to be `Send`.
+    let looks: Vec<_> = looks.collect();
+    stream::iter(looks).buffer_unordered(PATHS_AT_ONCE).collect().await
 }

@@ -4,7 +4,7 @@ use api::mcp::{McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 use super::import::Imported;
-use crate::extension::{QUOTE, argument, layer_words, short_hash};
+use crate::extension::{QUOTE, argument, layer_words, short_hash, unseen};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::{one_line, short_line};
@@ -69,6 +69,7 @@ pub(super) fn whole(server: &McpServerView) -> String {
     if is_of_workspace {
         let none = "none: a change of what the command runs is not noticed";
         lines.extend(listed("files:", &server.files, none));
+        lines.extend(unseen(&server.unseen));
     }
     lines.push(format!("{action}:"));
     lines.extend(server.action.split('\n').map(|line| format!("{QUOTE}{}", one_line(line))));

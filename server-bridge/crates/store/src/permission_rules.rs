@@ -223,7 +223,7 @@ mod tests {
     async fn a_rule_of_a_chat_is_another_one_and_ends_with_its_chat() {
         let store = testing::empty().await;
         let (ada, eve) = two_users(&store).await;
-        let chat = store.create_chat(ada, "one").await.unwrap().id;
+        let chat = store.create_chat(ada).await.unwrap().id;
         let everywhere = store.add_permission_rule(ada, None, RuleEffect::Deny, "Fetch", "").await.unwrap();
         let add = || store.add_permission_rule(ada, Some(&chat), RuleEffect::Deny, "Fetch", "");
         let (first, again) = (add().await.unwrap(), add().await.unwrap());

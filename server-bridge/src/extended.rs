@@ -8,9 +8,12 @@ use chats::ChatService;
 use extensions::Notice;
 use extensions::commands::TextCommands;
 use extensions::custom_tools::CustomTools;
-use extensions::hooks::HookRunner;
+use extensions::hooks::{HookRunner, Used};
 use extensions::http_tools::HttpTools;
+use extensions::logs::Logs;
+use extensions::manage_tools::ManageTools;
 use extensions::mcp::McpServers;
+use extensions::needs::MachineNeeds;
 use extensions::plugins::Plugins;
 use extensions::search::{DeferredTools, Offers};
 use extensions::skills::AlwaysSkills;
@@ -47,16 +50,23 @@ impl Extended {
         let (store, router, home) = (|| store.clone(), || router.clone(), || home.to_owned());
         let plugins = Plugins::new(store(), reachable);
         chats.library().put(plugins.clone());
-        let hooks =
-            HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), plugins.clone());
-        chats.hooks().put(hooks.clone());
+        chats.library().set_needs(MachineNeeds::new(ledger()));
         let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable, plugins.clone());
+        let used = Used {
+            plugins: plugins.clone(),
+            mcp_servers: mcp_servers.clone(),
+            judge: Arc::new(chats.clone()),
+        };
+        let hooks = HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), used);
+        chats.hooks().put(hooks.clone());
         chats.commands().add(mcp_servers.clone());
         chats.commands().add(TextCommands::new(store(), router(), plugins.clone()));
         let http_tools = HttpTools::new(ledger(), store(), router(), home(), reachable);
         let deferred: Vec<Arc<dyn Offers>> =
             vec![Arc::new(mcp_servers.clone()), Arc::new(http_tools.clone())];
         chats.tools().add_source(DeferredTools::new(deferred));
+        chats.tools().put(ManageTools::new(mcp_servers.clone(), http_tools.clone()));
+        chats.tools().add_source(Logs::new(Arc::new(crate::log_ring::lines)));
         let custom_tools = CustomTools::new(ledger(), store(), router());
         chats.tools().add_source(custom_tools.clone());
         let always_skills = AlwaysSkills::new(store());

@@ -15,6 +15,7 @@
 //! | `here/` | `sandbridge here`: server, runner and chat for one directory |
 //! | [`commands`] | the commands on this machine, in addition to those of crate `client` |
 //! | `failure` | a failed command on this machine, in words and with a kind |
+//! | `log_ring` | the last lines of the process's log, in memory |
 //! | [`limits`] | every limit and timeout |
 //!
 //! A new HTTP route: see [`web`].
@@ -28,6 +29,7 @@ pub mod extended;
 mod failure;
 mod here;
 pub mod limits;
+mod log_ring;
 pub mod serve;
 mod store_copy;
 pub mod tls;

@@ -210,3 +210,7 @@ pub const MCP_PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The longest path of a workspace in the line that is pasted on a machine, in bytes: Linux's `PATH_MAX`.
 pub const WORKSPACE_BYTES: usize = 4_096;
+/// The lines of this process's log that are kept in memory.
+pub const LOG_LINES: usize = 2_000;
+/// The longest of them, in bytes; the rest is left out.
+pub const LOG_LINE_BYTES: usize = 2 * 1024;

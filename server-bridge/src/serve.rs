@@ -139,7 +139,7 @@ pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
 async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_env("SANDBRIDGE_LOG")
         .unwrap_or_else(|_| EnvFilter::new("info,rmcp=off,sqlx_core::pool=error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    crate::log_ring::init(filter, io::stderr);
     let config = Config::load(args, home)?;
     raise_open_files();
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for signals")?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;
+mod agent_extensions;
 mod agent_pictures;
 mod agent_sessions;
 mod agent_subagents;
@@ -18,6 +19,7 @@ mod browser;
 mod chat;
 mod completions;
 mod confinement;
+mod covered_files;
 mod developer;
 mod docker;
 mod docker_engine;
@@ -34,6 +36,7 @@ mod exec_deaths;
 mod file_attacks;
 mod files;
 mod here;
+mod hook_models;
 mod hooks;
 mod hostile_server;
 mod http_tool_attacks;
@@ -60,6 +63,7 @@ mod reach;
 mod readme;
 mod resume;
 mod routing;
+mod rule_layers;
 mod rules;
 mod run_as;
 mod shell;

@@ -254,3 +254,27 @@ fn everything_that_a_workspace_defines_is_in_one_list() {
     let list = bob.json(&["trust", "list", "--json"]);
     assert_eq!((&list["items"], &list["approvals"]), (&json!([]), &json!([])));
 }
+
+#[test]
+fn a_skill_that_needs_what_the_machine_lacks_is_offered_with_that_note() {
+    let world = World::new(|asked: &Asked| match asked.results().last() {
+        None => Reply::Call(vec![("Skill", json!({"name": "film"}))]),
+        Some(_) => Reply::Say("that is all".to_owned()),
+    });
+    let skill = |needs: &str| format!("---\ndescription: Cuts films\n{needs}\n---\nCut them.\n");
+    world.put(
+        ".sandbridge/skills/film/SKILL.md",
+        &skill("requires_bins: [sh, no-such-program]\nrequires_env: NO_SUCH_VARIABLE"),
+    );
+    world.put(".sandbridge/skills/plain/SKILL.md", &skill("requires_bins: sh"));
+    world.chat("full");
+    let told = system(&world.model.asked()[0]);
+    assert!(
+        told.contains("needs `no-such-program`, $NO_SUCH_VARIABLE, which laptop does not have"),
+        "{told}"
+    );
+    let plain = told.lines().find(|line| line.contains("plain")).unwrap_or(&told).to_owned();
+    assert!(!plain.contains("plain: (needs"), "{plain}");
+    let read = world.last_result();
+    assert!(read.contains("no-such-program") && read.contains("Cut them"), "{read}");
+}

@@ -61,7 +61,7 @@ pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
         opened.map_err(|error| Failure::other("io", format!("cannot write {}: {error}", path.display())))?;
     let filter =
         EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=off"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Mutex::new(file)).init();
+    crate::log_ring::init(filter, Mutex::new(file));
     Ok(())
 }
 

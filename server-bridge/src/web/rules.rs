@@ -21,13 +21,14 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(attempt))
 }
 
-/// The rules that apply to the caller: the administrator's, those of the server itself, and the caller's own.
+/// The rules that hold for the caller: the administrator's, the caller's own, those of the workspace of the active runner, and those
+/// of the server itself.
 #[utoipa::path(get, path = "/api/v1/rules", tag = "settings", responses((status = 200, body = [RuleView])))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RuleView>>, ApiError> {
-    Ok(Json(state.chats.rules(caller.user.id).await?))
+    Ok(Json(state.chats.rules(&caller.user).await?))
 }
 
-/// Add a rule of the caller's. Needs a session: no key changes rules.
+/// Add a rule of the caller's, for all chats or for one. Needs a session: no key changes rules.
 #[utoipa::path(post, path = "/api/v1/rules", tag = "settings", request_body = NewRule,
     responses((status = 201, body = RuleView), (status = 400), (status = 403)))]
 pub async fn add(

@@ -32,7 +32,7 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await picture(page, "palette");
   await expectAccessible(page);
   await page.keyboard.press("Escape");
-  for (const section of ["", "general", "appearance", "account", "runners", "models", "approvals", "hooks", "mcp", "memory", "usage", "keys", "users", "audit", "about"]) {
+  for (const section of ["", "general", "appearance", "account", "runners", "models", "approvals", "hooks", "mcp", "trust", "http", "plugins", "memory", "usage", "keys", "users", "server", "audit", "about"]) {
     await page.goto(section === "" ? "/#/settings" : `/#/settings/${section}`);
     await page.getByRole("dialog").waitFor();
     await expect(page.getByText("Loading…")).toHaveCount(0);

@@ -13,6 +13,7 @@
 //! | [`hooks`] | the points of a turn where hooks run: they watch it, and may deny its actions or have the user asked |
 //! | [`ask`] | questions to people: one type for all of them, answered once |
 //! | [`commands`] | slash commands of extensions |
+//! | [`judge`] | a model's answer about a turn, outside of its conversation |
 //! | [`library`] | the skills and roles of a workspace |
 //! | [`live`] | output that is shown while it is written |
 //! | [`mod@grouped`] | large numbers for people |
@@ -31,6 +32,7 @@ pub mod engine;
 mod error;
 pub mod grouped;
 pub mod hooks;
+pub mod judge;
 pub mod library;
 pub mod limits;
 pub mod live;

@@ -41,6 +41,15 @@ pub struct HookView {
     #[serde(default)]
     #[schema(required)]
     pub origin: String,
+    /// The files of the workspace that its approval covers; empty for a hook that needs none.
+    #[serde(default)]
+    #[schema(required)]
+    pub files: Vec<String>,
+    /// What it may run that the approval does not cover, in words: variables, patterns, directories, programs that choose files
+    /// themselves.
+    #[serde(default)]
+    #[schema(required)]
+    pub unseen: Vec<String>,
     /// Whether it runs.
     pub state: HookState,
 }

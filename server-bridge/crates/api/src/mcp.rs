@@ -39,6 +39,11 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,
+    /// What it may run that the approval does not cover, in words: variables, patterns, directories, programs that choose files
+    /// themselves.
+    #[serde(default)]
+    #[schema(required)]
+    pub unseen: Vec<String>,
     /// The names of the variables of its environment, or of its headers; with their values, if a file of the workspace sets them:
     /// `NAME=value`, `Name: value`.
     #[serde(default)]

@@ -38,6 +38,14 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub last_hit_at: Option<i64>,
+    /// The chat that it holds in; null if it holds in all.
+    #[serde(default)]
+    #[schema(required)]
+    pub chat_id: Option<String>,
+    /// The file of the workspace that has it; null for other rules.
+    #[serde(default)]
+    #[schema(required)]
+    pub file: Option<String>,
 }
 
 /// A rule to add.
@@ -50,6 +58,9 @@ pub struct NewRule {
     /// The reason for it; at most 1 KiB.
     #[serde(default)]
     pub justification: Option<String>,
+    /// The chat that it is to hold in; all of them if absent.
+    #[serde(default)]
+    pub chat_id: Option<String>,
 }
 
 /// A call to try the rules on; nothing is run.
@@ -60,6 +71,9 @@ pub struct RuleTrial {
     /// The command line, path or address that the call would have; at most 64 KiB.
     #[serde(default)]
     pub subject: String,
+    /// The chat whose rules are heard too; none if absent.
+    #[serde(default)]
+    pub chat_id: Option<String>,
 }
 
 /// What the rules say of a call.

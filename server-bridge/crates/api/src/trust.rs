@@ -43,6 +43,11 @@ pub struct TrustItem {
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,
+    /// What it may run that the approval does not cover, in words: variables, patterns, directories, programs that choose files
+    /// themselves.
+    #[serde(default)]
+    #[schema(required)]
+    pub unseen: Vec<String>,
     /// Whether it was approved.
     pub state: TrustState,
     /// When it was approved, in Unix milliseconds; null if it was not.

@@ -395,6 +395,10 @@ words! {
         BuiltIn = "built_in",
         /// The user.
         User = "user",
+        /// The user, for one chat.
+        Chat = "chat",
+        /// A file of the workspace, which only denies and asks.
+        Workspace = "workspace",
     }
 }
 

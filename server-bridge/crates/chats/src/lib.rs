@@ -13,6 +13,7 @@
 //! | `manage` | creating, finding, naming and reading chats |
 //! | `attachments`, `export` | files attached to a message; a chat as a file |
 //! | `pictures` | the images attached to a message |
+//! | `judging` | a model's answer for a hook |
 //! | `titles` | the title that a model gives a chat |
 //! | `views` | chats and messages as documents of the HTTP API |
 //! | `commands/` | one file per command, and their table |
@@ -57,6 +58,7 @@ mod exec_document;
 mod export;
 mod fork;
 mod house;
+mod judging;
 mod languages;
 pub mod limits;
 mod manage;

@@ -150,9 +150,19 @@ pub const LANGUAGE_CHARS: usize = 64;
 pub const STALE_CHECK_TIMEOUT_MS: u64 = 2_000;
 /// The largest file of the administrator's permission rules, in bytes.
 pub const MANAGED_RULES_BYTES: u64 = 4 * 1024 * 1024;
-/// The most users whose permission rules are kept ready.
+/// The largest file of a workspace's permission rules, in bytes.
+pub const WORKSPACE_RULES_BYTES: u64 = 256 * 1024;
+/// The most sets of permission rules that are kept ready, of users and of chats.
 pub const RULE_SETS_KEPT: usize = 1_000;
 /// The longest call that the permission rules are tried on, in bytes.
 pub const RULE_TRIAL_BYTES: usize = 64 * 1024;
 /// How much of a returned text is kept for a client that sends its message again, in bytes.
 pub const SEND_INPUT_KEPT_BYTES: usize = 4 * 1024;
+/// The most tokens of a model's answer to a hook.
+pub const JUDGE_TOKENS: u32 = 1_024;
+/// The most answers of a hook's agent, the last of which is its judgement.
+pub const JUDGE_ROUNDS: usize = 8;
+/// The most calls of tools that a hook's agent makes.
+pub const JUDGE_CALLS: usize = 24;
+/// How much of a tool's result a hook's agent gets, in bytes.
+pub const JUDGE_RESULT_BYTES: usize = 16 * 1024;

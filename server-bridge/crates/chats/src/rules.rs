@@ -3,20 +3,20 @@
 use api::rules::{NewRule, RuleMatchView, RulePartView, RuleTrial, RuleTrialView, RuleView};
 use api::words;
 use rules::{Effect, Origin, Part, Rule, RuleRef};
-use store::{PermissionRule, RuleEffect, User, UserId};
+use store::{ChatId, PermissionRule, RuleEffect, User};
 
 use crate::house::ChatService;
 use crate::limits::RULE_TRIAL_BYTES;
-use crate::rule_book::{effect_of, unusable};
+use crate::rule_book::{Entry, effect_of, of_workspace, unusable};
 use crate::{Error, Result};
 
 impl ChatService {
-    /// The rules that hold for a user: the administrator's, the user's own in the order in which they were added, and the
-    /// built-in ones.
+    /// The rules that hold for a user: the administrator's, the user's own in the order in which they were added, also those of
+    /// single chats, those of the workspace of their active place if it can be reached, and the built-in ones.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn rules(&self, user: UserId) -> Result<Vec<RuleView>> {
+    pub async fn rules(&self, user: &User) -> Result<Vec<RuleView>> {
         let house = &self.0;
         let managed = house.rules.managed(house.settings.home()).await;
         let others =
@@ -30,6 +30,8 @@ impl ChatService {
                 created_at: None,
                 hits: None,
                 last_hit_at: None,
+                chat_id: None,
+                file: None,
             };
         let warned = |id: &str| {
             managed.warnings.iter().filter(|(place, _)| place == id).map(|(_, text)| text.clone()).collect()
@@ -39,7 +41,10 @@ impl ChatService {
             .iter()
             .map(|loaded| others(words::RuleOrigin::Managed, loaded, warned(&loaded.id)))
             .collect();
-        views.extend(house.store.permission_rules(user).await?.into_iter().map(view));
+        views.extend(house.store.permission_rules(user.id).await?.into_iter().map(view));
+        if let Ok(sandbox) = house.execs.sandbox(user, None).await {
+            views.extend(of_workspace(&sandbox).await.entries.into_iter().map(of_file));
+        }
         views.extend(
             rules::dangerous()
                 .rules
@@ -78,7 +83,10 @@ impl ChatService {
         }
         let house = &self.0;
         let justification = new.justification.as_deref().unwrap_or_default().trim();
-        let added = house.store.add_permission_rule(user.id, effect, rule.text(), justification).await?;
+        let chat = chat_of(new.chat_id.as_deref())?;
+        let chat = chat.as_ref();
+        let added =
+            house.store.add_permission_rule(user.id, chat, effect, rule.text(), justification).await?;
         house.rules.changed(user.id);
         house.note(user, "rule.add", None, rule.text(), effect.as_str()).await;
         Ok(view(added))
@@ -108,7 +116,8 @@ impl ChatService {
     /// # Errors
     /// [`Error::Refused`] for a call without a tool or one that is too long; [`Error::Store`].
     pub async fn try_rules(&self, user: &User, trial: &RuleTrial) -> Result<RuleTrialView> {
-        let RuleTrial { tool, subject } = trial;
+        let RuleTrial { tool, subject, chat_id } = trial;
+        let chat = chat_of(chat_id.as_deref())?;
         if tool.is_empty() {
             return Err(Error::refused("invalid", "name a tool, such as Shell"));
         }
@@ -118,7 +127,7 @@ impl ChatService {
                 format!("a call to try has at most {} KiB", RULE_TRIAL_BYTES / 1024),
             ));
         }
-        let set = self.0.rules.of(&self.0.store, self.0.settings.home(), user.id).await?;
+        let set = self.0.rules.of(&self.0.store, self.0.settings.home(), user.id, chat.as_ref()).await?;
         let explanation = self.0.rules.explained(&set, tool, subject);
         let part = |part: &Part<'_>| RulePartView {
             text: part.text.clone(),
@@ -139,6 +148,23 @@ impl ChatService {
     }
 }
 
+/// A rule of a workspace's file, or the file if it cannot be read.
+fn of_file(entry: Entry) -> RuleView {
+    RuleView {
+        id: None,
+        origin: words::RuleOrigin::Workspace,
+        effect: word_of(entry.effect),
+        rule: entry.rule,
+        justification: entry.justification,
+        warnings: entry.warnings,
+        created_at: None,
+        hits: None,
+        last_hit_at: None,
+        chat_id: None,
+        file: Some(entry.file.to_owned()),
+    }
+}
+
 fn view(rule: PermissionRule) -> RuleView {
     let effect = effect_of(rule.effect);
     let warnings = match Rule::parse(&rule.rule) {
@@ -147,7 +173,7 @@ fn view(rule: PermissionRule) -> RuleView {
     };
     RuleView {
         id: Some(rule.id),
-        origin: words::RuleOrigin::User,
+        origin: if rule.chat_id.is_some() { words::RuleOrigin::Chat } else { words::RuleOrigin::User },
         effect: word_of(effect),
         rule: rule.rule,
         justification: rule.justification,
@@ -155,6 +181,8 @@ fn view(rule: PermissionRule) -> RuleView {
         created_at: Some(rule.created_at_ms),
         hits: Some(rule.hits),
         last_hit_at: rule.last_hit_at_ms,
+        chat_id: rule.chat_id.map(|chat| chat.to_string()),
+        file: None,
     }
 }
 
@@ -163,7 +191,9 @@ fn matched(rule: &RuleRef<'_>) -> RuleMatchView {
         origin: match rule.origin {
             Origin::BuiltIn => words::RuleOrigin::BuiltIn,
             Origin::Managed => words::RuleOrigin::Managed,
-            Origin::User | Origin::Chat | Origin::Workspace => words::RuleOrigin::User,
+            Origin::User => words::RuleOrigin::User,
+            Origin::Chat => words::RuleOrigin::Chat,
+            Origin::Workspace => words::RuleOrigin::Workspace,
         },
         effect: word_of(rule.rule.effect),
         rule: rule.rule.rule.text().to_owned(),
@@ -176,4 +206,10 @@ fn word_of(effect: Effect) -> words::RuleEffect {
         Effect::Ask => words::RuleEffect::Ask,
         Effect::Allow => words::RuleEffect::Allow,
     }
+}
+
+/// The chat that a rule or a trial names.
+fn chat_of(id: Option<&str>) -> Result<Option<ChatId>> {
+    let parsed = id.map(ChatId::parse).transpose();
+    parsed.map_err(|error| Error::refused("invalid", format!("the rule's chat: {error}")))
 }

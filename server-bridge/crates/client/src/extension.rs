@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::ask;
 use super::failure::Failure;
 use super::limits::{EXTENSION_DOCUMENT_BYTES, HASH_MIN_DIGITS};
+use super::output::one_line;
 
 /// A SHA-256, in hexadecimal digits.
 pub(super) const HASH_DIGITS: usize = 64;
@@ -28,6 +29,12 @@ pub(super) struct Hashed<'a> {
 /// The beginning of a hash.
 pub(super) fn short_hash(hash: &str) -> String {
     hash.chars().take(SHORT_DIGITS).collect()
+}
+
+/// What something may run that its approval does not cover, as a line; none if there is nothing.
+pub(super) fn unseen(what: &[String]) -> Option<String> {
+    let what: Vec<String> = what.iter().map(|one| one_line(one)).collect();
+    (!what.is_empty()).then(|| format!("runs files this approval cannot see: {}", what.join(", ")))
 }
 
 /// True for a hash, or a beginning of one that is long enough to mean it.

@@ -30,6 +30,9 @@ pub(crate) enum RuleCommand {
         /// The reason, shown to you and told to the model
         #[arg(long, value_name = "TEXT")]
         because: Option<String>,
+        /// Only in this chat
+        #[arg(long, value_name = "ID")]
+        chat: Option<String>,
     },
     /// Remove a rule of yours
     Remove {
@@ -43,6 +46,9 @@ pub(crate) enum RuleCommand {
         /// The command line, path or address
         #[arg(default_value = "")]
         subject: String,
+        /// With the rules of this chat
+        #[arg(long, value_name = "ID")]
+        chat: Option<String>,
     },
 }
 
@@ -87,8 +93,8 @@ async fn run(globals: &Globals, command: RuleCommand) -> Result<ExitCode, Failur
             let rules = client.rules().await?;
             both(&rules, list_words(&rules))
         }
-        RuleCommand::Add { effect, rule, because } => {
-            let new = NewRule { effect: effect.into(), rule, justification: because };
+        RuleCommand::Add { effect, rule, because, chat } => {
+            let new = NewRule { effect: effect.into(), rule, justification: because, chat_id: chat };
             let added = client.add_rule(&new).await?;
             both(&added, added_words(&added))
         }
@@ -96,8 +102,8 @@ async fn run(globals: &Globals, command: RuleCommand) -> Result<ExitCode, Failur
             client.remove_rule(number).await?;
             both(&Removed { id: number }, format!("rule {number} was removed"))
         }
-        RuleCommand::Test { tool, subject } => {
-            let view = client.try_rules(&RuleTrial { tool, subject }).await?;
+        RuleCommand::Test { tool, subject, chat } => {
+            let view = client.try_rules(&RuleTrial { tool, subject, chat_id: chat }).await?;
             both(&view, trial_words(&view))
         }
     };
@@ -133,7 +139,7 @@ fn list_words(rules: &[RuleView]) -> String {
             number,
             rule.effect.to_string(),
             rule.rule.clone(),
-            origin_words(&rule.origin).to_owned(),
+            rule_origin(rule),
             used,
             last,
             reason.collect::<Vec<_>>().join("; "),
@@ -142,11 +148,22 @@ fn list_words(rules: &[RuleView]) -> String {
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
 
+/// The party that made a rule, with its chat or file.
+fn rule_origin(rule: &RuleView) -> String {
+    let origin = origin_words(&rule.origin);
+    match rule.chat_id.as_ref().or(rule.file.as_ref()) {
+        Some(place) => format!("{origin} {}", output::one_line(place)),
+        None => origin.to_owned(),
+    }
+}
+
 fn origin_words(origin: &RuleOrigin) -> &str {
     match origin {
         RuleOrigin::Managed => "administrator",
         RuleOrigin::BuiltIn => "built in",
         RuleOrigin::User => "you",
+        RuleOrigin::Chat => "chat",
+        RuleOrigin::Workspace => "workspace",
         RuleOrigin::Unknown(word) => word,
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream;
 use sandbox::{FileKind, Sandbox};
 use tokio::io::AsyncReadExt;
 
-/// The administrator's document with this name in the server's home directory; at most `most_bytes` of it are read. A
-/// document that cannot be read is returned as an empty one, not as a missing one, since what it would deny is not known.
+use crate::limits::PATHS_AT_ONCE;
+
+/// The administrator's document of that name in the server's home directory, of at most so many bytes. One that cannot be read is
+/// there all the same, and empty: what it would deny is not known.
 pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<String> {
     let path = home.join(name);
     // A dangling link is a mistake, and not the same as a missing file.
@@ -39,7 +42,9 @@ pub(crate) enum AtPath {
     File(String),
     /// A file without a hash: it is too large, or cannot be read.
     Unhashed,
-    /// No file.
+    /// A directory.
+    Directory,
+    /// Nothing of the workspace.
     Nothing,
 }
 
@@ -55,6 +60,7 @@ pub(crate) async fn look_at(
                     AtPath::File(store::hex(&sha256))
                 }
                 (Some(found), None) if found.kind == FileKind::File => AtPath::Unhashed,
+                (Some(found), _) if found.kind == FileKind::Directory => AtPath::Directory,
                 _ => AtPath::Nothing,
             },
             // The runner cannot resolve paths, so what is there is not known.
@@ -64,5 +70,7 @@ pub(crate) async fn look_at(
         };
         (path.to_owned(), at)
     });
-    join_all(looks).await.into_iter().collect()
+    // All of them are made first: a stream that makes them is not known to be `Send`.
+    let looks: Vec<_> = looks.collect();
+    stream::iter(looks).buffer_unordered(PATHS_AT_ONCE).collect().await
 }

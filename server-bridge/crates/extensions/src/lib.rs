@@ -25,6 +25,7 @@
 //! | `documents` | the documents that define extensions |
 //! | `approvals` | what users approve of a workspace, and the audit trail |
 //! | `schema` | schemas of third-party tools, as models get them |
+//! | `covered` | the files that an approval of a command covers |
 //! | `condition` | the grammar of rules, for the conditions of hooks |
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
@@ -32,8 +33,11 @@
 //! | [`commands`] | slash commands defined by texts, of workspaces and plugins |
 //! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed together |
 //! | [`skills`] | skills whose text is in every prompt |
+//! | [`needs`] | what a machine lacks of what skills need |
 //! | [`trust`] | everything that needs approval, in one list |
 //! | [`http_tools`] | HTTP tools without code |
+//! | [`manage_tools`] | a model's changes of the user's own servers and HTTP tools, each confirmed |
+//! | [`logs`] | the server's log, for administrators |
 //! | [`search`] | the deferred tools of all sources, and the tool that finds them |
 //! | [`limits`] | every limit and timeout |
 
@@ -42,14 +46,18 @@
 mod approvals;
 pub mod commands;
 mod condition;
+mod covered;
 pub mod custom_tools;
 mod documents;
 mod error;
 pub mod hooks;
 pub mod http_tools;
 pub mod limits;
+pub mod logs;
 mod machine;
+pub mod manage_tools;
 pub mod mcp;
+pub mod needs;
 mod on_record;
 pub mod plugins;
 mod schema;

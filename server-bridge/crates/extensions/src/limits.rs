@@ -4,8 +4,16 @@ use std::time::Duration;
 
 /// The most that is read of a document of hooks, in bytes: one more than is accepted.
 pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
-/// The most files that are hashed because the commands of a workspace's documents name them.
-pub const EXTENSION_SCRIPTS: usize = 256;
+/// The most paths of a workspace that the commands of one of its documents name and that are looked at.
+pub const COVERED_PATHS: usize = 2_000;
+/// The most directories of a workspace below which the words of one command are looked at.
+pub const COVERED_DIRECTORIES: usize = 16;
+/// How often the directories that were found are looked into: `cd a && cd b && ./c` needs three rounds.
+pub const COVERED_ROUNDS: usize = 4;
+/// The paths of a workspace that are looked at together.
+pub const PATHS_AT_ONCE: usize = 64;
+/// The longest question of a hook to a model, with the event, in bytes.
+pub const HOOK_QUESTION_BYTES: usize = 64 * 1024;
 /// How long a hook's command may take beyond its timeout, for its machine to end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
 /// How long the server waits for an abandoned command to end, before it leaves that to recovery.
@@ -55,8 +63,6 @@ pub const MCP_NAME_CHARS: usize = 32;
 pub const MCP_WIRE_NAME_CHARS: usize = 64;
 /// The most arguments, variables or headers of one server, and the most servers of one document.
 pub const MCP_WORDS: usize = 256;
-/// The longest path that a command may name, in bytes.
-pub const MCP_PATH_BYTES: usize = 4096;
 /// The longest argument or variable, in bytes.
 pub const MCP_WORD_BYTES: usize = 32 * 1024;
 /// How long a call may take without a sign of progress, unless the server's definition says otherwise.
@@ -234,3 +240,21 @@ pub const PLUGIN_CHANGES_SHOWN: usize = 50;
 /// How long a server that is reached through a runner may take to begin an answer: the longest that a runner waits. One that reports
 /// progress begins at once.
 pub const MCP_VIA_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The most lines of the server's log that one call shows.
+pub const LOG_LINES_SHOWN: usize = 500;
+/// How many it shows unless it is told otherwise.
+pub const LOG_LINES_UNLESS_TOLD: usize = 100;
+/// The most bytes of them.
+pub const LOG_RESULT_BYTES: usize = 64 * 1024;
+
+/// How long a lookup of what skills need may take on a machine.
+pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
+/// How long its result is remembered.
+pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);
+/// The most results that are remembered.
+pub const NEEDS_KEPT: usize = 1_000;
+/// The most programs, and the most variables, that one lookup asks for.
+pub const NEEDS_LOOKED_UP: usize = 200;
+/// The most of its output that is read, in bytes.
+pub const NEEDS_OUTPUT_BYTES: usize = 64 * 1024;

@@ -101,6 +101,7 @@ impl Source for AlwaysSkills {
                     action: format!("adds this to every prompt:\n{}", visible::lines(&skill.text)),
                     hash: skill.hash.clone(),
                     files: vec![(skill.file.clone(), skill.content.clone())],
+                    unseen: Vec::new(),
                     is_approved,
                     is_approvable: true,
                 });

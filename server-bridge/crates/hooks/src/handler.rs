@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::limits::{BACKGROUND_PATIENCE, EVENT_PATIENCE, HANDLER_PATIENCE, MAX_BACKGROUND_PATIENCE};
+use crate::limits::{
+    AGENT_PATIENCE, BACKGROUND_PATIENCE, EVENT_PATIENCE, HANDLER_PATIENCE, MAX_BACKGROUND_PATIENCE,
+};
 
 /// The variable for a plugin's directory.
 pub const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 /// The variables for the workspace's root: ours, the peers', and that of xbot.
 pub const PROJECT_DIRS: [&str; 3] = ["SANDBRIDGE_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "XBOT_PROJECT_DIR"];
-
-/// Endings of names that count as scripts even without a directory: `node hook.js`.
-const SCRIPT_ENDS: &[&str] =
-    &[".bash", ".cjs", ".js", ".lua", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts", ".zsh"];
 
 /// The action of a handler.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,14 +51,14 @@ pub enum Action {
     Prompt {
         /// The question; `$ARGUMENTS` stands for the payload.
         prompt: String,
-        /// The model, if not the default.
+        /// The tier of the model, `swift` if none is named.
         model: Option<String>,
     },
     /// A task for an agent with tools.
     Agent {
         /// The task; `$ARGUMENTS` stands for the payload.
         prompt: String,
-        /// The model, if not the default.
+        /// The tier of the model: `vanguard`, `balance`, or else `swift`.
         model: Option<String>,
     },
 }
@@ -126,7 +124,9 @@ impl Handler {
             let asked = self.async_timeout.or(self.timeout).unwrap_or(BACKGROUND_PATIENCE);
             return asked.min(MAX_BACKGROUND_PATIENCE);
         }
-        self.timeout.unwrap_or(HANDLER_PATIENCE).min(EVENT_PATIENCE)
+        let default =
+            if matches!(self.action, Action::Agent { .. }) { AGENT_PATIENCE } else { HANDLER_PATIENCE };
+        self.timeout.unwrap_or(default).min(EVENT_PATIENCE)
     }
 
     /// The kind's name in files.
@@ -149,7 +149,9 @@ impl Handler {
                 args.iter().fold(command.clone(), |line, word| format!("{line} {word}"))
             }
             Action::Http { url, .. } => url.clone(),
-            Action::McpTool { server, tool, .. } => format!("mcp__{server}__{tool}"),
+            Action::McpTool { server, tool, input } => {
+                format!("mcp__{server}__{tool} {}", Value::Object(input.clone()))
+            }
             Action::Callback { name } => name.clone(),
             Action::Prompt { prompt, .. } | Action::Agent { prompt, .. } => prompt.clone(),
         }
@@ -180,57 +182,6 @@ impl Handler {
             "if": self.condition,
             "onFailure": self.on_failure.map(OnFailure::word),
         })
-    }
-
-    /// The files that a command names. A change to such a file changes what runs.
-    pub fn scripts(&self) -> Vec<Script> {
-        let Action::Command { command, args } = &self.action else { return Vec::new() };
-        scripts_of(std::iter::once(command).chain(args.iter().flatten()))
-    }
-}
-
-/// The files that the words of a command name, each once.
-pub fn scripts_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<Script> {
-    let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,".contains(letter);
-    let mut found: Vec<Script> = words
-        .into_iter()
-        // Quotes often stand around the variable alone: "$CLAUDE_PROJECT_DIR"/.claude/hooks/lint.sh
-        .map(|text| text.replace(['"', '\''], ""))
-        .flat_map(|text| text.split(is_end).filter_map(Script::named).collect::<Vec<_>>())
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// A file that a command names.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Script {
-    /// True if the path is relative to the plugin's directory, and not to the workspace's root.
-    pub is_of_plugin: bool,
-    /// The path, relative or absolute.
-    pub path: String,
-}
-
-impl Script {
-    fn named(word: &str) -> Option<Self> {
-        let after = |name: &str| {
-            let bare = word.strip_prefix('$').and_then(|rest| rest.strip_prefix(name));
-            let braced = || word.strip_prefix("${")?.strip_prefix(name)?.strip_prefix('}');
-            bare.or_else(braced).and_then(|rest| rest.strip_prefix('/'))
-        };
-        let of_plugin = after(PLUGIN_ROOT);
-        let path = of_plugin.or_else(|| PROJECT_DIRS.iter().find_map(|name| after(name))).unwrap_or(word);
-        let is_file = path.contains('/') || SCRIPT_ENDS.iter().any(|end| path.ends_with(end)) || path != word;
-        if !is_file || path.contains("://") || path.starts_with(['~', '-', '$']) {
-            return None;
-        }
-        let mut path = path.to_owned();
-        while path.contains("//") {
-            path = path.replace("//", "/");
-        }
-        let path = path.trim_start_matches("./").to_owned();
-        (!path.is_empty()).then_some(Self { is_of_plugin: of_plugin.is_some(), path })
     }
 }
 

@@ -11,6 +11,8 @@ pub const EVENT_PATIENCE: Duration = Duration::from_secs(60);
 pub const LOWER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a handler may take that names no timeout.
 pub const HANDLER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long an agent may take that names no timeout: it reads before it answers.
+pub const AGENT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a handler in the background may take that names no timeout.
 pub const BACKGROUND_PATIENCE: Duration = Duration::from_secs(60);
 /// The longest that a handler may take in the background.

@@ -21,6 +21,7 @@
 //! | [`extract`], `cost`, `patterns` | the part of an answer that a model reads; what an expression for it may cost; its patterns |
 //! | [`mask`] | hiding secrets that a service sends back |
 //! | [`openapi`] | tools from an OpenAPI document |
+//! | `yaml` | YAML as JSON, within bounds |
 //! | [`error`] | [`Problem`]: the reason why a document, a call or an answer cannot be used |
 //! | [`limits`] | every limit |
 
@@ -40,6 +41,7 @@ mod parameters;
 mod patterns;
 pub mod request;
 mod template;
+mod yaml;
 
 pub use document::{HttpTool, is_place};
 pub use error::Problem;

@@ -23,6 +23,7 @@
 //! | [`set`] | all rules of a chat, and their verdict |
 //! | [`explain`] | the verdict on each part of a call |
 //! | [`mod@dangerous`] | built-in rules that ask before dangerous commands |
+//! | [`named`] | the files that a command names, for approvals of it
 //! | [`names`] | our names of tools, and those of peers |
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |
@@ -41,6 +42,7 @@ mod findings;
 mod index;
 pub mod layer;
 pub mod limits;
+pub mod named;
 pub mod names;
 mod paths;
 pub mod rule;
@@ -54,6 +56,7 @@ pub use document::{Document, DocumentError, Problem, ProblemKind};
 pub use explain::{Explanation, Part};
 pub use findings::PartKind;
 pub use layer::{Layer, LoadedRule};
+pub use named::Named;
 pub use rule::{Effect, Origin, Rule, RuleError, Warning};
 pub use set::{Decision, RuleRef, RuleSet};
 pub use shell::Doubt;

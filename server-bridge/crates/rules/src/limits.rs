@@ -22,3 +22,7 @@ pub const RULES_PER_DOCUMENT: usize = 20_000;
 pub const EXAMPLES: usize = 50;
 /// The longest part of a line or rule that a sentence quotes, in characters.
 pub const QUOTED_CHARS: usize = 120;
+/// The most words of one command that may be paths.
+pub const NAMED_WORDS: usize = 512;
+/// The longest word that may be a path, in bytes.
+pub const NAMED_BYTES: usize = 1024;

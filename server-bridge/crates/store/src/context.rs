@@ -22,7 +22,7 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::turns::live_turns;
 use crate::{
     ChatId, Compaction, ContextEdit, ItemId, Mask, NewCompaction, PromptCount, Spent, Store, StoredContext,
-    TurnId, UserId,
+    TurnId, TurnUsage, UserId,
 };
 
 /// A masked result.
@@ -293,6 +293,17 @@ impl Store {
         self.count_for_turn(turn, spent, &mut transaction).await?;
         transaction.commit().await?;
         Ok(())
+    }
+
+    /// What a turn cost so far, with all requests beside its conversation; nothing for one that is gone.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn turn_usage(&self, turn: TurnId) -> Result<TurnUsage> {
+        let found = query_as(
+            "SELECT input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, cost_micros FROM turns WHERE id = $1",
+        );
+        Ok(found.bind(turn).fetch_optional(self.database.reader()).await?.unwrap_or_default())
     }
 
     /// Adds an answer to a turn, its cost to the turn's usage and its user's, and the known size to its conversation: all or

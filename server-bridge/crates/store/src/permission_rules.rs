@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PERMISSION_REASON_MAX_BYTES, PERMISSION_RULE_MAX_BYTES, PERMISSION_RULES_PER_USER};
 use crate::sql::{Scope, query, query_as};
-use crate::{Store, UserId, is_unseen};
+use crate::{ChatId, Store, UserId, is_unseen};
 
 /// The effect of a permission rule on the calls that match it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -52,16 +52,18 @@ pub struct PermissionRule {
     pub hits: i64,
     /// When it last decided one, in Unix milliseconds.
     pub last_hit_at_ms: Option<i64>,
+    /// The chat that it holds in; all of the user's if there is none.
+    pub chat_id: Option<ChatId>,
 }
 
 macro_rules! rule_columns {
     () => {
-        "id, effect, rule, justification, created_at_ms, hits, last_hit_at_ms"
+        "id, effect, rule, justification, created_at_ms, hits, last_hit_at_ms, chat_id"
     };
 }
 
 impl Store {
-    /// A user's permission rules, in the order in which they were added.
+    /// A user's permission rules, also those of single chats, in the order in which they were added.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -76,14 +78,17 @@ impl Store {
         .await?)
     }
 
-    /// Adds a permission rule. The same rule with the same effect is stored once; it gets the new justification.
+    /// Adds a permission rule, for all chats of a user or for one. The same rule with the same effect is there once; it gets the
+    /// new justification.
     ///
     /// # Errors
+    /// [`Error::NotFound`] for a chat that is gone or another user's;
     /// [`Error::Invalid`] for a rule beyond 4 KiB, a justification beyond 1 KiB, invisible characters, and if there are 10,000
     /// already.
     pub async fn add_permission_rule(
         &self,
         user: UserId,
+        chat: Option<&ChatId>,
         effect: RuleEffect,
         rule: &str,
         justification: &str,
@@ -95,20 +100,36 @@ impl Store {
             let code = u32::from(found);
             return Err(invalid(format!("holds U+{code:04X}, an invisible character; leave it out")));
         }
-        let added: Option<PermissionRule> = query_as(concat!(
-            "INSERT INTO permission_rules (user_id, effect, rule, justification, created_at_ms)
-             SELECT $1, $2, $3, $4, $5
-             WHERE (SELECT COUNT(*) FROM permission_rules WHERE user_id = $1 AND NOT (effect = $2 AND rule = $3)) < $6
-             ON CONFLICT (user_id, effect, rule) DO UPDATE SET justification = excluded.justification
-             RETURNING ",
-            rule_columns!()
-        ))
+        if let Some(chat) = chat {
+            self.chat(user, chat).await?;
+        }
+        let insert = match chat {
+            None => concat!(
+                "INSERT INTO permission_rules (user_id, effect, rule, justification, created_at_ms, chat_id)
+                 SELECT $1, $2, $3, $4, $5, $7
+                 WHERE (SELECT COUNT(*) FROM permission_rules WHERE user_id = $1 AND NOT (effect = $2 AND rule = $3)) < $6
+                 ON CONFLICT (user_id, effect, rule) WHERE chat_id IS NULL DO UPDATE SET justification = excluded.justification
+                 RETURNING ",
+                rule_columns!()
+            ),
+            Some(_) => concat!(
+                "INSERT INTO permission_rules (user_id, effect, rule, justification, created_at_ms, chat_id)
+                 SELECT $1, $2, $3, $4, $5, $7
+                 WHERE (SELECT COUNT(*) FROM permission_rules WHERE user_id = $1 AND NOT (effect = $2 AND rule = $3)) < $6
+                 ON CONFLICT (chat_id, effect, rule) WHERE chat_id IS NOT NULL
+                 DO UPDATE SET justification = excluded.justification
+                 RETURNING ",
+                rule_columns!()
+            ),
+        };
+        let added: Option<PermissionRule> = query_as(insert)
             .bind(user)
             .bind(effect)
             .bind(rule)
             .bind(justification)
             .bind(self.now_ms())
             .bind(PERMISSION_RULES_PER_USER)
+            .bind(chat)
             .fetch_optional(self.database.writer(Scope::User(user)))
             .await?;
         added.ok_or_else(|| {
@@ -164,7 +185,7 @@ mod tests {
     async fn rules_are_their_users_and_are_counted() {
         let store = testing::empty().await;
         let (ada, eve) = two_users(&store).await;
-        let add = |effect, rule| store.add_permission_rule(ada, effect, rule, "because");
+        let add = |effect, rule| store.add_permission_rule(ada, None, effect, rule, "because");
         let deny = add(RuleEffect::Deny, "Shell(git push *)").await.unwrap();
         let allow = add(RuleEffect::Allow, "Shell(git *)").await.unwrap();
         assert_eq!(store.permission_rules(ada).await.unwrap(), [deny.clone(), allow.clone()]);
@@ -188,13 +209,29 @@ mod tests {
     async fn the_same_rule_is_there_once_and_keeps_its_count() {
         let store = testing::empty().await;
         let (ada, eve) = two_users(&store).await;
-        let first = store.add_permission_rule(ada, RuleEffect::Ask, "Fetch", "").await.unwrap();
+        let first = store.add_permission_rule(ada, None, RuleEffect::Ask, "Fetch", "").await.unwrap();
         store.hit_permission_rule(ada, first.id).await.unwrap();
-        let again = store.add_permission_rule(ada, RuleEffect::Ask, "Fetch", "pages lie").await.unwrap();
+        let again =
+            store.add_permission_rule(ada, None, RuleEffect::Ask, "Fetch", "pages lie").await.unwrap();
         assert_eq!((again.id, again.hits, again.justification.as_str()), (first.id, 1, "pages lie"));
-        let other = store.add_permission_rule(ada, RuleEffect::Deny, "Fetch", "").await.unwrap();
-        let hers = store.add_permission_rule(eve, RuleEffect::Ask, "Fetch", "").await.unwrap();
+        let other = store.add_permission_rule(ada, None, RuleEffect::Deny, "Fetch", "").await.unwrap();
+        let hers = store.add_permission_rule(eve, None, RuleEffect::Ask, "Fetch", "").await.unwrap();
         assert!(other.id != first.id && hers.id != first.id && hers.justification.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_rule_of_a_chat_is_another_one_and_ends_with_its_chat() {
+        let store = testing::empty().await;
+        let (ada, eve) = two_users(&store).await;
+        let chat = store.create_chat(ada).await.unwrap().id;
+        let everywhere = store.add_permission_rule(ada, None, RuleEffect::Deny, "Fetch", "").await.unwrap();
+        let add = || store.add_permission_rule(ada, Some(&chat), RuleEffect::Deny, "Fetch", "");
+        let (first, again) = (add().await.unwrap(), add().await.unwrap());
+        assert!(first.id == again.id && first.id != everywhere.id && first.chat_id.as_ref() == Some(&chat));
+        let foreign = store.add_permission_rule(eve, Some(&chat), RuleEffect::Deny, "Fetch", "").await;
+        assert!(matches!(foreign, Err(Error::NotFound { .. })));
+        store.delete_chat(ada, &chat).await.unwrap();
+        assert_eq!(store.permission_rules(ada).await.unwrap(), [everywhere]);
     }
 
     #[tokio::test]
@@ -206,7 +243,7 @@ mod tests {
         for (rule, reason) in
             [(long.as_str(), ""), ("Fetch", reason.as_str()), ("Fe\u{200b}tch", ""), ("Fetch", "a\u{202e}b")]
         {
-            let refused = store.add_permission_rule(ada, RuleEffect::Deny, rule, reason).await;
+            let refused = store.add_permission_rule(ada, None, RuleEffect::Deny, rule, reason).await;
             assert!(matches!(refused, Err(Error::Invalid { .. })), "{rule} {reason}");
         }
         assert_eq!(store.permission_rules(ada).await.unwrap(), []);

@@ -42,7 +42,7 @@ impl TypedTool for Arguments {
         let sandbox = work.sandbox().await?;
         let library = &services.library;
         let Some(skill) = library.skill(context.user, &sandbox, &self.name).await? else {
-            let known = library.skills(context.user, &skills::heads(&sandbox).await?).await;
+            let known = library.skills(context.user, &skills::heads(&sandbox).await?, Some(&sandbox)).await;
             let known = known.unwrap_or_else(|| "there are none in .sandbridge/skills".to_owned());
             return Err(Failure::Told(format!(
                 "there is no skill {:?}; take one of these:\n{known}",
@@ -51,9 +51,16 @@ impl TypedTool for Arguments {
         };
         // All of it is meant to be read.
         let at = format!("(Paths in it begin at {}.)", skill.directory.as_str());
-        let needs = match skill.requires.words() {
-            needs if needs.is_empty() => String::new(),
-            needs => format!("(It needs {needs}: check first that this machine has it.)\n\n"),
+        let lacking = library.lacking(context.user, &sandbox, &[&skill.requires]).await;
+        let needs = match (lacking.map(|lacking| skill.requires.lacks(&lacking)), skill.requires.words()) {
+            (Some(lacks), _) if lacks.is_empty() => String::new(),
+            (Some(lacks), _) => {
+                let place = sandbox.place();
+                format!(
+                    "(It needs {lacks}, which {place} does not have: tell the user before you go on without it.)\n\n"
+                )
+            }
+            (None, needs) => format!("(It needs {needs}: check first that this machine has it.)\n\n"),
         };
         Ok(Outcome::part(format!("{needs}{}\n\n{at}", skill.text)))
     }

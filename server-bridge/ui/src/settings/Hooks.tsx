@@ -8,7 +8,7 @@ import { useAppState } from "../state/context";
 import { HookEditor } from "./HookEditor";
 import { HookLog } from "./HookLog";
 import { plainly, shortHash } from "./hookTexts";
-import { Problem, Ready } from "./parts";
+import { Problem, Ready, Unseen } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { Hook } from "./types";
@@ -86,6 +86,10 @@ function HookCard({ hook, onApprove, onRevoke }: { hook: Hook; onApprove: () => 
       )}
       <code className={styles.asWritten}>{action}</code>
       <p className={classes("hint", styles.asWritten)}>{t("hooks.source", { kind: hook.kind, origin: plainly(hook.origin), hash })}</p>
+      {hook.files.length > 0 && (
+        <p className={classes("hint", styles.asWritten)}>{t("trust.covers", { files: hook.files.map(plainly).join(", ") })}</p>
+      )}
+      {isOfWorkspace(hook) && <Unseen what={hook.unseen} />}
       {hook.state === "inert" && <p className="caution">{t("hooks.inert")}</p>}
       {hook.state === "waiting" && (
         <ConfirmButton

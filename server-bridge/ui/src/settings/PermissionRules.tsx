@@ -6,6 +6,7 @@ import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
 import { useNow } from "../lib/useNow";
 import { useTimeWords } from "../lib/useTimeWords";
+import { useAppState } from "../state/context";
 import { Field, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
 import { RuleTrial } from "./RuleTrial";
@@ -51,7 +52,7 @@ function Rules({ rules, onRemove }: { rules: PermissionRule[]; onRemove: (id: nu
   return (
     <ul className={styles.cards}>
       {rules.map((rule) => (
-        <Rule key={`${rule.origin} ${rule.effect} ${rule.rule}`} rule={rule} onRemove={onRemove} />
+        <Rule key={`${rule.origin} ${rule.chat_id ?? rule.file} ${rule.effect} ${rule.rule}`} rule={rule} onRemove={onRemove} />
       ))}
     </ul>
   );
@@ -66,9 +67,9 @@ function Rule({ rule, onRemove }: { rule: PermissionRule; onRemove: (id: number)
     <li className={styles.card}>
       <header>
         <h4>
-          <code className={styles.asWritten}>{rule.rule}</code> <span className={marks.badge}>{t(`rules.effects.${rule.effect}`)}</span>
+          <code className={styles.asWritten}>{rule.rule === "" ? t("rules.unreadable") : rule.rule}</code> <span className={marks.badge}>{t(`rules.effects.${rule.effect}`)}</span>
         </h4>
-        <span className="hint">{t(`rules.origins.${rule.origin}`)}</span>
+        <span className="hint">{t(`rules.origins.${rule.origin}`, { file: rule.file ?? "" })}</span>
       </header>
       {rule.justification !== "" && <p>{rule.justification}</p>}
       {rule.warnings.map((warning) => (
@@ -100,8 +101,10 @@ function AddRule({ onAdded }: { onAdded: () => Promise<void> }) {
   const [effect, setEffect] = useState<RuleEffect>("deny");
   const [rule, setRule] = useState("");
   const [justification, setJustification] = useState("");
+  const [isOnlyHere, setOnlyHere] = useState(false);
+  const { open_chat_id } = useAppState("open_chat_id");
   const add = useAction(async () => {
-    await requests.addRule(effect, rule.trim(), justification.trim());
+    await requests.addRule(effect, rule.trim(), justification.trim(), isOnlyHere ? open_chat_id : null);
     setRule("");
     setJustification("");
     await onAdded();
@@ -144,6 +147,11 @@ function AddRule({ onAdded }: { onAdded: () => Promise<void> }) {
           {(id) => <input id={id} autoComplete="off" value={justification} onChange={(event) => setJustification(event.target.value)} />}
         </Field>
       </div>
+      {open_chat_id !== null && (
+        <label className={styles.tick}>
+          <input type="checkbox" checked={isOnlyHere} onChange={(event) => setOnlyHere(event.target.checked)} /> {t("rules.onlyHere")}
+        </label>
+      )}
       <Problem text={add.error} />
       <div className={styles.formEnd}>
         <button type="submit" className="primary" disabled={add.busy}>

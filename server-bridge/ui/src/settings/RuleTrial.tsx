@@ -63,7 +63,7 @@ function Result({ result }: { result: RuleTrialResult }) {
             <code className={styles.asWritten}>{part.text}</code>
             {part.matches.map((match) => (
               <p className="hint" key={`${match.origin} ${match.effect} ${match.rule}`}>
-                {t(`rules.effects.${match.effect}`)} <code>{match.rule}</code> ({t(`rules.origins.${match.origin}`)})
+                {t(`rules.effects.${match.effect}`)} <code>{match.rule}</code> ({t(`rules.origins.${match.origin}`, { file: "" })})
               </p>
             ))}
           </li>

@@ -8,7 +8,7 @@ import { useNow } from "../lib/useNow";
 import { useTimeWords } from "../lib/useTimeWords";
 import { useAppState } from "../state/context";
 import { plainly, shortHash } from "./hookTexts";
-import { Problem, Ready } from "./parts";
+import { Problem, Ready, Unseen } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { TrustApproval, TrustItem } from "./types";
@@ -100,6 +100,7 @@ function ItemCard({ item, onApprove, onRevoke }: { item: TrustItem; onApprove: (
       <code className={styles.asWritten}>{action}</code>
       <p className={classes("hint", styles.asWritten)}>{t("trust.source", { origin: plainly(item.origin), hash })}</p>
       {files !== "" && <p className={classes("hint", styles.asWritten)}>{t("trust.covers", { files })}</p>}
+      <Unseen what={item.unseen} />
       <Change item={item} />
       {item.state === "waiting" && (
         <ConfirmButton

@@ -1,7 +1,9 @@
 /** Components that several sections use. */
 import { type ReactNode, useId } from "react";
 import { useTranslation } from "react-i18next";
+import { classes } from "../lib/classes";
 import type { Loaded } from "../lib/useLoaded";
+import { plainly } from "./hookTexts";
 import styles from "./settings.module.css";
 
 /** An error message in place; nothing without an error. */
@@ -11,6 +13,13 @@ export function Problem({ text }: { text: string | null }) {
       {text}
     </p>
   );
+}
+
+/** What something may run that its approval does not cover; nothing if that is known. */
+export function Unseen({ what }: { what: string[] }) {
+  const { t } = useTranslation("settings");
+  if (what.length === 0) return null;
+  return <p className={classes("caution", styles.asWritten)}>{t("trust.unseen", { what: plainly(what.join(", ")) })}</p>;
 }
 
 /** The loaded data once it is there; until then a notice that it is loading, or the error. */

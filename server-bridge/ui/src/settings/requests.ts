@@ -48,8 +48,8 @@ export function createRequests(client: ApiClient) {
     revokeApproval: async (id: number) => void (await client.DELETE("/api/v1/approvals/{id}", { params: { path: { id } } })),
 
     rules: () => taken(client.GET("/api/v1/rules")),
-    addRule: (effect: RuleEffect, rule: string, justification: string) =>
-      taken(client.POST("/api/v1/rules", { body: { effect, rule, justification: justification || null } })),
+    addRule: (effect: RuleEffect, rule: string, justification: string, chatId: string | null) =>
+      taken(client.POST("/api/v1/rules", { body: { effect, rule, justification: justification || null, chat_id: chatId } })),
     removeRule: async (id: number) => void (await client.DELETE("/api/v1/rules/{id}", { params: { path: { id } } })),
     tryRules: (tool: string, subject: string) => taken(client.POST("/api/v1/rules/try", { body: { tool, subject } })),
 

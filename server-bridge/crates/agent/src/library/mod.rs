@@ -18,11 +18,11 @@ pub mod commands;
 mod roles;
 pub mod skills;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{StreamExt, stream};
-pub use plugins::{Role, Skill};
+pub use plugins::{Requires, Role, Skill};
 use records::User;
 use sandbox::{FileKind, Range, Sandbox, SandboxError};
 
@@ -54,9 +54,20 @@ pub trait Shelf: Send + Sync {
     ) -> BoxFuture<'a, Result<(), String>>;
 }
 
+/// Finds out what machines lack of what skills need.
+pub trait Needs: Send + Sync {
+    /// The programs and `$VARIABLES` among these that a machine lacks; `None` if that is not known.
+    fn lacking<'a>(
+        &'a self,
+        user: &'a User,
+        sandbox: &'a Sandbox,
+        requires: &'a [&'a Requires],
+    ) -> BoxFuture<'a, Option<Vec<String>>>;
+}
+
 /// All skills and roles. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
-pub struct Library(Arc<RwLock<Shelves>>);
+pub struct Library(Arc<RwLock<Shelves>>, Arc<OnceLock<Arc<dyn Needs>>>);
 
 type Shelves = Arc<[Arc<dyn Shelf>]>;
 
@@ -66,6 +77,24 @@ impl Library {
         // Each change is a single step, so the data stays consistent if another thread panics.
         let mut shelves = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *shelves = shelves.iter().cloned().chain([Arc::new(shelf) as Arc<dyn Shelf>]).collect();
+    }
+
+    /// Sets what finds out the needs of skills; the first one counts.
+    pub fn set_needs(&self, needs: impl Needs + 'static) {
+        let _ = self.1.set(Arc::new(needs));
+    }
+
+    /// The programs and `$VARIABLES` among what these skills need that a machine lacks; `None` if that is not known.
+    pub async fn lacking(
+        &self,
+        user: &User,
+        sandbox: &Sandbox,
+        requires: &[&Requires],
+    ) -> Option<Vec<String>> {
+        if requires.iter().all(|requires| requires.is_empty()) {
+            return Some(Vec::new());
+        }
+        self.1.get()?.lacking(user, sandbox, requires).await
     }
 
     fn shelves(&self) -> Shelves {
@@ -79,12 +108,33 @@ impl Library {
     }
 
     /// The names of all skills that models may read by themselves, each with its purpose; `None` if there are none. `of_workspace` are
-    /// those of [`skills::heads`].
-    pub async fn skills(&self, user: &User, of_workspace: &[Skill]) -> Option<String> {
+    /// those of [`skills::heads`]. What the machine lacks of what a skill needs is told with it.
+    pub async fn skills(
+        &self,
+        user: &User,
+        of_workspace: &[Skill],
+        sandbox: Option<&Sandbox>,
+    ) -> Option<String> {
         let shelved = self.shelved(user).await;
         let all = of_workspace.iter().chain(shelved.iter().flat_map(|(_, shelved)| &shelved.skills));
-        let all = all.filter(|skill| skill.is_for_models);
-        lines(all.map(|skill| (skill.name.as_str(), skill.description.as_str())))
+        let all: Vec<&Skill> = all.filter(|skill| skill.is_for_models).collect();
+        let requires: Vec<&Requires> =
+            all.iter().map(|skill| &skill.requires).filter(|requires| !requires.is_empty()).collect();
+        let lacking = match sandbox {
+            Some(sandbox) => self.lacking(user, sandbox, &requires).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let place = sandbox.map(Sandbox::place).unwrap_or_default();
+        let described = all.iter().map(|skill| {
+            let lacks = skill.requires.lacks(&lacking);
+            let note = match lacks.is_empty() {
+                true => String::new(),
+                false => format!("(needs {lacks}, which {place} does not have) "),
+            };
+            (skill.name.as_str(), format!("{note}{}", skill.description))
+        });
+        let described: Vec<(&str, String)> = described.collect();
+        lines(described.iter().map(|(name, description)| (*name, description.as_str())))
     }
 
     /// A skill with its whole text, and its files on the machine; `None` if there is none with that name.

@@ -35,7 +35,8 @@ async fn skills(library: &Library, context: &PromptContext<'_>) -> Made {
     if context.sandbox.is_err() || !context.ancestry.tools().holds("Skill") {
         return Ok(None);
     }
-    let found = library.skills(context.user, context.skills().await?).await;
+    let sandbox = context.sandbox.ok();
+    let found = library.skills(context.user, context.skills().await?, sandbox).await;
     Ok(found.map(|lines| {
         format!("# Skills\n\nRead one with the tool Skill before you do what it is about.\n\n{lines}")
     }))

@@ -7,7 +7,7 @@ use agent::engine::Workplace;
 use agent::tool::Subject as Acted;
 use agent::tool::path::join;
 use rules::{Call, Decision, Effect, Explanation, Origin, PathAccess, Place, RuleSet, Subject, host_of};
-use store::{Store, UserId};
+use store::{ChatId, Store, UserId};
 use tools::Ported;
 
 use super::RuleBook;
@@ -36,6 +36,19 @@ pub(crate) struct Found<'a> {
     pub(crate) workplace: &'a dyn Workplace,
 }
 
+/// Whose rules are heard on a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub(crate) store: &'a Store,
+    /// The server's home directory, with the administrator's file.
+    pub(crate) home: Option<&'a Path>,
+    pub(crate) user: UserId,
+    /// The chat that the user talks in.
+    pub(crate) chat: &'a ChatId,
+    /// The rules of the workspace.
+    pub(crate) workspace: &'a RuleSet,
+}
+
 /// The folders of a call's machine.
 struct Ground {
     root: String,
@@ -45,23 +58,19 @@ struct Ground {
 }
 
 impl RuleBook {
-    /// The ruling of the rules on a call of a user's model; the rules that decide it are counted.
-    pub(crate) async fn ruling(
-        &self,
-        store: &Store,
-        home: Option<&Path>,
-        user: UserId,
-        judged: &Judged<'_>,
-    ) -> agent::PortResult<Ruling> {
-        let set = self.of(store, home, user).await.ported()?;
+    /// The word of the rules on a call of a user's model; the rules that decide it are counted.
+    pub(crate) async fn ruling(&self, scope: Scope<'_>, judged: &Judged<'_>) -> agent::PortResult<Ruling> {
+        let Scope { store, home, user, chat, workspace } = scope;
+        let set = self.of(store, home, user, Some(chat)).await.ported()?;
+        let has_paths = set.has_paths() || workspace.has_paths();
         // Without a rule about paths no machine is needed: none is started for a call that works without one.
-        let ground = match set.has_paths() && judged.names_a_place() {
+        let ground = match has_paths && judged.names_a_place() {
             true => Ground::at(judged.subject, judged.workplace, &judged.workplace.cwd().await?).await?,
             false => Ground::default(),
         };
         let subjects = ground.subjects(judged.subject);
         let call = Call { tool: judged.tool, subjects: &subjects, place: ground.place() };
-        let decision = self.decided(&set, &call);
+        let decision = stricter(self.decided(&set, &call), workspace.decide(&call));
         for id in own_rules(&decision).into_iter().filter(|_| judged.counts) {
             store.hit_permission_rule(user, id).await.ported()?;
         }
@@ -77,22 +86,19 @@ impl RuleBook {
 
     /// For each path that a tool found, true if rules keep it from being read. What the user was asked about already, by a rule on
     /// the call itself, is not asked about again.
-    pub(crate) async fn hidden(
-        &self,
-        store: &Store,
-        home: Option<&Path>,
-        user: UserId,
-        found: Found<'_>,
-    ) -> agent::PortResult<Vec<bool>> {
-        let set = self.of(store, home, user).await.ported()?;
+    pub(crate) async fn hidden(&self, scope: Scope<'_>, found: Found<'_>) -> agent::PortResult<Vec<bool>> {
+        let Scope { store, home, user, chat, workspace } = scope;
+        let set = self.of(store, home, user, Some(chat)).await.ported()?;
         let Found { tool, base, paths, workplace } = found;
-        if !set.has_paths() {
+        if !set.has_paths() && !workspace.has_paths() {
             return Ok(vec![false; paths.len()]);
         }
         let subject = Acted::Reads(base);
         let ground = Ground::at(subject, workplace, "").await?;
-        let verdict =
-            |subjects: &[Subject<'_>]| set.decide(&Call { tool, subjects, place: ground.place() }).verdict;
+        let verdict = |subjects: &[Subject<'_>]| {
+            let call = Call { tool, subjects, place: ground.place() };
+            stricter(set.decide(&call), workspace.decide(&call)).verdict
+        };
         let was_asked = verdict(&ground.subjects(subject)) == Some(Effect::Ask);
         let is_hidden = |path: &String| {
             let mut subjects = vec![Subject::Path { path, access: PathAccess::Read }];
@@ -138,14 +144,25 @@ impl RuleBook {
     }
 }
 
+/// The stricter one of two decisions; of equals the first.
+fn stricter<'a>(one: Decision<'a>, other: Decision<'a>) -> Decision<'a> {
+    let strength = |decision: &Decision<'_>| match decision.verdict {
+        Some(Effect::Deny) => 3,
+        Some(Effect::Ask) => 2,
+        Some(Effect::Allow) => 1,
+        None => 0,
+    };
+    if strength(&other) > strength(&one) { other } else { one }
+}
+
 /// True if a decision of the built-in rules counts.
 fn decides(built_in: &Decision<'_>) -> bool {
     built_in.is_certain && built_in.verdict.is_some()
 }
 
-/// The ids of a user's own rules that decided.
+/// The ids of a user's own rules that decided, also of those for a chat.
 fn own_rules(decision: &Decision<'_>) -> Vec<i64> {
-    let own = decision.rules.iter().filter(|rule| rule.origin == Origin::User);
+    let own = decision.rules.iter().filter(|rule| matches!(rule.origin, Origin::User | Origin::Chat));
     own.filter_map(|rule| rule.rule.id.parse().ok()).collect()
 }
 

@@ -1,8 +1,11 @@
-//! Permission rules: those of the administrator's file, of the user and of the server itself, and their rulings on calls.
+//! Permission rules: those of the administrator's file, of the user, of a chat, of a workspace and of the server itself, and their
+//! word on calls.
 //!
 //! ```text
 //!   permissions.json ─┐
-//!   the user's rules ─┴─▶ RuleSet, kept for each user ─▶ no rule decides ─▶ built-in rules ─▶ no rule decides: the mode does
+//!   the user's rules ─┼─▶ RuleSet, kept for each user and chat ─┐
+//!   the chat's rules ─┘                                         ├─▶ the stricter one ─▶ none: built-in rules ─▶ none: the mode
+//!   the workspace's files ─▶ RuleSet of the turn: deny, ask ────┘
 //! ```
 //! The built-in rules are defaults: they ask before commands that are hard to undo, and any rule set by a person takes
 //! precedence.
@@ -10,20 +13,23 @@
 //! | module | holds |
 //! |---|---|
 //! | `managed` | the administrator's file |
-//! | `judge` | the ruling of the rules on a call |
+//! | `workspace` | the files of a workspace, which deny and ask without approval, and never allow |
+//! | `judge` | the word of the rules on a call |
 
 mod judge;
 mod managed;
+mod workspace;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rules::{Effect, Layer, LoadedRule, Origin, Rule, RuleSet};
-use store::{PermissionRule, RuleEffect, Store, UserId};
+use store::{ChatId, PermissionRule, RuleEffect, Store, UserId};
 
-pub(crate) use judge::{Found, Judged};
+pub(crate) use judge::{Found, Judged, Scope};
 use managed::{Managed, ManagedRules};
+pub(crate) use workspace::{Entry, WorkspaceRules, of_workspace};
 
 use crate::limits::RULE_SETS_KEPT;
 use crate::{Error, Result};
@@ -41,7 +47,9 @@ pub(crate) struct RuleBook {
 struct Kept {
     /// Counts the states of the administrator's file.
     state: u64,
-    sets: HashMap<UserId, Arc<RuleSet>>,
+    sets: HashMap<UserId, HashMap<Option<ChatId>, Arc<RuleSet>>>,
+    /// The number of sets.
+    count: usize,
     /// Counts the changes of rules: a set that was read before a change is not kept.
     changes: u64,
 }
@@ -65,7 +73,7 @@ impl RuleBook {
     pub(crate) fn changed(&self, user: UserId) {
         let mut kept = self.kept();
         kept.changes += 1;
-        kept.sets.remove(&user);
+        kept.count -= kept.sets.remove(&user).map_or(0, |sets| sets.len());
     }
 
     /// Reads the administrator's file for the first time.
@@ -81,33 +89,40 @@ impl RuleBook {
         self.managed.current(home).await
     }
 
-    /// The rules that people made for a user: the administrator's and the user's own.
+    /// The rules that people made for a user: the administrator's, the user's own, and in a chat those of that chat.
     pub(crate) async fn of(
         &self,
         store: &Store,
         home: Option<&Path>,
         user: UserId,
+        chat: Option<&ChatId>,
     ) -> store::Result<Arc<RuleSet>> {
         let managed = self.managed.current(home).await;
         let changes = {
             let mut kept = self.kept();
             if kept.state != managed.state {
-                (kept.state, kept.sets) = (managed.state, HashMap::new());
+                (kept.state, kept.sets, kept.count) = (managed.state, HashMap::new(), 0);
             }
-            if let Some(set) = kept.sets.get(&user) {
+            if let Some(set) = kept.sets.get(&user).and_then(|sets| sets.get(&chat.cloned())) {
                 return Ok(Arc::clone(set));
             }
             kept.changes
         };
         let rules = store.permission_rules(user).await?;
-        let own = Layer { origin: Origin::User, rules: rules.into_iter().filter_map(loaded).collect() };
-        let set = Arc::new(RuleSet::new([managed.layer(), own]));
+        let layer = |origin, of: Option<&ChatId>| {
+            let rules = rules.iter().filter(|rule| rule.chat_id.as_ref() == of);
+            Layer { origin, rules: rules.cloned().filter_map(loaded).collect() }
+        };
+        let own =
+            [layer(Origin::User, None)].into_iter().chain(chat.map(|chat| layer(Origin::Chat, Some(chat))));
+        let set = Arc::new(RuleSet::new(std::iter::once(managed.layer()).chain(own)));
         let mut kept = self.kept();
         if kept.changes == changes && kept.state == managed.state {
-            if kept.sets.len() >= RULE_SETS_KEPT {
-                kept.sets.clear();
+            if kept.count >= RULE_SETS_KEPT {
+                (kept.sets, kept.count) = (HashMap::new(), 0);
             }
-            kept.sets.insert(user, Arc::clone(&set));
+            let before = kept.sets.entry(user).or_default().insert(chat.cloned(), Arc::clone(&set));
+            kept.count += usize::from(before.is_none());
         }
         Ok(set)
     }

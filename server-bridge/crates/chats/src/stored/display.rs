@@ -23,14 +23,21 @@ impl Display for Stored {
     fn reply<'a>(&'a self, message: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
         let ReplyState { status, reasoning, error, cost, waits } = state;
         let error = error.map(|error| self.screen().service.in_words_of(self.screen().user.id, error));
-        let document = AgentDocument::Reply {
-            status: status.as_str().into(),
-            reasoning: reasoning.to_owned(),
-            error,
-            usage: cost.map(usage),
-            waits,
-        };
+        let reasoning = reasoning.to_owned();
         asked(async move {
+            let mut usage = cost.map(usage);
+            if let Some(usage) = &mut usage {
+                // Tools and hooks asked models too, beside the conversation: the record has all of it.
+                let spent = self.service.store.turn_usage(self.turn).await?;
+                *usage = UsageDocument {
+                    input_tokens: usage.input_tokens.max(spent.input_tokens.cast_unsigned()),
+                    cache_read_tokens: usage.cache_read_tokens.max(spent.cache_read_tokens.cast_unsigned()),
+                    output_tokens: usage.output_tokens.max(spent.output_tokens.cast_unsigned()),
+                    cost_micros: usage.cost_micros.max(spent.cost_micros.cast_unsigned()),
+                };
+            }
+            let document =
+                AgentDocument::Reply { status: status.as_str().into(), reasoning, error, usage, waits };
             self.screen().change(message, text, &document).await?;
             self.words.forget(&self.service.store, message).await
         })

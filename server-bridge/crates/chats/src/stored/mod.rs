@@ -31,6 +31,7 @@ use store::{ChatId, Message, MessageId, TurnId, User};
 use tokio::sync::OnceCell;
 
 use crate::house::House;
+use crate::rule_book::WorkspaceRules;
 use agent::engine::{Asked, Ports};
 pub(crate) use screen::{Screen, reply, to_json};
 use streamed::Words;
@@ -47,6 +48,8 @@ pub(crate) struct Stored {
     root_turn: TurnId,
     /// The route to the place of work, fixed when it is first needed.
     route_request: OnceCell<RouteRequest>,
+    /// The rules of the workspace, read when they are first needed.
+    workspace_rules: Arc<OnceCell<Arc<WorkspaceRules>>>,
     /// Messages that were added and not announced yet.
     untold: Mutex<HashMap<MessageId, Message>>,
     /// Its model's text in progress.
@@ -64,6 +67,7 @@ impl Stored {
             root: chat.clone(),
             root_turn: turn,
             route_request: OnceCell::new(),
+            workspace_rules: Arc::default(),
             untold: Mutex::default(),
             words: Arc::default(),
         }
@@ -75,6 +79,7 @@ impl Stored {
             root: self.root.clone(),
             root_turn: self.root_turn,
             route_request: OnceCell::new_with(Some(route_request)),
+            workspace_rules: Arc::clone(&self.workspace_rules),
             ..Self::top(&self.service, &self.user, chat, turn)
         }
     }

@@ -1,5 +1,7 @@
 //! The user's permissions and models.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat};
@@ -8,14 +10,39 @@ use store::MessageId;
 use super::{Stored, asked};
 use crate::Error;
 use crate::house::House;
-use crate::rule_book::{Found, Judged};
+use crate::rule_book::{Found, Judged, Scope, WorkspaceRules, of_workspace};
 use agent::approval::{Mode, Ruling};
 use agent::ask::{Ask, Asking};
-use agent::engine::{Asked, ModelPool, Permissions};
+use agent::engine::{Asked, ModelPool, Permissions, Workplace};
 use agent::models::{ModelChain, NoModel, Place, Tier};
 use agent::tool::Subject;
 use tools::COMMANDS;
 use tools::ported;
+
+impl Stored {
+    /// The rules of the turn's workspace, as they are when it first needs them; none without a machine.
+    async fn workspace_rules(&self) -> Arc<WorkspaceRules> {
+        let read = || async {
+            match self.sandbox().await {
+                Ok(sandbox) => Arc::new(of_workspace(&sandbox).await),
+                Err(_) => Arc::default(),
+            }
+        };
+        Arc::clone(self.workspace_rules.get_or_init(read).await)
+    }
+
+    /// Whose rules are heard.
+    fn scope<'a>(&'a self, workspace: &'a WorkspaceRules) -> Scope<'a> {
+        let House { settings, services, .. } = &*self.service;
+        Scope {
+            store: &services.store,
+            home: settings.home(),
+            user: self.user.id,
+            chat: &self.root,
+            workspace: &workspace.set,
+        }
+    }
+}
 
 impl Permissions for Stored {
     fn mode(&self) -> Asked<'_, Mode> {
@@ -29,16 +56,16 @@ impl Permissions for Stored {
     fn ruling<'a>(&'a self, tool: &'a str, subject: Subject<'a>, counts: bool) -> Asked<'a, Ruling> {
         Box::pin(async move {
             let judged = Judged { tool, subject, workplace: self, counts };
-            let House { rules, settings, services, .. } = &*self.service;
-            rules.ruling(&services.store, settings.home(), self.user.id, &judged).await
+            let workspace = self.workspace_rules().await;
+            self.service.rules.ruling(self.scope(&workspace), &judged).await
         })
     }
 
     fn hidden<'a>(&'a self, tool: &'a str, base: &'a str, paths: &'a [String]) -> Asked<'a, Vec<bool>> {
         Box::pin(async move {
-            let House { rules, settings, services, .. } = &*self.service;
             let found = Found { tool, base, paths, workplace: self };
-            rules.hidden(&services.store, settings.home(), self.user.id, found).await
+            let workspace = self.workspace_rules().await;
+            self.service.rules.hidden(self.scope(&workspace), found).await
         })
     }
 

@@ -3,7 +3,7 @@
 use api::hooks::{HookList, HookRunView, HookView};
 use api::words::{ExtensionLayer, HookState};
 
-use crate::extension::{layer_words, short_hash};
+use crate::extension::{layer_words, short_hash, unseen};
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -63,6 +63,8 @@ pub(super) fn whole(hook: &HookView) -> String {
         format!("{}:", one_line(&hook.kind)),
     ];
     lines.extend(hook.action.split('\n').map(|line| format!("  | {}", one_line(line))));
+    lines.extend(hook.files.iter().map(|file| format!("covers:  {}", one_line(file))));
+    lines.extend(unseen(&hook.unseen));
     lines.join("\n")
 }
 

@@ -5,7 +5,7 @@ use api::mcp::{McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 use super::import::Imported;
-use crate::extension::{QUOTE, argument, layer_words, short_hash};
+use crate::extension::{QUOTE, argument, layer_words, short_hash, unseen};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::{one_line, short_line};
@@ -70,6 +70,7 @@ pub(super) fn whole(server: &McpServerView) -> String {
     if is_of_workspace {
         let none = "none: changes to what the command runs go unnoticed";
         lines.extend(listed("files:", &server.files, none));
+        lines.extend(unseen(&server.unseen));
     }
     lines.push(format!("{action}:"));
     lines.extend(server.action.split('\n').map(|line| format!("{QUOTE}{}", one_line(line))));

@@ -3,7 +3,7 @@
 use api::trust::{TrustItem, TrustList};
 use api::words::{TrustKind, TrustState};
 
-use crate::extension::short_hash;
+use crate::extension::{short_hash, unseen};
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -41,6 +41,7 @@ pub(super) fn whole(item: &TrustItem) -> String {
     ];
     lines.extend(item.action.split('\n').map(|line| format!("    | {}", one_line(line))));
     lines.extend(item.files.iter().map(|file| format!("  covers: {}", one_line(file))));
+    lines.extend(unseen(&item.unseen).map(|line| format!("  {line}")));
     lines.extend(change(item).iter().map(|line| format!("  {line}")));
     lines.join("\n")
 }
@@ -131,6 +132,7 @@ pub(super) mod tests {
             action: "runs custom-tools/lint on this machine".to_owned(),
             hash: "ab".repeat(32),
             files: vec!["custom-tools/lint".to_owned()],
+            unseen: vec!["$X".to_owned()],
             state,
             approved_at: None,
             change: None,

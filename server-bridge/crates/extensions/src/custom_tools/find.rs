@@ -45,6 +45,7 @@ impl Found {
             action: format!("runs {} on this machine, when a model calls it", self.path),
             hash: self.hash,
             files: vec![(self.path, self.content)],
+            unseen: Vec::new(),
             is_approved: self.is_approved,
             is_approvable: true,
         }

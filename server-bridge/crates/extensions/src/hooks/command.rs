@@ -16,8 +16,10 @@ use sandbox::{AckMode, ExecRequest, Profile, Sandbox};
 use tokio_util::sync::CancellationToken;
 
 use super::Inner;
+use super::documents::named;
 use super::run::Owner;
 use super::turns::{PLAN, TurnHooks};
+use crate::covered::{Covered, covered};
 use crate::on_record::OnRecord;
 use crate::to_the_end::{Output, Ran, run};
 
@@ -43,7 +45,7 @@ impl Inner {
         if let Err(why) = self.bring_plugin(owner, hook, &sandbox).await {
             return Raw::Failed(why);
         }
-        if let Some(changed) = changed_script(&sandbox, hook).await {
+        if let Some(changed) = changed_file(&sandbox, hook).await {
             return Raw::Failed(format!(
                 "{changed} has changed since you approved the hook; approve it again"
             ));
@@ -119,19 +121,18 @@ impl Inner {
     }
 }
 
-/// A file that a workspace's hook names and that differs from the approved one.
-async fn changed_script<'a>(sandbox: &Sandbox, hook: &'a Hook) -> Option<&'a str> {
+/// A file of a hook of the workspace that is not as it was approved.
+async fn changed_file(sandbox: &Sandbox, hook: &Hook) -> Option<String> {
     if !hook.layer.needs_approval() {
         return None;
     }
-    for (script, approved) in &hook.scripts {
-        let found = sandbox.resolve(script.path.as_bytes()).await.ok().flatten();
-        let now = found.and_then(|found| found.sha256).map(|sha256| store::hex(&sha256));
-        if now != *approved {
-            return Some(&script.path);
-        }
-    }
-    None
+    // A file that was created since then runs as well.
+    let now = covered(sandbox, &[named(&hook.handler)]).await.ok().and_then(|mut found| found.pop());
+    let Some(Covered { files: now, unknown: None, .. }) = now else { return Some("a file".to_owned()) };
+    let approved = &hook.files.covered;
+    let changed = now.iter().find(|file| !approved.contains(file));
+    let changed = changed.or_else(|| approved.iter().find(|file| !now.contains(file)));
+    changed.map(|(path, _)| path.clone())
 }
 
 /// The outcome of a command, for the hook.

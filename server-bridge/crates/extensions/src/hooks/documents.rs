@@ -1,20 +1,24 @@
 //! The documents of all layers: the administrator's file, the user's own document, and files of the workspace.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use agent::library::beginning;
 use futures_util::future::join_all;
 use hooks::config::{Format, Problem, Severity};
-use hooks::layers::{Checks, Source, Trouble};
+use hooks::handler::{Action, Handler, PROJECT_DIRS};
+use hooks::layers::{Checks, Files, Source, Trouble};
 use hooks::{Layer, Loaded};
+use rules::Named;
+use rules::named::{of_line, of_words};
 use sandbox::Sandbox;
 use store::UserId;
 
 use super::Inner;
 use crate::approvals::{approved, workspace_of};
 use crate::condition::Grammar;
-use crate::documents::{AtPath, look_at, managed};
-use crate::limits::{EXTENSION_SCRIPTS, HOOK_FILE_BYTES};
+use crate::covered::covered;
+use crate::documents::managed;
+use crate::limits::HOOK_FILE_BYTES;
 
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "hooks.json";
@@ -115,29 +119,32 @@ impl Inner {
             return Ok(Loaded::default());
         }
         let approved = approved(&self.store, user, KIND).await?;
-        let load = |documents: &[&Found], scripts: &HashMap<String, String>| {
+        let load = |documents: &[&Found], known: &Known| {
             let sources: Vec<Source<'_>> = documents.iter().map(|document| document.source()).collect();
             hooks::load(
                 &sources,
                 &[],
                 &Checks {
                     is_approved: &|hash| approved.contains(hash.as_str()),
-                    script: &|_, script| scripts.get(&script.path).cloned(),
+                    files: &|layer, handler| match layer.needs_approval() {
+                        true => known.files.get(&words_of(handler)).cloned().unwrap_or_default(),
+                        false => Files::default(),
+                    },
                     condition: &Grammar,
                 },
             )
         };
         let all: Vec<&Found> = documents.iter().collect();
-        let first = load(&all, &HashMap::new());
-        let Scripts { hashes, unknown } = scripts(&first, sandbox).await;
-        if hashes.is_empty() && unknown.is_empty() {
+        let first = load(&all, &Known::default());
+        let known = known(&first, sandbox).await;
+        if known.files.is_empty() && known.unknown.is_empty() {
             return Ok(first);
         }
         // A file that is not hashed could change after its approval; the other documents are not affected.
         let kept: Vec<&Found> =
-            all.into_iter().filter(|document| !unknown.contains_key(&document.origin)).collect();
-        let mut loaded = load(&kept, &hashes);
-        for (origin, why) in unknown {
+            all.into_iter().filter(|document| !known.unknown.contains_key(&document.origin)).collect();
+        let mut loaded = load(&kept, &known);
+        for (origin, why) in known.unknown {
             let text = format!("none of its hooks are used: {why}");
             let problem = Problem { severity: Severity::Refused, place: String::new(), event: None, text };
             loaded.troubles.push(Trouble { layer: Layer::Workspace, origin, problem });
@@ -146,41 +153,58 @@ impl Inner {
     }
 }
 
-/// The files that commands of the workspace name.
+/// The files of the commands of a workspace.
 #[derive(Default)]
-struct Scripts {
-    /// Their hashes by their paths.
-    hashes: HashMap<String, String>,
+struct Known {
+    /// Those of each command, by its words.
+    files: HashMap<Vec<String>, Files>,
     /// The documents whose files cannot all be hashed, with the reason.
     unknown: BTreeMap<String, String>,
 }
 
-/// Hashes the files that commands of the workspace name: a change to one of them needs another approval.
-async fn scripts(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Scripts {
-    let mut found = Scripts::default();
-    let Some(sandbox) = sandbox else { return found };
-    let mut paths: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
+/// The words of a handler's command: the line for a shell alone, or a program and its arguments; none for other handlers.
+fn words_of(handler: &Handler) -> Vec<String> {
+    let Action::Command { command, args } = &handler.action else { return Vec::new() };
+    // A line and a program without arguments are not the same.
+    let args = args.as_ref().map(|args| std::iter::once(&String::new()).chain(args).cloned().collect());
+    std::iter::once(command.clone()).chain(args.unwrap_or(Vec::new())).collect()
+}
+
+/// The files that a handler's command names.
+pub(super) fn named(handler: &Handler) -> Named {
+    match &handler.action {
+        Action::Command { command, args: None } => of_line(command, &PROJECT_DIRS),
+        Action::Command { command, args: Some(args) } => {
+            of_words(std::iter::once(command).chain(args).map(String::as_str), [], &PROJECT_DIRS)
+        }
+        _ => Named::default(),
+    }
+}
+
+/// Hashes the files that commands of the workspace name: a change of one needs another approval.
+async fn known(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Known {
+    let mut known = Known::default();
+    let Some(sandbox) = sandbox else { return known };
+    let mut commands: BTreeMap<&str, Vec<&Handler>> = BTreeMap::new();
     let hooks = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
     for hook in hooks.filter(|hook| hook.layer.needs_approval()) {
-        let scripts = hook.scripts.iter().map(|(script, _)| script.path.as_str());
-        paths.entry(&hook.origin).or_default().extend(scripts);
+        commands.entry(&hook.origin).or_default().push(&hook.handler);
     }
-    for (origin, paths) in paths {
-        if paths.len() > EXTENSION_SCRIPTS {
-            let why = format!("they name more than {EXTENSION_SCRIPTS} files");
-            found.unknown.insert(origin.to_owned(), why);
-            continue;
-        }
-        for (path, at) in look_at(sandbox, paths).await {
-            match at {
-                AtPath::File(hash) => drop(found.hashes.insert(path, hash)),
-                AtPath::Unhashed => {
-                    let why = format!("the content of {path:?} cannot be checked on this machine");
-                    found.unknown.insert(origin.to_owned(), why);
-                }
-                AtPath::Nothing => {}
+    for (origin, handlers) in commands {
+        let names: Vec<Named> = handlers.iter().map(|handler| named(handler)).collect();
+        let found = match covered(sandbox, &names).await {
+            Ok(found) => found,
+            Err(why) => {
+                known.unknown.insert(origin.to_owned(), why);
+                continue;
             }
+        };
+        for (handler, found) in handlers.iter().zip(found) {
+            if let Some(why) = found.unknown {
+                known.unknown.insert(origin.to_owned(), why);
+            }
+            known.files.insert(words_of(handler), Files { covered: found.files, unseen: found.unseen });
         }
     }
-    found
+    known
 }

@@ -34,18 +34,8 @@ impl HookRunner {
             "" => format!("{}: {}", trouble.origin, trouble.problem.text),
             place => format!("{}, {place}: {}", trouble.origin, trouble.problem.text),
         });
-        let not_run =
-            loaded.hooks.all().iter().filter(|hook| !matches!(hook.handler.kind(), "command" | "http"));
-        let not_run = not_run.map(|hook| {
-            format!(
-                "{}, {}: handlers of the kind {} are not run yet",
-                hook.origin,
-                hook.place,
-                hook.handler.kind()
-            )
-        });
         let away = away.map(|why| format!("the hooks of the workspace are not listed: {why}"));
-        Ok(HookList { hooks: list, problems: problems.chain(not_run).chain(away).collect() })
+        Ok(HookList { hooks: list, problems: problems.chain(away).collect() })
     }
 
     /// The user's own document.
@@ -148,11 +138,8 @@ fn item(hook: &Hook, is_approved: bool) -> trust::Item {
         origin: hook.origin.clone(),
         action: format!("{} {}\n{}", hook.event_name(), hook.matcher.pattern(), hook.handler.describe()),
         hash: hook.hash.as_str().to_owned(),
-        files: hook
-            .scripts
-            .iter()
-            .filter_map(|(script, hash)| Some((script.path.clone(), hash.clone()?)))
-            .collect(),
+        files: hook.files.covered.clone(),
+        unseen: hook.files.unseen.clone(),
         is_approved,
         is_approvable: true,
     }
@@ -173,6 +160,8 @@ fn view(hook: &Hook, state: HookState) -> HookView {
             Layer::WorkspaceLocal => ExtensionLayer::WorkspaceLocal,
         },
         origin: hook.origin.clone(),
+        files: hook.files.covered.iter().map(|(path, _)| path.clone()).collect(),
+        unseen: hook.files.unseen.clone(),
         state,
     }
 }

@@ -15,6 +15,7 @@
 //! | `run` | running handlers, within their time |
 //! | `command` | a command on the user's machine, recorded |
 //! | `request` | an HTTP request |
+//! | `models` | a question to a model, or a task for an agent that reads |
 //! | `log` | the last runs of each user |
 //! | `manage` | listing, changing and approving hooks |
 
@@ -23,6 +24,7 @@ mod documents;
 mod happenings;
 mod log;
 mod manage;
+mod models;
 mod request;
 mod run;
 mod turns;
@@ -32,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::hooks::{Hook, HookedTurn, Place, Words};
+use agent::judge::Judge;
 use execs::Ledger;
 use futures_util::future::BoxFuture;
 use guard::{Poster, Reach};
@@ -41,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Notice;
+use crate::mcp::McpServers;
 use crate::plugins::Plugins;
 use log::Log;
 use turns::Turns;
@@ -58,12 +62,24 @@ struct Inner {
     poster: Poster,
     notice: Notice,
     plugins: Plugins,
+    mcp_servers: McpServers,
+    judge: Arc<dyn Judge>,
     turns: Turns,
     log: Log,
     /// Handlers in the background, and commands that are being ended.
     tasks: TaskTracker,
     /// Cancelled when the server stops.
     stop: CancellationToken,
+}
+
+/// What handlers use.
+pub struct Used {
+    /// The plugins that bring hooks.
+    pub plugins: Plugins,
+    /// The servers whose tools handlers call.
+    pub mcp_servers: McpServers,
+    /// The models that handlers ask.
+    pub judge: Arc<dyn Judge>,
 }
 
 impl HookRunner {
@@ -75,8 +91,9 @@ impl HookRunner {
         home: PathBuf,
         reachable: &[String],
         notice: Notice,
-        plugins: Plugins,
+        used: Used,
     ) -> Self {
+        let Used { plugins, mcp_servers, judge } = used;
         let (turns, log, tasks) = (Turns::default(), Log::default(), TaskTracker::new());
         let poster = Poster::new(Reach::public(reachable));
         let stop = CancellationToken::new();
@@ -88,6 +105,8 @@ impl HookRunner {
             poster,
             notice,
             plugins,
+            mcp_servers,
+            judge,
             turns,
             log,
             tasks,

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use agent::hooks::HookedTurn;
 use hooks::handler::Action;
+use hooks::interpolate;
 use hooks::layers::Hook;
 use hooks::payload::{Payload, Redactor};
 use hooks::round::{Later, later};
-use hooks::{Combined, Happening, Layer, Raw, Round, Setting, Step};
-use store::{ChatId, User};
+use hooks::{Combined, Happening, Raw, Round, Setting, Step};
+use store::{ChatId, TurnId, User};
 use tokio::time::{Instant, timeout};
 
 use super::Inner;
@@ -24,6 +25,10 @@ pub(super) struct Owner {
     pub(super) user: User,
     /// The chat that the user talks in.
     pub(super) root: ChatId,
+    /// The agent's own chat.
+    pub(super) chat: ChatId,
+    /// The turn.
+    pub(super) turn: TurnId,
 }
 
 impl Inner {
@@ -43,7 +48,12 @@ impl Inner {
             condition: &Grammar,
             has_run: &has_run,
         };
-        let owner = Owner { user: turn.user.clone(), root: turn.root.clone() };
+        let owner = Owner {
+            user: turn.user.clone(),
+            root: turn.root.clone(),
+            chat: turn.chat.clone(),
+            turn: turn.turn,
+        };
         let mut round = Round::begin(setting, happening);
         let begun = Instant::now();
         while let Some(step) = round.next(begun.elapsed()) {
@@ -95,19 +105,27 @@ impl Inner {
                 Action::Http { url, headers, allowed_variables } => {
                     self.request(url, headers, allowed_variables, payload, patience).await
                 }
-                // The administrator's handlers must be enforced, so one that cannot be run counts as failed.
-                Action::McpTool { .. }
-                | Action::Prompt { .. }
-                | Action::Agent { .. }
-                | Action::Callback { .. }
-                    if hook.layer == Layer::Managed =>
-                {
-                    Raw::Failed(format!("handlers of the kind {} are not run yet", hook.handler.kind()))
+                Action::McpTool { server, tool, input } => {
+                    let input = match interpolate::input(input, &payload.value) {
+                        Ok(input) => input,
+                        Err(error) => return Raw::Failed(format!("its arguments cannot be made: {error}")),
+                    };
+                    let named = (server.as_str(), tool.as_str());
+                    let called =
+                        self.mcp_servers.call_by_hook(&owner.user, &owner.root, named, input, patience);
+                    match called.await {
+                        Ok((text, is_error)) => Raw::Tool { text, is_error },
+                        Err(why) => Raw::Failed(why),
+                    }
                 }
-                Action::McpTool { .. }
-                | Action::Prompt { .. }
-                | Action::Agent { .. }
-                | Action::Callback { .. } => Raw::Callback(Box::default()),
+                Action::Prompt { prompt, model } => {
+                    self.question(owner, prompt, model.as_deref(), payload, false).await
+                }
+                Action::Agent { prompt, model } => {
+                    self.question(owner, prompt, model.as_deref(), payload, true).await
+                }
+                // The server itself registers none.
+                Action::Callback { .. } => Raw::Callback(Box::default()),
             }
         };
         let raw = timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience));

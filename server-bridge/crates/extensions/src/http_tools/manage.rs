@@ -320,6 +320,7 @@ fn item(known: &Known) -> trust::Item {
         ),
         hash: known.hash.clone(),
         files: Vec::new(),
+        unseen: Vec::new(),
         is_approved: known.state == HttpToolState::Ready,
         is_approvable: true,
     }

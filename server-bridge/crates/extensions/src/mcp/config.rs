@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use api::mcp::{McpOAuth, McpServerEntry};
 use api::words::McpTransport;
-use hooks::handler::scripts_of;
+use rules::Named;
+use rules::named::of_words;
 use sandbox::ExecRequest;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::credentials::ClientCredentials;
 use crate::limits::{
-    MCP_CALL_PATIENCE, MCP_FILE_BYTES, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_PATH_BYTES, MCP_WORD_BYTES,
-    MCP_WORDS,
+    MCP_CALL_PATIENCE, MCP_FILE_BYTES, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_WORD_BYTES, MCP_WORDS,
 };
 
-/// The version of what is hashed: if its meaning changes, every approval is needed again.
-const VERSION: u32 = 1;
+/// The version of what is hashed: a change of its meaning asks for every approval again.
+const VERSION: u32 = 2;
 
 /// The definition of a server. `Debug` shows no secrets.
 #[derive(Clone, PartialEq)]
@@ -153,20 +153,12 @@ impl Spec {
         }
     }
 
-    /// The paths that its command and its variables may name: a change to such a file changes what runs. Each once, in order.
-    pub(super) fn paths(&self) -> Vec<String> {
-        let Launch::Program { command, args, env } = &self.launch else { return Vec::new() };
+    /// The files that its command and its variables may name: a change of one changes what runs.
+    pub(super) fn named(&self) -> Named {
+        let Launch::Program { command, args, env } = &self.launch else { return Named::default() };
+        let words = std::iter::once(command).chain(args).map(String::as_str);
         // A variable such as NODE_OPTIONS names files too.
-        let words = || std::iter::once(command).chain(args).chain(env.values());
-        let mut paths: Vec<String> = scripts_of(words()).into_iter().map(|script| script.path).collect();
-        let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,:\"'{}".contains(letter);
-        for word in words() {
-            let parts = word.split(is_end).flat_map(|part| [part, part.trim_start_matches('-')]);
-            paths.extend(std::iter::once(word.as_str()).chain(parts).filter_map(path_of));
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        paths
+        of_words(words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())), &[])
     }
 
     /// Its secrets with their values, for a definition that its user has not written: what a file says is no secret, and may
@@ -254,24 +246,6 @@ pub(super) struct OfWorkspace<'a> {
 pub(super) fn hash_of(value: &Value) -> String {
     // The maps of serde_json are sorted.
     store::hex(&Sha256::digest(value.to_string()))
-}
-
-/// A word as a path that a machine resolves; `None` if it cannot be the path of a relevant file.
-fn path_of(word: &str) -> Option<String> {
-    let mut path = word.to_owned();
-    while path.contains("//") {
-        path = path.replace("//", "/");
-    }
-    let mut path = path.as_str();
-    while let Some(rest) = path.strip_prefix("./") {
-        path = rest;
-    }
-    let is_one = !path.is_empty()
-        && path != "."
-        && path != "/"
-        && path.len() <= MCP_PATH_BYTES
-        && !path.contains('\0');
-    is_one.then(|| path.to_owned())
 }
 
 fn program(command: &str, args: &[String], env: &BTreeMap<String, String>) -> Result<Launch, String> {

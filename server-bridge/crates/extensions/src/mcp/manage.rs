@@ -340,6 +340,7 @@ fn item(server: &Server) -> trust::Item {
             .join("\n"),
         hash: server.hash.clone(),
         files: server.files.clone(),
+        unseen: server.unseen.clone(),
         is_approved: server.is_ready(),
         is_approvable: server.is_approvable,
     }
@@ -400,6 +401,7 @@ impl Found {
                 false => server.spec.secrets(),
             },
             files: server.files.iter().map(|(path, _)| path.clone()).collect(),
+            unseen: server.unseen.clone(),
             hash: server.hash.clone(),
             state: server.state.clone(),
             tools: tools(server, &listing),

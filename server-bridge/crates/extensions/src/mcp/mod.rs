@@ -31,6 +31,7 @@
 //! | `tool`, `resource` | the tools for models |
 //! | `skill` | the skills of servers |
 //! | `prompts` | the prompts of servers as slash commands |
+//! | `for_hooks` | calls of tools by hooks |
 //! | `elicit`, `sample` | what servers ask users, and their models |
 //! | `watch` | resources that are watched |
 //! | `content` | results as models read them |
@@ -45,6 +46,7 @@ mod connection;
 mod content;
 mod credentials;
 mod elicit;
+mod for_hooks;
 mod listing;
 mod lists;
 mod login;

@@ -3,13 +3,13 @@
 //! Of servers with the same name the administrator's is used, else the user's own, else that of the workspace's local document, else
 //! that of the workspace. A workspace's server is used only after its user approved the hash of what runs.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use agent::library::beginning;
 use api::mcp::McpServerEntry;
 use api::words::{ExtensionLayer, McpServerState, McpTransport};
 use futures_util::future::join_all;
+use rules::Named;
 use sandbox::Sandbox;
 use serde_json::{Map, Value};
 use store::UserId;
@@ -18,8 +18,9 @@ use super::Inner;
 use super::config::{self, Entry, OfWorkspace, Spec};
 use super::names;
 use crate::approvals::{approved, workspace_of};
-use crate::documents::{AtPath, look_at, managed};
-use crate::limits::{EXTENSION_SCRIPTS, MCP_FILE_BYTES};
+use crate::covered::{Covered, covered};
+use crate::documents::managed;
+use crate::limits::MCP_FILE_BYTES;
 use crate::plugins::Installed;
 
 /// The administrator's file in the server's home directory.
@@ -53,6 +54,8 @@ pub(super) struct Server {
     pub(super) state: McpServerState,
     /// The files of the workspace that its approval covers, each with the SHA-256 of its content.
     pub(super) files: Vec<(String, String)>,
+    /// What it may run that its approval does not cover, in words.
+    pub(super) unseen: Vec<String>,
     /// True if it could be approved: all that its command names is known.
     pub(super) is_approvable: bool,
     /// The plugin that it belongs to: the plugin's files are copied to the machine before the server starts.
@@ -157,6 +160,7 @@ impl Servers {
                 plugin: plugin.clone(),
                 state,
                 files: Vec::new(),
+                unseen: Vec::new(),
                 is_approvable: true,
                 prefix,
             });
@@ -265,12 +269,13 @@ impl Inner {
             return Ok(());
         };
         let of_workspace = servers.all.iter().filter(|server| server.needs_approval());
-        let paths: HashSet<String> = of_workspace.flat_map(|server| server.spec.paths()).collect();
-        let is_countable = paths.len() <= EXTENSION_SCRIPTS;
-        let known: HashMap<String, AtPath> = match is_countable {
-            true => look_at(sandbox, paths.iter().map(String::as_str)).await,
-            false => HashMap::new(),
-        };
+        let named: Vec<Named> = of_workspace.map(|server| server.spec.named()).collect();
+        let covered = covered(sandbox, &named).await;
+        if let Err(why) = &covered {
+            servers.problems.push(format!("none of the servers of the workspace is used: {why}"));
+        }
+        let is_countable = covered.is_ok();
+        let mut covered = covered.unwrap_or_default().into_iter();
         let approved = approved(&self.store, user, KIND).await?;
         let workspace = workspace_of(sandbox);
         for server in &mut servers.all {
@@ -278,34 +283,21 @@ impl Inner {
                 server.hash = server.spec.hash(&server.name, None);
                 continue;
             }
-            let (mut files, mut unhashed) = (Vec::new(), None);
-            for path in server.spec.paths() {
-                match known.get(&path) {
-                    Some(AtPath::File(hash)) => files.push((path, hash.clone())),
-                    Some(AtPath::Unhashed) => unhashed = Some(path),
-                    Some(AtPath::Nothing) | None => {}
-                }
-            }
+            let Covered { files, unseen, unknown } = covered.next().unwrap_or_default();
             let of = OfWorkspace { workspace: &workspace, files: &files };
             server.hash = server.spec.hash(&server.name, Some(&of));
-            server.files = files;
-            // A file that is not hashed could change after its approval.
-            let is_hashed = is_countable && unhashed.is_none();
+            (server.files, server.unseen) = (files, unseen);
+            // What is not hashed could change after it was approved.
+            let is_hashed = is_countable && unknown.is_none();
             if server.is_ready() && !(is_hashed && approved.contains(&server.hash)) {
                 server.state = McpServerState::Waiting;
             }
             server.is_approvable = is_hashed;
-            if let Some(path) = unhashed {
-                servers.problems.push(format!(
-                    "{}: the server {:?} is not used: the content of {path:?} cannot be checked on this machine",
-                    server.origin, server.name
-                ));
+            if let Some(why) = unknown {
+                servers
+                    .problems
+                    .push(format!("{}: the server {:?} is not used: {why}", server.origin, server.name));
             }
-        }
-        if !is_countable {
-            servers.problems.push(format!(
-                "the servers of the workspace name more than {EXTENSION_SCRIPTS} paths; none of them is used"
-            ));
         }
         Ok(())
     }

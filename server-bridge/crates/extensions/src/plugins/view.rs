@@ -68,7 +68,11 @@ fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<String>) {
     let loaded = hooks::load(
         &sources,
         &[],
-        &Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Grammar },
+        &Checks {
+            is_approved: &|_| true,
+            files: &|_, _| hooks::layers::Files::default(),
+            condition: &Grammar,
+        },
     );
     let hooks = loaded.hooks.all().iter().map(|hook| {
         let matcher = hook.matcher.pattern();

@@ -65,6 +65,7 @@ mod tests {
             action: "runs lint.sh -x".to_owned(),
             hash: "now".to_owned(),
             files: files(&[("a", "1"), ("b", "2"), ("d", "1")]),
+            unseen: Vec::new(),
             is_approved: false,
             is_approvable: true,
         };

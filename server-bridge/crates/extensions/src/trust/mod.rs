@@ -42,6 +42,8 @@ pub struct Item {
     pub hash: String,
     /// The files of the workspace that the approval covers, each with the SHA-256 of its content.
     pub files: Vec<(String, String)>,
+    /// What may run that the approval does not cover, in words.
+    pub unseen: Vec<String>,
     /// True if this hash was approved.
     pub is_approved: bool,
     /// True if it can be approved: everything that would run is known.
@@ -182,6 +184,7 @@ fn view(kind: &str, item: &Item, approvals: &[Approved], workspace: &str) -> Tru
         action: item.action.clone(),
         hash: item.hash.clone(),
         files: item.files.iter().map(|(path, _)| path.clone()).collect(),
+        unseen: item.unseen.clone(),
         state,
         approved_at: approval.filter(|_| item.is_approved).map(|approval| approval.created_at_ms),
         change: if item.is_approved { None } else { changes::since(kind, item, approvals, workspace) },

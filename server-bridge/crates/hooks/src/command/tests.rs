@@ -17,7 +17,8 @@ fn hook(handler: serde_json::Value, plugin_root: Option<&str>) -> Hook {
         text: &text,
         enables_commands: true,
     };
-    let checks = Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Globs };
+    let checks =
+        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
     load(&[source], &[], &checks).hooks.all()[0].clone()
 }
 

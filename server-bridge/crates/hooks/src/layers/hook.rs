@@ -3,17 +3,17 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::dialect::{self, Dialect};
 use crate::event::Event;
-use crate::handler::{Handler, OnFailure, Script};
+use crate::handler::{Handler, OnFailure};
 use crate::matcher::Matcher;
 use crate::strict::canonical;
 
-/// The version of the hash: if what it covers changes, all approvals are needed again.
-const VERSION: u32 = 2;
+/// The version of the hash: a change of what it covers asks for all approvals again.
+const VERSION: u32 = 3;
 
 /// The origin of hooks. The first has the most power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +89,15 @@ impl fmt::Display for Hash {
     }
 }
 
+/// The files that a hook's command runs or reads, as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Those that its approval covers: path, and SHA-256 of the content.
+    pub covered: Vec<(String, String)>,
+    /// What may run and is not covered, in words.
+    pub unseen: Vec<String>,
+}
+
 /// A hook: a handler with its event, its matcher and its origin.
 #[derive(Clone, Debug)]
 pub struct Hook {
@@ -114,8 +123,8 @@ pub struct Hook {
     pub place: String,
     /// The directory of the plugin that it belongs to.
     pub plugin_root: Option<String>,
-    /// The files that a command names, each with the hash of its content if it has one.
-    pub scripts: Vec<(Script, Option<String>)>,
+    /// The files of the workspace that its approval covers.
+    pub files: Files,
 }
 
 /// The name and the arguments' dialect with which a hook asked for a tool.
@@ -164,7 +173,7 @@ impl Hook {
             "handler": self.handler.canonical(),
             "plugin": self.plugin_root,
             "workspace": workspace,
-            "scripts": self.scripts.iter().map(|(script, hash)| json!([script.path, hash])).collect::<Vec<Value>>(),
+            "files": self.files.covered,
         });
         let digest = Sha256::digest(canonical(&what).as_bytes());
         let hash = digest.iter().fold(String::new(), |mut text, byte| {

@@ -17,11 +17,11 @@ use crate::condition::Condition;
 use crate::config::{Document, Format, Invalid, Problem, Severity};
 use crate::dialect::Dialect;
 use crate::event::Event;
-use crate::handler::{Action, Handler, Script};
+use crate::handler::{Action, Handler};
 use crate::limits::HANDLERS_OF_EVENT;
 use crate::matcher::Matcher;
 
-pub use hook::{Asked, Hash, Hook, Layer};
+pub use hook::{Asked, Files, Hash, Hook, Layer};
 
 /// A document of hooks, with its origin.
 #[derive(Clone, Debug)]
@@ -57,8 +57,8 @@ pub struct Callback {
 pub struct Checks<'a> {
     /// True if the user approved a hash.
     pub is_approved: &'a dyn Fn(&Hash) -> bool,
-    /// The hash of a file's content; `None` if there is no such file in the workspace or the plugin.
-    pub script: &'a dyn Fn(&Source<'_>, &Script) -> Option<String>,
+    /// The files that a handler of a layer runs or reads, if it needs approval.
+    pub files: &'a dyn Fn(Layer, &Handler) -> Files,
     /// The grammar of conditions.
     pub condition: &'a dyn Condition,
 }
@@ -217,8 +217,6 @@ impl Loader<'_> {
                     self.trouble(source, Problem { severity: Severity::Refused, place, event, text });
                     continue;
                 }
-                let scripts = handler.scripts().into_iter();
-                let scripts = scripts.map(|script| ((self.checks.script)(source, &script), script));
                 let mut hook = Hook {
                     id: String::new(),
                     hash: Hook::unsealed(),
@@ -230,7 +228,7 @@ impl Loader<'_> {
                     origin: source.origin.to_owned(),
                     place,
                     plugin_root: source.plugin_root.map(str::to_owned),
-                    scripts: scripts.map(|(hash, script)| (script, hash)).collect(),
+                    files: (self.checks.files)(source.layer, &handler),
                     handler,
                 };
                 hook.seal(source.workspace);
@@ -295,7 +293,7 @@ fn of_server(callback: &Callback) -> Hook {
         origin: "server".to_owned(),
         place: String::new(),
         plugin_root: None,
-        scripts: Vec::new(),
+        files: Files::default(),
     };
     hook.seal(None);
     hook

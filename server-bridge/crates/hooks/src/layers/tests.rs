@@ -1,5 +1,3 @@
-use std::cell::RefCell;
-
 use serde_json::{Value, json};
 
 use super::*;
@@ -26,7 +24,7 @@ fn command(line: &str) -> Value {
 }
 
 fn load_with(sources: &[Source<'_>], is_approved: &dyn Fn(&Hash) -> bool) -> Loaded {
-    load(sources, &[], &Checks { is_approved, script: &|_, _| None, condition: &Globs })
+    load(sources, &[], &Checks { is_approved, files: &|_, _| Files::default(), condition: &Globs })
 }
 
 fn load_all(sources: &[Source<'_>]) -> Loaded {
@@ -70,8 +68,9 @@ fn a_hash_covers_everything_that_decides_what_runs() {
         let text = document.to_string();
         let source =
             Source { format, plugin_root: root, enables_commands: true, ..source(Layer::User, &text) };
-        let script = script.map(str::to_owned);
-        let checks = Checks { is_approved: &|_| true, script: &|_, _| script.clone(), condition: &Globs };
+        let file = script.map(|hash| ("lint.sh".to_owned(), hash.to_owned()));
+        let files = Files { covered: file.into_iter().collect(), unseen: Vec::new() };
+        let checks = Checks { is_approved: &|_| true, files: &|_, _| files.clone(), condition: &Globs };
         load(&[source], &[], &checks).hooks.all()[0].hash.clone()
     };
     let doc = |event: &str, matcher: &str, handler: Value| json!({"hooks": {event: [{"matcher": matcher, "hooks": [handler]}]}});
@@ -100,35 +99,6 @@ fn a_hash_covers_everything_that_decides_what_runs() {
         load_all(&[source]).hooks.all()[0].hash.clone()
     };
     assert_ne!(of(Some("laptop:/one")), of(Some("laptop:/other")));
-}
-
-#[test]
-fn the_files_of_a_command_are_looked_at() {
-    let lines = [
-        "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/lint.sh --fix",
-        "${XBOT_PROJECT_DIR}/a.sh; .//b//c && node hook.js",
-        "python3 \"${CLAUDE_PLUGIN_ROOT}/d.py\"",
-        "jq -r .tool_input.command | curl https://example.com/x",
-    ];
-    let handlers: Vec<_> = lines.into_iter().map(command).collect();
-    let text = document("PreToolUse", &handlers);
-    let asked = RefCell::new(Vec::new());
-    let script = |_: &Source<'_>, script: &Script| {
-        asked.borrow_mut().push((script.path.clone(), script.is_of_plugin));
-        None
-    };
-    let checks = Checks { is_approved: &|_| true, script: &script, condition: &Globs };
-    load(&[source(Layer::User, &text)], &[], &checks);
-    let asked: Vec<(String, bool)> = asked.into_inner();
-    let asked: Vec<(&str, bool)> = asked.iter().map(|(path, of)| (path.as_str(), *of)).collect();
-    let expected = [
-        (".claude/hooks/lint.sh", false),
-        ("a.sh", false),
-        ("b/c", false),
-        ("hook.js", false),
-        ("d.py", true),
-    ];
-    assert_eq!(asked, expected);
 }
 
 #[test]
@@ -242,7 +212,7 @@ fn callbacks_of_the_server_do_not_count() {
     let text = document("PreToolUse", &handlers);
     let handler = Handler::new(Action::Callback { name: "timing".to_owned() });
     let callback = Callback { event: Event::PreToolUse, matcher: Matcher::all(), handler };
-    let checks = Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Globs };
+    let checks = Checks { is_approved: &|_| true, files: &|_, _| Files::default(), condition: &Globs };
     let loaded = load(&[source(Layer::User, &text)], &[callback], &checks);
     assert_eq!(loaded.hooks.of(Event::PreToolUse).count(), HANDLERS_OF_EVENT + 1);
     assert!(loaded.troubles.is_empty());

@@ -31,7 +31,8 @@ fn hook(format: Format, event: &str, matcher: &str) -> Hook {
         text: &text.to_string(),
         enables_commands: true,
     };
-    let checks = Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Globs };
+    let checks =
+        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
     load(&[source], &[], &checks).hooks.all()[0].clone()
 }
 

@@ -30,8 +30,11 @@ pub(crate) fn hooks_of(event: &str, handlers: &[(Layer, Value)]) -> Hooks {
             enables_commands: true,
         })
         .collect();
-    let loaded =
-        load(&sources, &[], &Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Globs });
+    let loaded = load(
+        &sources,
+        &[],
+        &Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs },
+    );
     assert_eq!(loaded.hooks.all().len(), handlers.len(), "{:?}", loaded.troubles);
     loaded.hooks
 }
@@ -122,7 +125,8 @@ fn only_hooks_that_ask_for_a_call_run() {
         text: &text,
         enables_commands: false,
     };
-    let checks = Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Globs };
+    let checks =
+        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
     let hooks = load(&[source], &[], &checks).hooks;
     let mut ran = Vec::new();
     run(&hooks, &shell("git push origin"), |line, payload| {
@@ -146,7 +150,8 @@ fn matchers_of_other_events_are_compared_with_their_field() {
         text: &text,
         enables_commands: false,
     };
-    let checks = Checks { is_approved: &|_| true, script: &|_, _| None, condition: &Globs };
+    let checks =
+        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
     let hooks = load(&[source], &[], &checks).hooks;
     let count = |source: &str| {
         let mut count = 0;
@@ -311,8 +316,15 @@ fn a_published_guard_finds_the_names_that_it_looks_for() {
         text: &text,
         enables_commands: true,
     };
-    let loaded =
-        load(&[source], &[], &Checks { is_approved: &|_| false, script: &|_, _| None, condition: &Globs });
+    let loaded = load(
+        &[source],
+        &[],
+        &Checks {
+            is_approved: &|_| false,
+            files: &|_, _| crate::layers::Files::default(),
+            condition: &Globs,
+        },
+    );
     assert_eq!((loaded.hooks.all().len(), loaded.troubles.len()), (2, 1));
     let guard = |payload: &Value| {
         let input = &payload["tool_input"];

@@ -13,6 +13,7 @@ use crate::address::Address;
 use crate::document::HttpTool;
 use crate::error::{Problem, Result};
 use crate::limits::{NAME_CHARS, OPENAPI_BYTES, OPENAPI_OPERATIONS, OPENAPI_PROBLEMS};
+use crate::yaml;
 use operation::{Item, operation};
 use refs::Refs;
 
@@ -28,7 +29,7 @@ pub struct Imported {
     pub problems: Vec<String>,
 }
 
-/// Reads an OpenAPI document in JSON. `server` is the address that its paths belong to, in place of its first server.
+/// Reads an OpenAPI document in JSON or YAML. `server` is the address that its paths belong to, in place of its first server.
 ///
 /// # Errors
 /// [`Problem`] if it is not an OpenAPI document, is too large, or names no host.
@@ -36,13 +37,14 @@ pub fn import(text: &str, server: Option<&str>) -> Result<Imported> {
     if text.len() > OPENAPI_BYTES {
         return Err(Problem::new(format!("it has {} bytes; {OPENAPI_BYTES} at most", text.len())));
     }
-    let root: Value = serde_json::from_str(text).map_err(|error| {
-        let hint = match text.trim_start().starts_with('{') {
-            true => "",
-            false => "; a document in YAML has to be converted to JSON first",
-        };
-        Problem::new(format!("it is not JSON: {error}{hint}"))
-    })?;
+    let root: Value = match text.trim_start().starts_with('{') {
+        true => {
+            serde_json::from_str(text).map_err(|error| Problem::new(format!("it is not JSON: {error}")))?
+        }
+        false => yaml::parse(text).map_err(|error| {
+            Problem::new(format!("it is neither JSON nor YAML that can be read: {error}"))
+        })?,
+    };
     let version = root.get("openapi").and_then(Value::as_str).unwrap_or_default();
     if !version.starts_with("3.0") && !version.starts_with("3.1") {
         return Err(Problem::new(match root.get("swagger") {

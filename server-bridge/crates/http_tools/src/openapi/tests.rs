@@ -194,7 +194,8 @@ fn documents_that_are_none_and_servers_without_a_host_are_refused() {
             .contains("placeholder")
     );
     assert!(of(json!({"openapi": "3.1.0", "servers": [{"url": "https://a.example"}]})).contains("paths"));
-    assert!(import("openapi: 3.0.0", None).unwrap_err().to_string().contains("YAML"));
+    assert!(import("openapi: 3.0.0", None).unwrap_err().to_string().contains("servers"));
+    assert!(import("openapi: [", None).unwrap_err().to_string().contains("YAML"));
     let text = json!({"openapi": "3.1.0", "servers": [{"url": "https://{h}.example/", "variables": {"h": {"default": "eu"}}}],
         "paths": {"/x": {"get": {}}, "/x/": {"get": {"operationId": "get_x"}}}});
     let imported = import(&text.to_string(), None).unwrap();
@@ -223,4 +224,34 @@ fn a_real_document_becomes_tools_and_says_what_it_leaves_out() {
         (request.method, request.url.as_str()),
         ("PUT", "https://sandbridge.example/api/v1/http-tools/a/secrets/KEY")
     );
+}
+
+#[test]
+fn yaml_gives_the_same_tools_as_json() {
+    let text = r#"
+openapi: 3.0.3
+servers: [{url: https://api.example.com/v1}]
+x-common: &id {name: id, in: path, required: true, schema: {type: string}}
+paths:
+  /a/{id}:
+    get:
+      operationId: read  # a comment
+      description: >
+        Reads
+        one.
+      parameters: [*id]
+      responses: {200: {description: fine}}
+"#;
+    let json = document(
+        json!({"/a/{id}": {"get": {"operationId": "read", "description": "Reads one.\n", "parameters": [id()],
+            "responses": {"200": {"description": "fine"}}}}}),
+        json!({}),
+    );
+    let documents = |text: &str| {
+        let imported = import(text, None).unwrap();
+        assert_eq!(imported.problems, [""; 0]);
+        imported.tools.iter().map(|tool| tool.document().clone()).collect::<Vec<_>>()
+    };
+    let tools = documents(text);
+    assert_eq!((tools.len(), &tools), (1, &documents(&json)));
 }

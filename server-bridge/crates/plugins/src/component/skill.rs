@@ -51,7 +51,22 @@ pub struct Requires {
 }
 
 impl Requires {
-    /// Its requirements, as text; empty if there are none.
+    /// True if nothing has to be there.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.any_program.is_empty() && self.variables.is_empty()
+    }
+
+    /// What of it is not there, in words; empty if all of it is. `lacking` are the programs and `$VARIABLES` that a machine lacks.
+    pub fn lacks(&self, lacking: &[String]) -> String {
+        let is_lacking = |name: &String| lacking.contains(name);
+        let programs = self.programs.iter().filter(|name| is_lacking(name)).map(|name| format!("`{name}`"));
+        let any = (!self.any_program.is_empty() && self.any_program.iter().all(is_lacking))
+            .then(|| format!("one of {}", self.any_program.join(" or ")));
+        let variables = self.variables.iter().map(|name| format!("${name}")).filter(is_lacking);
+        programs.chain(any).chain(variables).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What has to be there, in words; empty if nothing has to.
     pub fn words(&self) -> String {
         let any = (!self.any_program.is_empty()).then(|| format!("one of {}", self.any_program.join(" or ")));
         let variables = self.variables.iter().map(|name| format!("${name}"));

@@ -64,6 +64,8 @@ pub(crate) struct Segment {
     pub(crate) redirects: Vec<Redirect>,
     /// True if it sets a variable, which may change what it or a later command does.
     pub(crate) assigns: bool,
+    /// The assignments before its name, as they are written there.
+    pub(crate) assigned: Vec<Word>,
     /// True if shells disagree on whether it is a command.
     pub(crate) is_odd: bool,
     /// The command that runs this one.
@@ -118,6 +120,20 @@ pub(crate) fn parse(line: &str) -> Line {
     scan::scan(line, 0, &mut parsed);
     unwrap::unwrap(&mut parsed);
     parsed
+}
+
+/// Takes the words of a program and its arguments apart, which no shell reads: `${NAME}` stands for a variable all the same.
+pub(crate) fn parse_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Line {
+    let word = |text: &str| Word { is_dynamic: text.contains("${"), ..Word::plain(text.to_owned()) };
+    let words: Vec<Word> = words.into_iter().map(word).collect();
+    let mut parsed = Line { segments: vec![Segment { words, ..Segment::default() }], doubts: Vec::new() };
+    unwrap::unwrap(&mut parsed);
+    parsed
+}
+
+/// The words that a shell puts in the place of one with braces, at most `most` of them; true if there are more.
+pub(crate) fn expanded(word: &Word, most: usize) -> (Vec<String>, bool) {
+    braces::expand(word, most)
 }
 
 /// True for control characters, for spaces that a shell takes for letters, and for characters that change how others are shown.

@@ -269,6 +269,7 @@ impl<'a> Parser<'a> {
             if word.text.ends_with('=') && self.peek() == Some('(') {
                 self.array();
             }
+            frame.command.assigned.push(word);
             return;
         }
         if frame.command.is_cut {

@@ -26,7 +26,7 @@ pub(crate) struct Word {
 
 impl Word {
     /// A word without quotes and expansions.
-    pub(super) fn plain(text: String) -> Self {
+    pub(crate) fn plain(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 

@@ -16,6 +16,7 @@ function server(name: string, change: Partial<McpServer> = {}): McpServer {
     transport: "stdio",
     action: `run ${name}`,
     files: [],
+    unseen: [],
     secrets: [],
     hash: `${name}-hash-0123456789`,
     state: "ready",

@@ -5,7 +5,7 @@ import marks from "../../kit/marks.module.css";
 import { classes } from "../../lib/classes";
 import { useAction } from "../../lib/useAction";
 import { plainly, shortHash } from "../hookTexts";
-import { Problem } from "../parts";
+import { Problem, Unseen } from "../parts";
 import { useRequests } from "../requests";
 import type { McpServer } from "../types";
 import { CheckResult } from "./CheckResult";
@@ -93,6 +93,7 @@ function Definition({ server }: { server: McpServer }) {
       {isOfWorkspace && (
         <p className={classes("hint", styles.asWritten)}>{files === "" ? t("mcp.noFiles") : t("mcp.files", { files })}</p>
       )}
+      <Unseen what={server.unseen} />
       <p className={classes("hint", styles.asWritten)}>
         {t("mcp.source", { transport: t(`mcp.transports.${transport}`), origin: plainly(server.origin), hash: shortHash(server.hash) })}
       </p>

@@ -4,6 +4,22 @@ use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
+    (
+        "adds the MCP server {} to your own, for all of your chats",
+        "将 MCP 服务器 {0} 添加为你自己的服务器，用于你的所有会话",
+    ),
+    (
+        "adds the HTTP tool {} to your own, for all of your chats",
+        "将 HTTP 工具 {0} 添加为你自己的工具，用于你的所有会话",
+    ),
+    ("removes your MCP server {}", "移除你的 MCP 服务器 {0}"),
+    ("removes your HTTP tool {}", "移除你的 HTTP 工具 {0}"),
+    ("shows your model lines of the server's log", "让你的模型查看服务器日志中的若干行"),
+    ("definition", "定义"),
+    ("lines", "行数"),
+    ("contains", "包含"),
+    ("none of its rules has an effect: {}", "其中的规则均不起作用：{0}"),
+    ("none of the servers of the workspace is used: {}", "工作区的服务器均未使用：{0}"),
     // What rules say of a call.
     ("`{}` is denied by {}: {}", "`{0}` 被{1}拒绝：{2*}"),
     ("`{}` is denied by {}", "`{0}` 被{1}拒绝"),

@@ -86,7 +86,8 @@ fn whatever_may_be_a_file_is_looked_at() {
     let paths = |args: &[&str]| {
         Spec::of(&entry(json!({"command": "run", "args": args, "env": {"PYTHONPATH": "lib:x"}})))
             .unwrap()
-            .paths()
+            .named()
+            .words
     };
     for (argument, path) in [
         ("tool//s.py", "tool/s.py"),
@@ -113,7 +114,7 @@ fn whatever_may_be_a_file_is_looked_at() {
 fn what_a_variable_names_is_hashed_and_a_new_token_is_the_same_server() {
     let spec = |json| Spec::of(&entry(json)).unwrap();
     let with = spec(json!({"command": "npx", "args": ["x"], "env": {"NODE_OPTIONS": "--require ./evil.js"}}));
-    assert!(with.paths().contains(&"evil.js".to_owned()));
+    assert!(with.named().words.contains(&"evil.js".to_owned()));
     assert_eq!(with.told_secrets(), ["NODE_OPTIONS=--require ./evil.js"]);
     let without = spec(json!({"command": "npx", "args": ["x"], "timeout": 5}));
     assert_eq!(with.identity("a"), without.identity("a"));

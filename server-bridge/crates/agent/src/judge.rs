@@ -1,0 +1,35 @@
+//! Judgements: a model's answer about something that a turn is about to do, outside of its conversation. Hooks ask for them.
+
+use futures_util::future::BoxFuture;
+use records::{ChatId, TurnId, User};
+
+use crate::models::Tier;
+
+/// A question about a turn.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The user, who pays for the answer.
+    pub user: &'a User,
+    /// The chat that the user talks in, whose models and machine are used.
+    pub root: &'a ChatId,
+    /// The agent's own chat, whose directory relative paths begin in.
+    pub chat: &'a ChatId,
+    /// The turn that the cost is recorded for.
+    pub turn: TurnId,
+    /// The instructions.
+    pub system: &'a str,
+    /// The question.
+    pub text: &'a str,
+    /// The tier of the model; the swift one if there is none of it.
+    pub tier: Tier,
+    /// True if the model may read files of the workspace before it answers.
+    pub reads: bool,
+}
+
+/// Models that answer such questions. Dropping the future ends the work.
+pub trait Judge: Send + Sync {
+    /// The text of the answer.
+    ///
+    /// Fails with the reason in words.
+    fn judge<'a>(&'a self, question: &'a Question<'a>) -> BoxFuture<'a, Result<String, String>>;
+}

@@ -1,0 +1,174 @@
+//! Judgements for hooks: one answer of a model, or of one that may read files of the workspace first, in a few rounds.
+//!
+//! Such a model has three tools, which only read. A rule of the user that denies or asks about a call of them denies it here: nobody
+//! is asked. Hooks do not run for these calls.
+
+use agent::approval::{Access, Ruling};
+use agent::engine::Ports;
+use agent::judge::{Judge, Question};
+use agent::models::NoModel;
+use agent::tool::{
+    AgentTurn, Bound, DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled, ToolCaller,
+    ToolContext, Toolbox,
+};
+use futures_util::future::BoxFuture;
+use llm::{Content, Draft, Message, Request, Stop, SystemPart, ToolCall, ToolResult, call};
+use sandbox::Sandbox;
+use tokio_util::sync::CancellationToken;
+
+use crate::house::ChatService;
+use crate::limits::{JUDGE_CALLS, JUDGE_RESULT_BYTES, JUDGE_ROUNDS, JUDGE_TOKENS};
+use crate::stored::Stored;
+
+/// The tools of a model that reads files before it answers.
+const READERS: [&str; 3] = ["Read", "Glob", "Grep"];
+
+impl Judge for ChatService {
+    fn judge<'a>(&'a self, question: &'a Question<'a>) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let ports = Stored::top(&self.0, question.user, question.root, question.turn).ports();
+            let tools: Vec<_> = self
+                .0
+                .tools
+                .snapshot()
+                .iter()
+                .filter(|tool| READERS.contains(&tool.name()))
+                .cloned()
+                .collect();
+            let tools = if question.reads { Toolbox::from(tools) } else { Toolbox::default() };
+            Judging { question, ports, tools }.answer().await
+        })
+    }
+}
+
+/// A judgement in progress.
+struct Judging<'a> {
+    question: &'a Question<'a>,
+    ports: Ports,
+    tools: Toolbox,
+}
+
+impl Judging<'_> {
+    async fn answer(&self) -> Result<String, String> {
+        let Question { system, text, tier, reads, .. } = self.question;
+        let setup = match self.ports.models.chain(Some(*tier)).await {
+            Ok(chain) => chain.setup,
+            Err(NoModel::Told(why)) => return Err(why),
+            Err(NoModel::Port(error)) => {
+                tracing::error!(%error, "a model could not be looked up for a hook");
+                return Err("the server could not look up a model; its log says why".to_owned());
+            }
+        };
+        let seat = self.ports.models.seat(setup.kind);
+        let mut request = Request {
+            model: setup.name.clone(),
+            tools: self.tools.catalogue(),
+            system: vec![SystemPart { text: (*system).to_owned(), is_static: false }],
+            messages: vec![Message::user((*text).to_owned()).into()],
+            reminder: None,
+            max_tokens: JUDGE_TOKENS.min(setup.reply_tokens),
+            thinking_tokens: None,
+        };
+        let rounds = if *reads { JUDGE_ROUNDS } else { 1 };
+        let mut calls_left = JUDGE_CALLS;
+        for round in 1..=rounds {
+            if round == rounds && *reads {
+                request.reminder = Some("Answer now, without another call of a tool.".to_owned());
+            }
+            let patience = self.ports.models.patience();
+            let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
+            let reply = reply.map_err(|error| format!("its model did not answer: {error}"))?;
+            if let Err(error) = self.ports.journal.spend(setup.spent(reply.usage)).await {
+                tracing::error!(%error, "the cost of a hook could not be recorded");
+                return Err("the server could not record what it cost; its log says why".to_owned());
+            }
+            if matches!(reply.stop, Stop::MaxTokens | Stop::ContextFull) {
+                return Err(format!("its model's answer is longer than {} tokens", request.max_tokens));
+            }
+            let calls = reply.message.tool_calls.clone();
+            if calls.is_empty() || self.tools.is_empty() {
+                return Ok(reply.message.text);
+            }
+            request.messages.push(Message::Assistant(reply.message).into());
+            for call in calls {
+                let result = match calls_left {
+                    0 => Err(format!("a hook's agent makes at most {JUDGE_CALLS} calls")),
+                    _ => self.call(&call).await,
+                };
+                calls_left = calls_left.saturating_sub(1);
+                let is_error = result.is_err();
+                let mut text = result.unwrap_or_else(|why| why);
+                if text.len() > JUDGE_RESULT_BYTES {
+                    text.truncate(text.floor_char_boundary(JUDGE_RESULT_BYTES));
+                    text.push_str("\n[the rest is left out]");
+                }
+                let content = vec![Content::Text(text)];
+                request
+                    .messages
+                    .push(Message::Tool(ToolResult { call_id: call.id, content, is_error }).into());
+            }
+        }
+        Err(format!("its agent gave no answer within {rounds} rounds"))
+    }
+
+    /// The result of a call; the error is a text for the model too.
+    async fn call(&self, call: &ToolCall) -> Result<String, String> {
+        let Question { user, chat, root, turn, .. } = *self.question;
+        let understood = self.tools.understand(call)?;
+        if understood.access() != Access::Read {
+            return Err("a hook's agent only reads".to_owned());
+        }
+        let ruling = self.ports.permissions.ruling(&call.name, understood.subject(), false).await;
+        match ruling.map_err(|error| error.to_string())? {
+            Ruling::Silent | Ruling::Allow => {}
+            Ruling::Ask(why) | Ruling::Deny(why) => return Err(format!("a rule denies this: {why}")),
+        }
+        let (host, cancelled) = (Reader { ports: &self.ports, tool: &call.name }, CancellationToken::new());
+        let context = ToolContext {
+            host: &host,
+            user,
+            caller: ToolCaller::Agent(AgentTurn { chat, root, turn }),
+            cancelled: &cancelled,
+            is_plan: true,
+            approval: None,
+            bound: Bound::default(),
+        };
+        match understood.run(&context, &mut |_| {}).await {
+            Ok(Outcome { text, is_error: false, .. }) => Ok(text),
+            Ok(Outcome { text, .. }) => Err(text),
+            Err(failure) => Err(failure.to_string()),
+        }
+    }
+}
+
+/// The services for a call of a tool that only reads.
+struct Reader<'a> {
+    ports: &'a Ports,
+    tool: &'a str,
+}
+
+impl Host for Reader<'_> {
+    fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>> {
+        self.ports.workplace.sandbox()
+    }
+
+    fn hidden<'a>(&'a self, base: &'a str, paths: &'a [String]) -> BoxFuture<'a, Result<Vec<bool>, Failure>> {
+        Box::pin(async move { Ok(self.ports.permissions.hidden(self.tool, base, paths).await?) })
+    }
+
+    fn ask<'a>(
+        &'a self,
+        _question: &'a str,
+        _options: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn sample(&self, _request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
+        Box::pin(async { Err(Failure::Told("a hook's agent only reads".to_owned())) })
+    }
+
+    fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
+        Box::pin(async { Err(Failure::Told("a hook's agent only reads".to_owned())) })
+    }
+}

@@ -1,0 +1,50 @@
+//! Calls of tools by hooks: without a model, and without a question to anybody.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use store::{ChatId, User};
+
+use super::{McpServers, Owner, content, unread};
+
+impl McpServers {
+    /// Calls a tool of a server that the user can use in a chat; the text of its answer, and true if it reports an error. What the
+    /// server asks meanwhile is declined.
+    ///
+    /// Fails with the reason in words.
+    pub(crate) async fn call_by_hook(
+        &self,
+        user: &User,
+        chat: &ChatId,
+        (server, tool): (&str, &str),
+        arguments: Map<String, Value>,
+        patience: Duration,
+    ) -> Result<(String, bool), String> {
+        let inner = &self.0;
+        let (sandbox, ready) = inner.ready(user, Some(chat)).await.map_err(unread)?;
+        let Some(server) = ready.into_iter().find(|known| known.name == server) else {
+            return Err(format!("there is no MCP server {server:?} that can be used here"));
+        };
+        let owner = Owner { user: user.clone(), chat: Some(chat.clone()) };
+        let sandbox = sandbox.filter(|_| server.is_program());
+        let connection =
+            inner.connection(&owner, &server, sandbox.as_ref()).await.map_err(|refused| refused.why)?;
+        let place = sandbox.as_ref().map(sandbox::Sandbox::place);
+        let listing = inner.listed(&owner, &server, place, &connection).await?;
+        let known = listing.tools.iter().find(|known| known.accepted.name == tool);
+        let Some(known) = known.filter(|known| known.is_offered()) else {
+            return Err(format!(
+                "the MCP server {:?} has no tool {tool:?}, or it changed and waits for a look",
+                server.name
+            ));
+        };
+        if inner.is_plan(&owner).await? && !known.accepted.says_it_only_reads() {
+            return Err(format!(
+                "in plan mode, {tool:?} is not called: its server does not say that it only reads"
+            ));
+        }
+        let called = connection.call(tool, arguments, patience.min(server.spec.patience), None).await?;
+        let outcome = content::outcome(called);
+        Ok((outcome.text, outcome.is_error))
+    }
+}

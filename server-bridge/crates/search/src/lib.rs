@@ -2,8 +2,12 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`chunks`] | passages of a text, with their headings |
 //! | [`fuse`] | one ranking of several |
+//! | [`limits`] | every limit |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod chunks;
 pub mod fuse;
+pub mod limits;

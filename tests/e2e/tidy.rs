@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("wsclient", &[]),
     ("pathguard", &[]),
     ("api", &[]),
+    ("e5", &[]),
     ("frontmatter", &[]),
     ("home", &[]),
     ("records", &[]),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`chunks`] | passages of a text, with their headings |
 //! | [`fuse`] | one ranking of several |
+//! | [`vectors`] | vectors, and the nearest of many |
 //! | [`limits`] | every limit |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -11,3 +12,4 @@
 pub mod chunks;
 pub mod fuse;
 pub mod limits;
+pub mod vectors;

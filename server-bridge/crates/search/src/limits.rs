@@ -9,3 +9,6 @@ pub const PASSAGE_TOKENS_MIN: usize = 16;
 
 /// The longest heading that is kept, in characters; the rest is cut off.
 pub const HEADING_CHARACTERS: usize = 160;
+
+/// The most numbers of a vector: twice the largest model's of today.
+pub const DIMENSIONS: usize = 8192;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`chunks`] | passages of a text, with their headings |
 //! | [`fuse`] | one ranking of several |
+//! | [`tokens`] | the words of texts and queries, for SQLite and PostgreSQL |
 //! | [`vectors`] | vectors, and the nearest of many |
 //! | [`limits`] | every limit |
 
@@ -12,4 +13,5 @@
 pub mod chunks;
 pub mod fuse;
 pub mod limits;
+pub mod tokens;
 pub mod vectors;

@@ -33,7 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("guard", &["address"]),
     ("hooks", &[]),
     ("http_tools", &[]),
-    ("llm", &["guard", "sse"]),
+    ("llm", &["e5", "guard", "search", "sse"]),
     ("accounts", &["store"]),
     ("execs", &["sandbox", "store"]),
     ("agent", &["llm", "plugins", "records", "sandbox"]),

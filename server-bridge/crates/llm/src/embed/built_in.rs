@@ -31,10 +31,10 @@ impl BuiltIn {
         Self { weights, model: OnceCell::new(), passages: Semaphore::new(1) }
     }
 
-    /// True if the file of weights is there.
+    /// The error of a use now, if the file of weights is not there.
     #[must_use]
-    pub fn is_installed(&self) -> bool {
-        self.weights.is_file()
+    pub fn absent(&self) -> Option<Error> {
+        (!self.weights.is_file()).then(|| Error::Absent(self.weights.display().to_string()))
     }
 
     /// Checks that the embedder can be used, and makes it ready.

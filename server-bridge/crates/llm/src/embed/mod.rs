@@ -33,7 +33,9 @@ pub use wire::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The file of the built-in embedder is not there; with its path.
-    #[error("the built-in embedder's file {0} is not installed")]
+    #[error(
+        "the built-in embedder's file {0} is not installed; put it there with scripts/build, or choose another embedder"
+    )]
     Absent(String),
     /// The file is there, and cannot be used; with the reason.
     #[error("{0}")]

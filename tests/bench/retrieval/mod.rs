@@ -10,8 +10,8 @@ mod words;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use search::chunks::{Kind, Limits, split, with_headings};
-use search::fuse::fuse;
+use search::chunks::{Kind, Limits, split, with_headings, with_titles};
+use search::fuse::hybrid;
 use search::vectors::Vectors;
 use serde_json::Value;
 
@@ -23,7 +23,8 @@ use words::Words;
 const DEPTH: usize = 20;
 
 /// The languages whose pages are searched in their own language, with the goals for words and vectors together.
-const LANGUAGES: [(&str, Option<f64>); 4] = [("en-US", Some(0.63)), ("zh-CN", Some(0.61)), ("de", None), ("ja", None)];
+const LANGUAGES: [(&str, Option<f64>); 4] =
+    [("en-US", Some(0.63)), ("zh-CN", Some(0.61)), ("de", None), ("ja", None)];
 
 /// The goal for questions in Chinese with pages in English.
 const ACROSS: f64 = 0.42;
@@ -51,7 +52,8 @@ struct Index {
 struct Figures(Vec<f64>);
 
 pub(crate) fn rows() -> Vec<Row> {
-    let directory = std::env::var_os("SANDBRIDGE_HELP_SET").map(PathBuf::from).expect("scripts/bench names the set");
+    let directory =
+        std::env::var_os("SANDBRIDGE_HELP_SET").map(PathBuf::from).expect("scripts/bench names the set");
     let mut embeddings = Embeddings::open(&directory);
     let mut rows = Vec::new();
     let mut english = None;
@@ -63,21 +65,33 @@ pub(crate) fn rows() -> Vec<Row> {
             english = Some(index);
         } else if language == "zh-CN" {
             let english = english.as_ref().expect("English is first");
-            rows.extend(compared("zh-CN, pages in English", english, &questions, &mut embeddings, Some(ACROSS)));
+            rows.extend(compared(
+                "zh-CN, pages in English",
+                english,
+                &questions,
+                &mut embeddings,
+                Some(ACROSS),
+            ));
         }
     }
     rows
 }
 
 /// The rows of one language: by words, by vectors, by both.
-fn compared(name: &str, index: &Index, questions: &[Question], embeddings: &mut Embeddings, goal: Option<f64>) -> Vec<Row> {
+fn compared(
+    name: &str,
+    index: &Index,
+    questions: &[Question],
+    embeddings: &mut Embeddings,
+    goal: Option<f64>,
+) -> Vec<Row> {
     let (mut words, mut vectors, mut both) = (Vec::new(), Vec::new(), Vec::new());
     for question in questions {
         let by_words = index.words.search(&question.text, DEPTH);
         let query = embeddings.query(&question.text);
         let hits = index.vectors.nearest(&query, DEPTH, |_| true).expect("one model");
         let by_vectors: Vec<usize> = hits.into_iter().map(|hit| hit.key).collect();
-        let fused: Vec<usize> = fuse(&[&by_words, &by_vectors]).into_iter().map(|(passage, _)| passage).collect();
+        let fused = hybrid(&by_words, &by_vectors).into_iter().map(|(passage, _)| passage).collect();
         for (figures, ranking) in [(&mut words, by_words), (&mut vectors, by_vectors), (&mut both, fused)] {
             figures.push(ndcg(&index.ranked_pages(&ranking), &question.pages));
         }
@@ -90,20 +104,26 @@ fn compared(name: &str, index: &Index, questions: &[Question], embeddings: &mut 
         target: goal.map_or_else(|| "≥ 1.0 ×".to_owned(), |goal| format!("≥ 1.0 ×, ≥ {goal}")),
         ..both.row(&format!("nDCG@10, {name}: both"))
     };
-    vec![words.row(&format!("nDCG@10, {name}: words")), vectors.row(&format!("nDCG@10, {name}: vectors")), fused]
+    vec![
+        words.row(&format!("nDCG@10, {name}: words")),
+        vectors.row(&format!("nDCG@10, {name}: vectors")),
+        fused,
+    ]
 }
 
 impl Index {
     fn new(pages: &[Page], embeddings: &mut Embeddings) -> Self {
         let mut of_passages = Vec::new();
-        let mut texts = Vec::new();
+        let (mut texts, mut titled) = (Vec::new(), Vec::new());
         for (at, page) in pages.iter().enumerate() {
             for chunk in split(&page.text, Kind::Markdown, Limits::default()) {
                 of_passages.push(at);
-                texts.push(with_headings(&page.title, &chunk.headings, &page.text[chunk.span]));
+                let passage = &page.text[chunk.span];
+                texts.push(with_headings(&page.title, &chunk.headings, passage));
+                titled.push(with_titles(&page.title, &chunk.headings, passage));
             }
         }
-        let words = Words::new(&texts);
+        let words = Words::new(&titled);
         let mut vectors = Vectors::new(e5::limits::DIMENSIONS);
         for (passage, text) in texts.iter().enumerate() {
             vectors.push(passage, &embeddings.passage(text)).expect("one model");
@@ -146,8 +166,13 @@ impl Figures {
 /// Discounted cumulative gain of the first ten, by the best possible one.
 fn ndcg(ranking: &[usize], wanted: &HashSet<usize>) -> f64 {
     let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
-    let found: f64 =
-        ranking.iter().take(10).enumerate().filter(|(_, page)| wanted.contains(page)).map(|(place, _)| gain(place)).sum();
+    let found: f64 = ranking
+        .iter()
+        .take(10)
+        .enumerate()
+        .filter(|(_, page)| wanted.contains(page))
+        .map(|(place, _)| gain(place))
+        .sum();
     found / (0..wanted.len().min(10)).map(gain).sum::<f64>()
 }
 
@@ -166,8 +191,10 @@ fn pages(directory: &Path, language: &str) -> Vec<Page> {
 /// The questions of the split that is reported (`SANDBRIDGE_HELP_SPLIT=tune`: the other one).
 fn questions(directory: &Path, language: &str) -> Vec<Question> {
     let split = std::env::var("SANDBRIDGE_HELP_SPLIT").unwrap_or_else(|_| "test".to_owned());
-    let paths: Vec<Value> = lines(directory, "pages-en-US.jsonl").into_iter().map(|page| page["path"].clone()).collect();
-    let number = |path: &Value| paths.iter().position(|other| other == path).expect("a question's page is in the set");
+    let paths: Vec<Value> =
+        lines(directory, "pages-en-US.jsonl").into_iter().map(|page| page["path"].clone()).collect();
+    let number =
+        |path: &Value| paths.iter().position(|other| other == path).expect("a question's page is in the set");
     let lines = lines(directory, &format!("questions-{language}.jsonl")).into_iter();
     lines
         .filter(|line| line["split"] == split.as_str())

@@ -15,7 +15,8 @@ impl Words {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let pool = runtime.block_on(async {
             let options = SqliteConnectOptions::new().in_memory(true);
-            let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.expect("a database");
+            let pool =
+                SqlitePoolOptions::new().max_connections(1).connect_with(options).await.expect("a database");
             let table = "CREATE VIRTUAL TABLE passages USING fts5(words, others, tokenize = 'ascii')";
             sqlx::query(table).execute(&pool).await.expect("FTS5");
             let mut transaction = pool.begin().await.expect("a transaction");
@@ -40,7 +41,8 @@ impl Words {
         let Some(terms) = query(question).any_fts5() else { return Vec::new() };
         let sql = "SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY bm25(passages), rowid LIMIT ?";
         let found = sqlx::query_scalar::<_, i64>(sql).bind(terms).bind(count as i64);
-        let found = self.runtime.block_on(found.fetch_all(&self.pool)).expect("a query that FTS5 understands");
+        let found =
+            self.runtime.block_on(found.fetch_all(&self.pool)).expect("a query that FTS5 understands");
         found.into_iter().map(|rowid| rowid as usize).collect()
     }
 }

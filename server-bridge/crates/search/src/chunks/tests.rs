@@ -128,4 +128,6 @@ fn the_embedded_text_names_title_and_headings_once() {
     assert_eq!(with_headings("Guide", &headings, "Start it."), "Guide > Use\nStart it.");
     assert_eq!(with_headings("a.md", &headings, "## Use\n\nStart it."), "a.md > Guide\n## Use\n\nStart it.");
     assert_eq!(with_headings(" ", &[], "Start it."), "Start it.");
+    assert_eq!(with_titles("Guide", &headings, "Start it."), "Guide\nGuide\nGuide > Use\nStart it.");
+    assert_eq!(with_titles("", &[], "Start it."), "Start it.");
 }

@@ -1,12 +1,10 @@
-//! The embedder of the whole server: the one built in, an administrator's subscription, or none.
+//! The setting that names the embedder of the whole server: the one built in, a model of an administrator's subscription, or none.
 
 use std::str::FromStr;
 
-use llm::embed::{Embedder, Protocol};
-use llm::retry::Patience;
-use store::{User, UserId};
+use llm::embed::Protocol;
+use store::UserId;
 
-use crate::house::{ChatService, House};
 use crate::models::check_model_name;
 use crate::{Error, Result};
 
@@ -19,9 +17,6 @@ const OLLAMA: &str = "ollama:";
 
 /// Between a stored subscription and the user who has it.
 const OF_USER: &str = " of user ";
-
-/// The text that an embedder is tried with.
-const TRIAL: &str = "ready";
 
 /// What the setting says.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -38,16 +33,16 @@ pub(crate) enum Chosen {
 /// A model of an administrator's subscription, or of the server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Remote {
-    protocol: Protocol,
-    subscription: String,
-    model: String,
+    pub(crate) protocol: Protocol,
+    pub(crate) subscription: String,
+    pub(crate) model: String,
     /// Who chose it, and whose subscription it is.
-    user: UserId,
+    pub(crate) user: UserId,
 }
 
 impl Chosen {
     /// Reads what an administrator wrote: `none`, `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`.
-    fn parse(text: &str, by: UserId) -> Result<Self> {
+    pub(crate) fn parse(text: &str, by: UserId) -> Result<Self> {
         match text {
             NONE => return Ok(Self::None),
             BUILT_IN => return Ok(Self::BuiltIn),
@@ -106,60 +101,6 @@ impl FromStr for Chosen {
             None => return Err(()),
         };
         Self::parse(text, user).map_err(|_| ())
-    }
-}
-
-impl ChatService {
-    /// The embedder that is set, for the whole server; `None` if search goes by words alone. The built-in one may lack its file, and a
-    /// provider may not answer: only its use shows that.
-    ///
-    /// # Errors
-    /// [`Error::Refused`], [`Error::UnknownModel`] or [`Error::Model`]: why the chosen subscription cannot be used; [`Error::Store`].
-    pub async fn embedder(&self) -> Result<Option<Embedder>> {
-        let chosen = self.0.settings.values().embedder.unwrap_or_default();
-        self.0.embedder(&chosen).await
-    }
-}
-
-impl House {
-    async fn embedder(&self, chosen: &Chosen) -> Result<Option<Embedder>> {
-        match chosen {
-            Chosen::None => Ok(None),
-            Chosen::BuiltIn => Ok(Some(self.models.built_in_embedder())),
-            Chosen::Remote(remote) => self.remote(remote).await.map(Some),
-        }
-    }
-
-    async fn remote(&self, remote: &Remote) -> Result<Embedder> {
-        let Remote { protocol, subscription, model, user } = remote;
-        let user = self.store.user_by_id(*user).await?.filter(|user| user.admin).ok_or_else(|| {
-            Error::refused(
-                "invalid",
-                "the administrator who chose the embedder is none any more; choose one again",
-            )
-        })?;
-        self.models.embedder(&self.services, &user, subscription, *protocol, model).await
-    }
-
-    /// Why the embedder cannot be used now, and what that means; `None` if it can, as far as this machine knows.
-    pub(crate) async fn embedder_problem(&self, chosen: &Chosen) -> Option<String> {
-        let why = match self.embedder(chosen).await {
-            Ok(Some(Embedder::BuiltIn(built_in))) => built_in.absent()?.to_string(),
-            Ok(_) => return None,
-            Err(error) => error.to_string(),
-        };
-        Some(format!("{why}; until then, search goes by words alone"))
-    }
-
-    /// Reads an embedder that an administrator chose, and tries it once.
-    pub(crate) async fn chosen_embedder(&self, by: &User, text: &str) -> Result<Chosen> {
-        let chosen = Chosen::parse(text.trim(), by.id)?;
-        if let Some(embedder) = self.embedder(&chosen).await? {
-            let once = Patience { attempts: 1, ..Patience::default() };
-            let tried = embedder.with_patience(once).query(TRIAL).await;
-            tried.map_err(|error| Error::refused("invalid", error.to_string()))?;
-        }
-        Ok(chosen)
     }
 }
 

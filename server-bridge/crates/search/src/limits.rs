@@ -1,0 +1,30 @@
+//! Every limit of this crate.
+
+/// The size of a passage unless a caller sets another, in estimated tokens: three or four paragraphs. The built-in embedder reads 512 tokens
+/// at once, and an estimate may be exceeded by half (source code, numbers, rare words).
+pub const PASSAGE_TOKENS: usize = 256;
+
+/// The smallest passage size that a caller may set, in estimated tokens. Smaller ones are raised to it.
+pub const PASSAGE_TOKENS_MIN: usize = 16;
+
+/// The longest heading that is kept, in characters; the rest is cut off.
+pub const HEADING_CHARACTERS: usize = 160;
+
+/// The most numbers of a vector: twice the largest model's of today.
+pub const DIMENSIONS: usize = 8192;
+
+/// The longest word that is indexed, in bytes; a longer one is found by this beginning.
+pub const TOKEN_MAX_BYTES: usize = 96;
+/// The most words of one tsvector. PostgreSQL numbers at most 16,383 positions, keeps 256 of one word, and limits a tsvector to 1 MiB: 2,000 words of
+/// 96 bytes, each with a stem and as part of a longer one, stay below that.
+pub const PART_WORDS: usize = 2_000;
+/// The words that a tsvector repeats from the one before, so that no phrase is between two: the most words of a term.
+pub const PART_OVERLAP: usize = TERM_MAX_WORDS;
+/// How much of a query is read, in bytes.
+pub const QUERY_MAX_BYTES: usize = 4 * 1024;
+/// The most terms of a query; the rest is ignored.
+pub const QUERY_MAX_TERMS: usize = 32;
+/// The most words of one term of a query, which are a phrase; the rest is ignored.
+pub const TERM_MAX_WORDS: usize = 200;
+/// The most different words of a query that is to find any of them.
+pub const QUERY_MAX_WORDS: usize = 64;

@@ -6,6 +6,7 @@
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Call, Failure, ForSubAgents, Live, Outcome, Rules, Tool, ToolContext, visible};
+use api::http_tools::HttpToolDraft;
 use api::mcp::McpServerEntry;
 use api::words::ExtensionLayer;
 use futures_util::future::BoxFuture;
@@ -222,7 +223,8 @@ impl ManageTools {
                 if known.iter().any(|tool| tool.name == *name && tool.layer == ExtensionLayer::User) {
                     return Err(there_is_one("HTTP tool", name));
                 }
-                let saved = self.http_tools.put(user, name, &document.to_string()).await?;
+                let draft = HttpToolDraft { text: document.to_string(), ..HttpToolDraft::default() };
+                let saved = self.http_tools.put(user, name, &draft).await?;
                 let missing = match saved.missing_secrets.as_slice() {
                     [] => String::new(),
                     names => format!(

@@ -53,8 +53,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
-    ("chats", &["agent", "api", "execs", "llm", "rules", "sandbox", "store", "tools"]),
+    ("memory", &["search", "store"]),
+    ("tools", &["agent", "execs", "guard", "llm", "memory", "sandbox", "store"]),
+    ("chats", &["agent", "api", "execs", "llm", "memory", "rules", "sandbox", "store", "tools"]),
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),
     (
         "server-bridge",

@@ -2,12 +2,14 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`bm25`] | texts ranked by the words of a question |
 //! | [`fuse`] | one ranking of several |
 //! | [`limits`] | every limit |
 //! | [`tokens`] | the words of texts and queries, for SQLite and PostgreSQL |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod bm25;
 pub mod fuse;
 pub mod limits;
 pub mod tokens;

@@ -38,7 +38,7 @@
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
-//! | `memories` | an agent's memories of a user |
+//! | `memory_items` | what agents remember of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `copy` | copying a whole database to another one |
@@ -81,7 +81,7 @@ pub mod limits;
 mod location;
 mod login_addresses;
 mod mcp_servers;
-mod memories;
+mod memory_items;
 mod message_index;
 mod messages;
 mod name;
@@ -136,7 +136,9 @@ pub use http_tools::HttpTool;
 pub use keys::{ApiKey, KeyScope};
 pub use location::{Location, PostgresUrl};
 pub use mcp_servers::{McpCatalogue, McpServer};
-pub use memories::Memory;
+pub use memory_items::{
+    MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory,
+};
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};

@@ -97,9 +97,11 @@ pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The longest name of a memory, in bytes.
 pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 /// The longest memory, in bytes.
-pub const MEMORY_TEXT_MAX_BYTES: usize = 2 * 1024;
-/// The most memories of one user.
-pub const MEMORIES_PER_USER: i64 = 100;
+pub const MEMORY_TEXT_MAX_BYTES: usize = 4 * 1024;
+/// The most memories of one user; all are read to find some.
+pub const MEMORY_ITEMS_PER_USER: i64 = 1_000;
+/// The most proposals of memories that wait for one user.
+pub const MEMORY_PROPOSALS_PER_USER: i64 = 200;
 /// The longest permission rule, in bytes.
 pub const PERMISSION_RULE_MAX_BYTES: usize = 4 * 1024;
 /// The longest justification of a permission rule, in bytes.

@@ -53,6 +53,8 @@ pub(super) const BELONGINGS: &[Belonging] = &[
         fate: Fate::Stays("an id under which something was said once, in the original"),
     },
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
+    Belonging { table: "memory_items", fate: Fate::Stays("a user's memory is in no chat") },
+    Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },

@@ -9,6 +9,7 @@ mod enrolment;
 mod execs;
 mod keys;
 mod login_addresses;
+mod memory_items;
 mod message_index;
 mod postgres;
 mod runners;

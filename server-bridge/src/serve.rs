@@ -30,7 +30,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::extended::Extended;
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, INDEX_INTERVAL, INDEX_RETRY, PURGE_INTERVAL, RATE_LIMIT_KEYS,
+    COMMANDS_STOP_TIMEOUT, INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL, RATE_LIMIT_KEYS,
     REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::tls::{self, TlsError};
@@ -299,6 +299,7 @@ impl Server {
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(memorise_idle_chats(state.clone()));
         state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
@@ -423,6 +424,20 @@ async fn purge(store: Store, shutdown: CancellationToken) {
         }
         if let Err(error) = store.purge_expired().await {
             tracing::error!(%error, "cannot delete what has expired");
+        }
+    }
+}
+
+/// Looks through chats that nothing happens in, for users who want that.
+async fn memorise_idle_chats(state: AppState) {
+    let mut due = interval(MEMORISE_INTERVAL);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = state.shutdown.cancelled() => return,
+        }
+        if let Err(error) = state.chats.memorise_idle().await {
+            tracing::warn!(%error, "cannot look for idle chats");
         }
     }
 }

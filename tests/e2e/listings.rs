@@ -11,6 +11,9 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
     ("key list", Shape::List(&["created_at", "expires_at", "last_used", "name", "scope"])),
     ("rule list", Shape::List(&["created_at", "effect", "hits", "id", "last_hit_at", "origin", "rule"])),
+    ("memory list", Shape::List(&["id", "kind", "proposed", "source", "text", "updated_at"])),
+    ("memory proposals", Shape::List(&["id", "proposed", "text"])),
+    ("memory show", Shape::Document(&["history", "memory"])),
     ("hook list", Shape::Document(&["hooks", "problems"])),
     ("hook show", Shape::Document(&["text"])),
     ("hook log", Shape::List(&["action", "at", "event", "outcome"])),
@@ -79,6 +82,7 @@ fn every_listing_is_for_programs_too() {
         alice.run(&["plugin", "install", alice.home().join("time").to_str().unwrap(), "--yes"]).code,
         0
     );
+    assert_eq!(alice.run(&["memory", "add", "likes tabs"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -89,6 +93,7 @@ fn every_listing_is_for_programs_too() {
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
         let name = ["mcp-server show", "http-tool show", "plugin show"].contains(path).then_some("time");
+        let name = if *path == "memory show" { Some("1") } else { name };
         let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
         let output = alice.run(&words);
         let value: Value = serde_json::from_str(&output.stdout)
@@ -96,9 +101,9 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command and no hook runs here.
+                // No command and no hook runs here, and no model proposes anything.
                 let Some(first) = list.first() else {
-                    assert!(["ps", "hook log"].contains(path), "{path}");
+                    assert!(["ps", "hook log", "memory proposals"].contains(path), "{path}");
                     continue;
                 };
                 (first, keys)

@@ -69,6 +69,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "extensions",
             "home",
             "llm",
+            "memory",
             "sandbox",
             "store",
             "tools",

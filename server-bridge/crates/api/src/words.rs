@@ -102,11 +102,13 @@ macro_rules! words {
 }
 
 mod extension;
+mod memory;
 
 pub use extension::{
     ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState, McpTransport, TrustKind,
     TrustState,
 };
+pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 
 words! {
     /// The state of an exec.

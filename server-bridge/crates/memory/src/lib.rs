@@ -21,6 +21,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+use std::collections::HashSet;
+
 pub mod asked;
 pub mod likeness;
 pub mod limits;
@@ -48,5 +50,39 @@ pub fn reaches(item: &MemoryItem, project: Option<&str>) -> bool {
         MemoryScope::User => true,
         MemoryScope::Project => project == Some(item.scope_name.as_str()),
         MemoryScope::Agent => false,
+    }
+}
+
+/// What is to be forgotten, by its words.
+pub struct About(Vec<String>);
+
+impl About {
+    /// The words of a text; `None` if it has none.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        let words: Vec<String> = search::tokens::terms(text).into_iter().map(|term| term.key).collect();
+        (!words.is_empty()).then_some(Self(words))
+    }
+
+    /// True if these texts together have all of the words.
+    #[must_use]
+    pub fn is_in(&self, texts: &[String]) -> bool {
+        let terms = texts.iter().flat_map(|text| search::tokens::terms(text));
+        let found: HashSet<String> = terms.map(|term| term.key).collect();
+        self.0.iter().all(|word| found.contains(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::About;
+
+    #[test]
+    fn what_is_about_something_has_all_of_its_words() {
+        let texts = ["deploys".to_owned(), "The server in 臺灣 is called Formosa".to_owned()];
+        for about in ["formosa", "台湾", "deploy server"] {
+            assert!(About::of(about).unwrap().is_in(&texts), "{about}");
+        }
+        assert!(!About::of("formosa laptop").unwrap().is_in(&texts) && About::of(" - ").is_none());
     }
 }

@@ -4,8 +4,8 @@ use store::{Store, UserId};
 
 /// The key of the mode.
 const MODE: &str = "memory_mode";
-/// The key of the switch for proposals from chats.
-const MEMORISES: &str = "memory_from_chats";
+/// The key of the switch for proposals from chats: `on`, or not set.
+pub const MEMORISES: &str = "memory_from_chats";
 
 /// How a user's agents remember.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

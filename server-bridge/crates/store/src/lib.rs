@@ -38,6 +38,7 @@
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
+//! | `memorised` | chats that are looked through for what may be worth keeping |
 //! | `memory_items` | what agents remember of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
@@ -81,6 +82,7 @@ pub mod limits;
 mod location;
 mod login_addresses;
 mod mcp_servers;
+mod memorised;
 mod memory_items;
 mod message_index;
 mod messages;
@@ -116,7 +118,7 @@ mod users;
 
 use std::path::Path;
 
-pub use self::search::{FoundMessage, MessageSearch};
+pub use self::search::{FoundMessage, MessageRank, MessageSearch};
 pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};

@@ -411,14 +411,14 @@ impl Store {
         told.ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// The user's own message that a turn answers, and its text; `None` if it is unknown.
+    /// The user's own message that a turn answers, and its text; `None` if it is unknown, or was made from a command.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn said_of_turn(&self, user: UserId, turn: TurnId) -> Result<Option<(MessageId, String)>> {
         Ok(query_as(
             "SELECT m.id, m.text FROM turns t JOIN messages m ON m.id = t.said_id JOIN chats c ON c.id = t.chat_id
-             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user'",
+             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL",
         )
         .bind(turn)
         .bind(user)

@@ -122,6 +122,23 @@ impl Store {
         Ok(message)
     }
 
+    /// Records that the text of a user's message was made from a command, so that it is not their own words.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn mark_expanded(&self, user: UserId, id: MessageId) -> Result<()> {
+        query(
+            "UPDATE messages SET document_json = $1
+             WHERE id = $2 AND role = 'user' AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $3)",
+        )
+        .bind(EXPANDED)
+        .bind(id)
+        .bind(user)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
     /// One message of one of a user's conversations.
     ///
     /// # Errors
@@ -197,6 +214,9 @@ impl Store {
         Ok((page, more))
     }
 }
+
+/// The document of a message that was made from a command.
+const EXPANDED: &str = r#"{"kind":"expanded"}"#;
 
 /// A message to add.
 #[derive(Clone, Copy)]

@@ -45,6 +45,34 @@ pub struct FoundMessage {
     pub created_at_ms: i64,
 }
 
+/// A question that messages are ranked by.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageRank<'a> {
+    /// The question, in any words.
+    pub question: &'a str,
+    /// Only messages from this time on, in Unix milliseconds.
+    pub from_ms: i64,
+    /// Only messages before this time.
+    pub until_ms: i64,
+    /// The most entries to return; at most 1,000.
+    pub limit: u32,
+}
+
+/// The ranked messages: `$5` has the words, of all of a user's messages. FTS5's `bm25` is smaller for better ones; PostgreSQL's `ts_rank` knows how often
+/// words are in a message and how long that is, but not how rare they are.
+const RANKED_BY_SQLITE: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
+     FROM search_messages_index i JOIN messages m ON m.id = i.rowid JOIN chats c ON c.id = m.chat_id
+     WHERE search_messages_index MATCH $5 AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone
+       AND m.created_at_ms >= $2 AND m.created_at_ms < $3
+     ORDER BY bm25(search_messages_index, 1.0, 1.0, 0.0), m.id DESC LIMIT $4 /* sqlite_ */";
+const RANKED_BY_POSTGRES: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
+     FROM (SELECT message_id, MAX(ts_rank(words, CAST($6 AS tsquery), 1)) AS score FROM search_messages
+           WHERE words @@ CAST($5 AS tsquery) GROUP BY message_id) i
+     JOIN messages m ON m.id = i.message_id JOIN chats c ON c.id = m.chat_id
+     WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone
+       AND m.created_at_ms >= $2 AND m.created_at_ms < $3
+     ORDER BY i.score DESC, m.id DESC LIMIT $4";
+
 /// Every word has its own parameter; an unused one matches everything. `hits` is a further condition.
 fn statement(hits: &str) -> String {
     format!(
@@ -97,6 +125,33 @@ impl Store {
             found.extend(old.run(&mut connection, user, None, &words.patterns).await?);
         }
         Ok(found)
+    }
+}
+
+impl Store {
+    /// Messages in a user's own conversations with any of the question's words, the best match first. Messages that are not indexed yet are not found.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a search that takes longer than 3 s.
+    pub async fn rank_messages(&self, user: UserId, rank: &MessageRank<'_>) -> Result<Vec<FoundMessage>> {
+        let words = search::tokens::query(rank.question);
+        let is_postgres = self.database.is_postgres();
+        let any = if is_postgres { words.any_tsquery() } else { words.any_fts5() };
+        let Some(any) = any else { return Ok(Vec::new()) };
+        let mut connection = self.database.search(SEARCH_TIMEOUT).await?;
+        let (statement, of_owner) = if is_postgres {
+            (RANKED_BY_POSTGRES, message_index::of_owner_tsquery(user, &any))
+        } else {
+            (RANKED_BY_SQLITE, message_index::of_owner_fts5(user, &any))
+        };
+        let query = query_as(statement)
+            .bind(user)
+            .bind(rank.from_ms)
+            .bind(rank.until_ms)
+            .bind(rows(rank.limit))
+            .bind(of_owner);
+        let query = if is_postgres { query.bind(any) } else { query };
+        query.fetch_all(&mut connection).await.map_err(Error::or_slow)
     }
 }
 

@@ -53,6 +53,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
         fate: Fate::Stays("an id under which something was said once, in the original"),
     },
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
+    Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may go on with something else") },
     Belonging { table: "memory_items", fate: Fate::Stays("a user's memory is in no chat") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },

@@ -38,7 +38,7 @@
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
-//! | `memorised` | chats that are looked through for what may be worth keeping |
+//! | `memorised` | what memory takes from chats, and tells them |
 //! | `memory_items` | what agents remember of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |

@@ -1,9 +1,9 @@
-//! Chats that are looked through once for what may be worth keeping.
+//! What memory takes from chats, and tells them: the text in a chat's prompt, the user's own words, and the chats that are looked through once.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
-use crate::{ChatId, Store, User, UserId};
+use crate::{ChatId, MessageId, Store, TurnId, User, UserId};
 
 impl Store {
     /// Claims a user's own chat for being looked through; returns true if nobody did before.
@@ -64,5 +64,61 @@ impl Store {
         .await?;
         texts.reverse();
         Ok(texts)
+    }
+
+    /// The memory text in the prompt of a user's conversation: the one it began with, which is `now` if there is none yet.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn chat_memory(&self, user: UserId, chat: &ChatId, now: &str) -> Result<String> {
+        let told: Option<Option<String>> =
+            query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")
+                .bind(chat)
+                .bind(user)
+                .fetch_optional(self.database.reader())
+                .await?;
+        if let Some(told) = told.ok_or_else(|| Error::not_found("chat", chat))? {
+            return Ok(told);
+        }
+        // Two callers that begin it at once get the same text.
+        let told: Option<String> = query_scalar(
+            "UPDATE chats SET memory = COALESCE(memory, $1) WHERE id = $2 AND user_id = $3 RETURNING memory",
+        )
+        .bind(now)
+        .bind(chat)
+        .bind(user)
+        .fetch_optional(self.database.writer(Scope::User(user)))
+        .await?;
+        told.ok_or_else(|| Error::not_found("chat", chat))
+    }
+
+    /// The user's own message that a turn answers, and its text; `None` if it is unknown, or was made from a command.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn said_of_turn(&self, user: UserId, turn: TurnId) -> Result<Option<(MessageId, String)>> {
+        Ok(query_as(
+            "SELECT m.id, m.text FROM turns t JOIN messages m ON m.id = t.said_id JOIN chats c ON c.id = t.chat_id
+             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL",
+        )
+        .bind(turn)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// The items of one turn of a user's conversation, in order.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn items_of_turn(&self, user: UserId, turn: TurnId) -> Result<Vec<String>> {
+        Ok(query_scalar(
+            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id JOIN chats c ON c.id = t.chat_id
+             WHERE t.id = $1 AND c.user_id = $2 ORDER BY i.id",
+        )
+        .bind(turn)
+        .bind(user)
+        .fetch_all(self.database.latest())
+        .await?)
     }
 }

@@ -262,12 +262,16 @@ async fn a_chat_that_ends_is_looked_through_once_if_its_user_wants_that() {
     let wanted = MemorySettings { mode: Mode::Typed, from_chats: true };
     bench.service.set_memory_settings(&bench.user, wanted).await.unwrap();
     talk.post("/new").await;
-    talk.until("something is proposed", async || {
-        let items = bench.service.memories(bench.user.id, None).await.unwrap();
-        (!items.is_empty()).then_some(())
-    })
-    .await;
-    let items = bench.service.memories(bench.user.id, None).await.unwrap();
+    let proposed = async {
+        loop {
+            let items = bench.service.memories(bench.user.id, None).await.unwrap();
+            if !items.is_empty() {
+                return items;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let items = tokio::time::timeout(DEADLINE, proposed).await.unwrap();
     assert_eq!((items.len(), items[0].is_proposed, items[0].source), (1, true, MemorySource::Chat));
     assert_eq!(items[0].source_chat.as_ref(), Some(&talk.id));
     talk.post("/new").await;

@@ -22,7 +22,7 @@ use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,7 +31,8 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::extended::Extended;
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE,
+    COMMANDS_STOP_TIMEOUT, INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL, RATE_LIMIT_KEYS,
+    REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE,
     REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::tls::{self, TlsError};
@@ -306,6 +307,8 @@ impl Server {
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
         state.automations.start();
+        state.tasks.spawn(memorise_idle_chats(state.clone()));
+        state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
@@ -440,6 +443,42 @@ async fn purge(store: Store, shutdown: CancellationToken) {
         }
         if let Err(error) = store.purge_expired().await {
             tracing::error!(%error, "cannot delete what has expired");
+        }
+    }
+}
+
+/// Looks through chats that nothing happens in, for users who want that.
+async fn memorise_idle_chats(state: AppState) {
+    let mut due = interval(MEMORISE_INTERVAL);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = state.shutdown.cancelled() => return,
+        }
+        if let Err(error) = state.chats.memorise_idle().await {
+            tracing::warn!(%error, "cannot look for idle chats");
+        }
+    }
+}
+
+/// Indexes the messages of before the index, step by step; other changes get their turn in between.
+async fn index_older_messages(store: Store, shutdown: CancellationToken) {
+    let mut due = interval(INDEX_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut steps = 0_u64;
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        match store.index_older_messages().await {
+            Ok(true) => steps += 1,
+            Ok(false) if steps > 0 => return tracing::info!(steps, "older messages are indexed"),
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(%error, "cannot index older messages; trying again");
+                due.reset_after(INDEX_RETRY);
+            }
         }
     }
 }

@@ -11,6 +11,9 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
     ("key list", Shape::List(&["created_at", "expires_at", "last_used", "name", "scope"])),
     ("rule list", Shape::List(&["created_at", "effect", "hits", "id", "last_hit_at", "origin", "rule"])),
+    ("memory list", Shape::List(&["id", "kind", "proposed", "source", "text", "updated_at"])),
+    ("memory proposals", Shape::List(&["id", "proposed", "text"])),
+    ("memory show", Shape::Document(&["history", "memory"])),
     ("hook list", Shape::Document(&["hooks", "problems"])),
     ("hook show", Shape::Document(&["text"])),
     ("hook log", Shape::List(&["action", "at", "event", "outcome"])),
@@ -86,6 +89,7 @@ fn every_listing_is_for_programs_too() {
     assert_eq!(alice.run(&["cron", "add", "time", "what time is it?", "--every", "1d"]).code, 0);
     assert_eq!(alice.run(&["cron", "run", "time"]).code, 0);
     assert_eq!(alice.run(&["trigger", "add", "push", "look", "--from", "github"]).code, 0);
+    assert_eq!(alice.run(&["memory", "add", "likes tabs"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -98,6 +102,7 @@ fn every_listing_is_for_programs_too() {
         let name = match *path {
             "mcp-server show" | "http-tool show" | "plugin show" | "cron runs" => Some("time"),
             "trigger runs" => Some("push"),
+            "memory show" => Some("1"),
             _ => None,
         };
         let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
@@ -107,9 +112,9 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command, no hook and no trigger runs here.
+                // No command, no hook and no trigger runs here, and no model proposes anything.
                 let Some(first) = list.first() else {
-                    assert!(["ps", "hook log", "trigger runs"].contains(path), "{path}");
+                    assert!(["ps", "hook log", "trigger runs", "memory proposals"].contains(path), "{path}");
                     continue;
                 };
                 (first, keys)

@@ -53,6 +53,7 @@ mod mcp_over_http;
 mod mcp_server;
 mod mcp_server_conformance;
 mod mcp_servers;
+mod memory;
 mod models;
 mod network;
 mod numbers;

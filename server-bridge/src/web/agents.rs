@@ -1,15 +1,15 @@
-//! Sub-agents of a chat, and their user's settings and memories for every agent.
+//! Sub-agents of a chat, and their user's settings for every agent.
 
 use agent::approval::Mode;
 use agent::tool::words_of;
 use api::chat::SubAgentView;
 use api::language::Language;
-use api::settings::{ApprovalRuleView, MemoryView, PreferencesView};
+use api::settings::{ApprovalRuleView, PreferencesView};
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::{ApprovalRule, Memory, Preferences, SubAgent};
+use chats::{ApprovalRule, Preferences, SubAgent};
 
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
@@ -20,7 +20,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of sub-agents, and of settings and memories for agents.
+/// The routes of sub-agents, and of settings for agents.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Look, route!(list))
@@ -28,8 +28,6 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(set_preferences))
         .add(Access::Full, route!(approval_rules))
         .add(Access::Full, route!(revoke_approval_rule))
-        .add(Access::Full, route!(memories))
-        .add(Access::Full, route!(forget))
 }
 
 /// The sub-agents that a chat's agent called, the oldest first; those that these called in turn are listed with their own
@@ -95,28 +93,6 @@ pub async fn revoke_approval_rule(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What agents remember about the caller from chat to chat, by name.
-#[utoipa::path(get, path = "/api/v1/memories", tag = "settings", responses((status = 200, body = [MemoryView])))]
-pub async fn memories(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<Vec<MemoryView>>, ApiError> {
-    let kept = state.chats.memories(caller.user.id).await?;
-    Ok(Json(kept.into_iter().map(memory_view).collect()))
-}
-
-/// Forget something; chats that already know it keep it.
-#[utoipa::path(delete, path = "/api/v1/memories/{name}", tag = "settings",
-    params(("name" = String, Path)), responses((status = 204), (status = 404)))]
-pub async fn forget(
-    State(state): State<AppState>,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> Result<StatusCode, ApiError> {
-    state.chats.forget(&caller.user, &name).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
 fn sub_agent_view(agent: SubAgent) -> SubAgentView {
     SubAgentView {
         chat_id: agent.chat.to_string(),
@@ -132,10 +108,6 @@ fn sub_agent_view(agent: SubAgent) -> SubAgentView {
 
 fn preferences_view(Preferences { instructions, language, approval }: Preferences) -> PreferencesView {
     PreferencesView { instructions, language, approval: approval.map(|mode| mode.as_str().into()) }
-}
-
-fn memory_view(memory: Memory) -> MemoryView {
-    MemoryView { name: memory.name, text: memory.text, updated_at: memory.updated_at_ms }
 }
 
 fn approval_rule_view(rule: ApprovalRule, language: Language) -> ApprovalRuleView {

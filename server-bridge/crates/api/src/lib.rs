@@ -49,6 +49,7 @@ pub mod language;
 mod lenient;
 mod line;
 pub mod mcp;
+pub mod memory;
 pub mod model;
 pub mod plugin;
 pub mod rules;

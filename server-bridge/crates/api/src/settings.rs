@@ -72,21 +72,6 @@ pub struct PreferencesView {
     pub approval: Option<Approval>,
 }
 
-/// A memory of a user.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct MemoryView {
-    /// Its name.
-    pub name: String,
-    /// What is kept.
-    #[serde(default)]
-    #[schema(required)]
-    pub text: String,
-    /// Unix milliseconds.
-    #[serde(default)]
-    #[schema(required)]
-    pub updated_at: i64,
-}
-
 /// A kind of tool call that a user allowed for good in one of their chats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRuleView {

@@ -103,6 +103,7 @@ macro_rules! words {
 
 mod automation;
 mod extension;
+mod memory;
 
 pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
@@ -111,6 +112,7 @@ pub use extension::{
     ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState, McpTransport, TrustKind,
     TrustState,
 };
+pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 
 words! {
     /// The state of an exec.

@@ -28,6 +28,8 @@
 //! | `tasks` | background commands of a deleted chat |
 //! | `administration`, `server_settings` | server-wide settings that administrators change while it runs |
 //! | `embedder`, `embedding` | what finds texts by their meaning, for the whole server
+//! | `memorise` | proposals from chats that ended, by the swift model |
+//! | `memories` | what agents remember of a user, as the user sees and changes it |
 //! | `preferences` | a user's settings for every agent |
 //! | `rule_book/`, `rules` | permission rules, in front of the approval mode; listing, adding and trying them |
 //! | `detail` | a chat's details for clients, beside its messages |
@@ -65,6 +67,8 @@ mod judging;
 mod languages;
 pub mod limits;
 mod manage;
+mod memories;
+mod memorise;
 pub mod models;
 mod pictures;
 mod preferences;
@@ -102,10 +106,11 @@ pub use event::{Channel, ChatEvent, Part, Posted};
 pub use export::{Export, Format};
 pub use house::ChatService;
 pub use manage::{Excerpt, Find, Found, Page, Shown};
+pub use memories::MemorySettings;
 pub use models::ModelsConfig;
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
-pub use store::{ApprovalRule, Chat, ChatId, Memory, Message, MessageId, MessageRole, SubAgent};
+pub use store::{ApprovalRule, Chat, ChatId, Message, MessageId, MessageRole, SubAgent};
 pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};
 pub use views::{chat_view, message_view, shown_view};

@@ -81,26 +81,6 @@ impl ChatService {
         self.0.note(user, "approval.revoke", None, &tool, "ok").await;
         Ok(())
     }
-
-    /// A user's memories, by name.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub async fn memories(&self, user: UserId) -> Result<Vec<store::Memory>> {
-        Ok(self.0.store.memories(user).await?)
-    }
-
-    /// Deletes a user's memory of this name, for all of their later chats. Audited.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if there is none; [`Error::Store`].
-    pub async fn forget(&self, user: &User, name: &str) -> Result<()> {
-        if !self.0.store.forget(user.id, name).await? {
-            return Err(Error::refused("not_found", "nothing is remembered under that name"));
-        }
-        self.0.note(user, "memory.forget", None, name, "ok").await;
-        Ok(())
-    }
 }
 
 pub(crate) async fn instructions(store: &Store, user: UserId) -> store::Result<Option<String>> {

@@ -125,6 +125,9 @@ impl ChatService {
         let input = if expanded.is_some() { Input::Plain(text) } else { Input::parse(text) };
         self.0.check_room(user.id, chat, &input)?;
         let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
+        if expanded.is_some() {
+            self.0.store.mark_expanded(user.id, said.id).await?;
+        }
         self.0.answer(user, chat, said, input).await
     }
 
@@ -172,6 +175,9 @@ impl ChatService {
             }
             Said::Known(known) => return sends::recall(&self.0, user, *known).await,
         };
+        if is_of_extension {
+            self.0.store.mark_expanded(user.id, said.id).await?;
+        }
         let stood_for = said.text.clone();
         if is_of_extension && stood_for != text.trim_end() {
             input = Input::Plain(&stood_for);

@@ -8,6 +8,7 @@ mod manage;
 mod order;
 mod prompt;
 mod recover;
+mod remembered;
 mod runner;
 mod shell;
 mod stale;

@@ -10,6 +10,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::key::KeyCommand>(),
     Registration::of::<crate::container::ContainerCommand>(),
     Registration::of::<crate::model::ModelCommand>(),
+    Registration::of::<crate::memory::MemoryCommand>(),
     Registration::of::<crate::rule::RuleCommand>(),
     Registration::of::<crate::hook::HookCommand>(),
     Registration::of::<crate::http_tool::HttpToolCommand>(),

@@ -1,6 +1,7 @@
 //! One method per route of the server's HTTP interface, each with the documents of crate `api`.
 
 mod extension;
+mod memory;
 
 use api::chat::{Cancelled, ChatView, CommandView, Fork, MessagePage, NewMessage, NewTitle, PostedView};
 use api::container::ContainerView;

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`chunks`] | passages of a text, with their headings |
+//! | [`bm25`] | texts ranked by the words of a question |
 //! | [`fuse`] | one ranking of several |
 //! | [`tokens`] | the words of texts and queries, for SQLite and PostgreSQL |
 //! | [`vectors`] | vectors, and the nearest of many |
@@ -11,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod chunks;
+pub mod bm25;
 pub mod fuse;
 pub mod limits;
 pub mod tokens;

@@ -125,3 +125,25 @@ fn pairs(run: &[char], has_end: bool) -> impl Iterator<Item = String> {
     let last = if has_end || run.len() == 1 { run.last() } else { None };
     run.windows(2).map(|pair| pair.iter().collect()).chain(last.map(char::to_string))
 }
+
+/// A word of a text, to compare texts by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// What equal words have in common: the stem, for an English one.
+    pub key: String,
+    /// The word, folded.
+    pub word: String,
+}
+
+/// The words of a text in order: English by their stems, scripts without spaces as pairs, identifiers by their parts.
+#[must_use]
+pub fn terms(text: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    pieces(text, |piece| match piece {
+        Piece::Run(run) => terms.extend(pairs(&run, false).map(|word| Term { key: word.clone(), word })),
+        Piece::Written(parts) => {
+            terms.extend(parts.into_iter().map(|word| Term { key: stem(&word).into_owned(), word }));
+        }
+    });
+    terms
+}

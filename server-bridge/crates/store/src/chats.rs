@@ -179,7 +179,10 @@ impl Store {
             .bind(user)
             .execute(self.database.writer(Scope::User(user)))
             .await?;
-        if deleted.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
+        if deleted.rows_affected() == 0 {
+            return Err(Error::not_found("chat", id));
+        }
+        self.database.checkpoint().await
     }
 }
 

@@ -257,6 +257,8 @@ impl Store {
                 .execute(&mut transaction)
                 .await?;
         }
+        // The prompt is written anew, so the user's memory is read anew too.
+        query("UPDATE chats SET memory = NULL WHERE id = $1").bind(chat).execute(&mut transaction).await?;
         transaction.commit().await?;
         Ok(())
     }

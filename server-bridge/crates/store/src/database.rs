@@ -112,6 +112,15 @@ impl Database {
         Ok(was_busy == 0)
     }
 
+    /// Removes the remains of what was deleted from SQLite's log, unless a reader still needs it: then the next writer does.
+    pub(crate) async fn checkpoint(&self) -> Result<()> {
+        if !self.is_postgres() {
+            let _was_busy: i64 =
+                query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&self.writer).await?;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn close(&self) {
         for pool in self.searcher.iter().chain([&self.reader, &self.writer]) {
             match pool {

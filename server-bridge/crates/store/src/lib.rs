@@ -35,10 +35,12 @@
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
+//! | `message_index` | the full-text index of messages |
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
-//! | `memories` | an agent's memories of a user |
+//! | `memorised` | what memory takes from chats, and tells them |
+//! | `memory_items` | what agents remember of a user |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `copy` | copying a whole database to another one |
@@ -83,7 +85,9 @@ pub mod limits;
 mod location;
 mod login_addresses;
 mod mcp_servers;
-mod memories;
+mod memorised;
+mod memory_items;
+mod message_index;
 mod messages;
 mod name;
 mod oauth_grants;
@@ -117,6 +121,7 @@ mod users;
 
 use std::path::Path;
 
+pub use self::search::{FoundMessage, MessageRank, MessageSearch};
 pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
@@ -138,7 +143,9 @@ pub use jobs::{Job, JobDraft, JobKind};
 pub use keys::{ApiKey, KeyScope};
 pub use location::{Location, PostgresUrl};
 pub use mcp_servers::{McpCatalogue, McpServer};
-pub use memories::Memory;
+pub use memory_items::{
+    MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory,
+};
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
@@ -153,7 +160,6 @@ pub use records::{
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use sealing::{LostKeys, SealedWith, Unlocked};
-pub use search::{FoundMessage, MessageSearch};
 pub use sends::{KnownSend, Said};
 pub use sessions::{NewSession, Session};
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};

@@ -14,7 +14,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Words that all have to be in a message, at most 8; without any the latest messages are found.
+    /// Words that all have to be in a message, or their beginnings, at most 8; without any the latest messages are found.
     #[serde(default)]
     query: String,
     /// Only messages since this time, like 2026-01-31 or 2026-01-31T08:00, in UTC.
@@ -78,7 +78,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     Ok(Outcome::part(lines.join("\n")))
 }
 
-fn time(text: Option<&str>) -> Result<Option<i64>, Failure> {
+pub(crate) fn time(text: Option<&str>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let unknown =
         || Failure::Told(format!("{text:?} is not a time; write it like 2026-01-31 or 2026-01-31T08:00"));
@@ -86,7 +86,7 @@ fn time(text: Option<&str>) -> Result<Option<i64>, Failure> {
 }
 
 /// `#12 2026-01-31 08:00 user in "Title": …words…`
-fn line(message: &FoundMessage, words: &[&str]) -> String {
+pub(crate) fn line(message: &FoundMessage, words: &[&str]) -> String {
     let FoundMessage { id, title, role, text, created_at_ms, .. } = message;
     let (time, role) = (utc::shown(*created_at_ms), role.as_str());
     format!("#{id} {time} {role} in {title:?}: {}", snippet(text, words))

@@ -14,7 +14,7 @@
 //! | `shell`, [`tasks`] | commands, in the foreground and the background |
 //! | `read`, `file_create`, `file_replace`, `glob`, `grep`, `cd`, `download_file` | files |
 //! | `fetch`, `web_search` | the internet |
-//! | `todo`, `memory`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
+//! | `todo`, `remember`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
 //! | `recall`, `recall_masked`, `context_edit` | parts of the conversation that were put aside |
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
 //! | `programs` | tools for the user's programs, which have no chat |
@@ -40,12 +40,12 @@ mod glob;
 mod grep;
 pub mod internet;
 pub mod limits;
-mod memory;
 mod output;
 mod programs;
 mod read;
 mod recall;
 mod recall_masked;
+mod remember;
 mod services;
 mod shell;
 mod skill;
@@ -99,8 +99,11 @@ pub fn add_all(tools: &Registry, services: &Services) {
     tools.put(Typed::<config::Arguments>::new(services.clone()));
     tools.put(Typed::<sub_agent::Arguments>::new(services.clone()));
     tools.put(Typed::<skill::Arguments>::new(services.clone()));
-    tools.put(Typed::<memory::Write>::new(services.clone()));
-    tools.put(Typed::<memory::List>::new(services.clone()));
+    tools.put(Typed::<remember::Write>::new(services.clone()));
+    tools.put(Typed::<remember::List>::new(services.clone()));
+    tools.put(Typed::<remember::Search>::new(services.clone()));
+    tools.put(Typed::<remember::Edit>::new(services.clone()));
+    tools.add_source(remember::LettaTools(services.clone()));
     tools.put(Typed::<recall_masked::Arguments>::new(services.clone()));
     tools.put(Typed::<context_edit::Arguments>::new(services.clone()));
 }

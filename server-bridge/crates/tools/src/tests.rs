@@ -162,6 +162,7 @@ fn sample(property: &Value) -> Value {
         (_, _, Some(first)) => first.clone(),
         (Some("array"), ..) => json!([]),
         (_, Some("uri"), _) => json!("https://example.com/"),
+        _ if property["type"] == "integer" => json!(1),
         _ => json!("x"),
     }
 }
@@ -278,7 +279,9 @@ fn parameters_have_the_names_that_models_know() {
         ("config", &["action", "key", "value"]),
         ("SubAgent", &["task", "role", "tools", "model", "instance"]),
         ("Skill", &["name"]),
-        ("memory_write", &["name", "text"]),
+        ("memory_write", &["name", "text", "kind", "scope", "replaces", "valid_until"]),
+        ("memory_edit", &["id", "text"]),
+        ("memory_search", &["query"]),
         ("memory_list", &[]),
     ];
     let catalogue = catalogue(web());

@@ -5,7 +5,7 @@ import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { AutomationPut, HttpToolImport, KeyScope, McpServerEntry, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { AutomationPut, HttpToolImport, KeyScope, McpServerEntry, MemorySettings, NewMemory, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -17,6 +17,7 @@ const within = (milliseconds: number) => ({ signal: AbortSignal.timeout(millisec
 
 export function createRequests(client: ApiClient) {
   const named = (name: string) => ({ params: { path: { name } } });
+  const numbered = (id: number) => ({ params: { path: { id } } });
   return {
     preferences: () => taken(client.GET("/api/v1/settings/agent")),
     setPreferences: (wanted: Preferences) => taken(client.PUT("/api/v1/settings/agent", { body: wanted })),
@@ -122,7 +123,17 @@ export function createRequests(client: ApiClient) {
     automationRuns: (name: string) => taken(client.GET("/api/v1/automations/{name}/runs", named(name))),
 
     memories: () => taken(client.GET("/api/v1/memories")),
-    forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),
+    memory: (id: number) => taken(client.GET("/api/v1/memories/{id}", numbered(id))),
+    keepMemory: (memory: NewMemory) => taken(client.POST("/api/v1/memories", { body: memory })),
+    /** Changes a memory; it holds until a time, or for good with 0. */
+    changeMemory: (id: number, text: string, validTo: number) =>
+      taken(client.PUT("/api/v1/memories/{id}", { ...numbered(id), body: { text, valid_to: validTo } })),
+    acceptMemory: (id: number) => taken(client.POST("/api/v1/memories/{id}/accept", numbered(id))),
+    /** Forgets a memory with its history, or rejects a proposal. */
+    forgetMemory: async (id: number) => void (await client.DELETE("/api/v1/memories/{id}", numbered(id))),
+    forgetAbout: (about: string) => taken(client.POST("/api/v1/memories/forget", { body: { about } })),
+    memorySettings: () => taken(client.GET("/api/v1/settings/memory")),
+    setMemorySettings: (wanted: MemorySettings) => taken(client.PUT("/api/v1/settings/memory", { body: wanted })),
 
     container: () => taken(client.GET("/api/v1/container")),
     stopContainer: async () => void (await client.POST("/api/v1/container/stop", within(CONTAINER_TIMEOUT_MS))),

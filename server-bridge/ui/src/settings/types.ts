@@ -12,6 +12,16 @@ export type RuleEffect = (typeof RULE_EFFECTS)[number];
 export type PermissionRule = Schemas["RuleView"];
 export type RuleTrialResult = Schemas["RuleTrialView"];
 
+export const MEMORY_KINDS = ["semantic", "episodic", "procedural", "core"] as const satisfies Schemas["MemoryKind"][];
+export type MemoryKind = (typeof MEMORY_KINDS)[number];
+export const MEMORY_MODES = ["typed", "letta", "flat"] as const satisfies Schemas["MemoryMode"][];
+/** The blocks of core memory. */
+export const CORE_BLOCKS = ["persona", "user", "project"] as const;
+/** A memory, or a proposal of one. */
+export type Memory = Schemas["MemoryView"];
+export type NewMemory = Schemas["NewMemory"];
+export type MemorySettings = Schemas["MemorySettingsView"];
+
 /** What a workspace defines and the user approves, and all approvals that they gave. */
 export type TrustList = Schemas["TrustList"];
 export type TrustItem = Schemas["TrustItem"];

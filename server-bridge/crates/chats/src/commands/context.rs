@@ -2,7 +2,8 @@
 
 use super::{Command, Context};
 use crate::{Error, Posted, Result};
-use agent::context::{Conversation, meter};
+use agent::context::{Conversation, history, meter};
+use llm::{Content, Message};
 
 pub(super) const COMMAND: Command = Command {
     word: "context",
@@ -23,5 +24,19 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
     };
     let stored = store.stored_context(user, chat, turn).await?;
     let mode = context.service.settings.context_mode();
-    context.notice(&meter::text(&Conversation::of_stored(window_tokens, stored), mode)).await
+    let text = meter::text(&Conversation::of_stored(window_tokens, stored), mode);
+    let first = store.items_of_turn(user, turn).await?.into_iter().next();
+    let recalled = first.as_deref().map(recalled).unwrap_or_default();
+    if recalled.is_empty() {
+        return context.notice(&text).await;
+    }
+    let head = context.in_words("Memories that were recalled with the last message:");
+    context.notice_as_it_is(&format!("{}\n\n{head}\n{}", context.in_words(&text), recalled.join("\n"))).await
+}
+
+/// The lines of the memories that stand in the note before a turn's message.
+fn recalled(item: &str) -> Vec<String> {
+    let Some(Message::User(content)) = history::from_json(item) else { return Vec::new() };
+    let Some(Content::Text(text)) = content.first() else { return Vec::new() };
+    memory::recall::told(text).into_iter().map(str::to_owned).collect()
 }

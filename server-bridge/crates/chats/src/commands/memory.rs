@@ -1,13 +1,17 @@
-//! `/memory`: shows what is remembered about the user.
+//! `/memory`: shows and changes what is remembered about the user.
+
+use memory::{MemoryItem, MemoryKind, MemoryScope, Standing, Write};
 
 use super::{Command, Context};
-use crate::{Posted, Result};
+use crate::{Error, Posted, Result};
 
 pub(super) const COMMAND: Command = Command {
     word: "memory",
     usage: &[
         ("/memory", "show what is remembered about you"),
-        ("/memory forget NAME", "forget the memory NAME; chats that already know it keep it"),
+        ("/memory add TEXT", "remember TEXT in all chats"),
+        ("/memory accept ID", "keep the proposal ID"),
+        ("/memory forget ID", "forget the memory or the proposal ID, or a memory by its name"),
     ],
     run: |context, what| Box::pin(run(context, what)),
 };
@@ -15,23 +19,88 @@ pub(super) const COMMAND: Command = Command {
 async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
     let Some(what) = what else {
-        let kept = store.memories(user).await?;
-        let lines: Vec<String> =
-            kept.iter().map(|memory| format!("{}: {}", memory.name, memory.text)).collect();
+        let items = store.memory_items(user).await?;
+        let (proposed, kept): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.is_proposed);
+        let mut lines: Vec<String> = kept.into_iter().map(line).collect();
+        if !proposed.is_empty() {
+            lines.push(context.in_words("Proposals, which are kept only if you accept them:"));
+            lines.extend(proposed.into_iter().map(line));
+        }
         return match lines.is_empty() {
             true => context.notice("Nothing is remembered about you yet.").await,
             false => context.notice_as_it_is(&lines.join("\n")).await,
         };
     };
-    match what.strip_prefix("forget ").map(str::trim) {
-        Some(name) if store.forget(user, name).await? => {
-            context.notice(&format!("{name} is forgotten.")).await
-        }
-        Some(name) => {
+    let (word, rest) = what.split_once(char::is_whitespace).unwrap_or((what, ""));
+    match (word, rest.trim()) {
+        ("add", text) if !text.is_empty() => add(context, text).await,
+        ("accept", id) => accept(context, id).await,
+        ("forget", id) if !id.is_empty() => forget(context, id).await,
+        _ => {
             context
-                .refusal("not_found", &format!("There is no memory named {name}; /memory lists them."))
+                .refusal(
+                    "invalid",
+                    "Write /memory, /memory add TEXT, /memory accept ID, or /memory forget ID.",
+                )
                 .await
         }
-        None => context.refusal("invalid", "Write /memory, or /memory forget NAME.").await,
+    }
+}
+
+/// `#7 tabs: likes tabs`
+fn line(item: &MemoryItem) -> String {
+    let name = if item.name.is_empty() { String::new() } else { format!(" {}", item.name) };
+    format!("#{}{name}: {}", item.id, item.text)
+}
+
+async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {
+    let wanted = Write {
+        kind: MemoryKind::Semantic,
+        scope: MemoryScope::User,
+        scope_name: "",
+        name: "",
+        text,
+        chat: Some(&context.chat.id),
+        message: Some(context.said),
+        supersedes: None,
+        valid_to_ms: None,
+    };
+    let store = &context.service.store;
+    let written =
+        memory::write(store, context.user.id, &wanted, Standing::Person, &memory::likeness::lexical).await;
+    match written {
+        Ok(written) => context.notice(&format!("It is remembered as #{}.", written.item().id)).await,
+        Err(error @ store::Error::Invalid { .. }) => context.refusal("invalid", &error.to_string()).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
+    let number = id.trim_start_matches('#').parse().unwrap_or(0);
+    match context.service.store.accept_memory(context.user.id, number).await {
+        Ok(item) => context.notice(&format!("It is remembered as #{}.", item.id)).await,
+        Err(store::Error::NotFound { .. }) => {
+            context.refusal("not_found", &format!("There is no proposal {id}; /memory lists them.")).await
+        }
+        Err(error @ (store::Error::Invalid { .. } | store::Error::Taken { .. })) => {
+            context.refusal("invalid", &error.to_string()).await
+        }
+        Err(error) => Err(Error::from(error)),
+    }
+}
+
+async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
+    let (store, user) = (&context.service.store, context.user.id);
+    let number: Option<i64> = what.trim_start_matches('#').parse().ok();
+    let items = store.memory_items(user).await?;
+    let is_it = |item: &&MemoryItem| number == Some(item.id) || item.name == what;
+    let ids: Vec<i64> = items.iter().filter(is_it).map(|item| item.id).collect();
+    match store.forget_memories(user, &ids).await? {
+        0 => {
+            context
+                .refusal("not_found", &format!("There is no memory named {what}; /memory lists them."))
+                .await
+        }
+        _ => context.notice(&format!("{what} is forgotten.")).await,
     }
 }

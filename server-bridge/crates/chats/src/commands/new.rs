@@ -1,7 +1,7 @@
 //! `/new`: begins another chat.
 
 use super::{Command, Context};
-use crate::{ChatEvent, Posted, Result};
+use crate::{ChatEvent, Posted, Result, memorise};
 
 pub(super) const COMMAND: Command =
     Command { word: "new", usage: &[("/new", "begin a new chat")], run: |context, _| Box::pin(run(context)) };
@@ -9,6 +9,7 @@ pub(super) const COMMAND: Command =
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let chat = context.service.store.create_chat(context.user.id).await?;
     context.service.tell(context.user.id, ChatEvent::Chat(chat.clone()));
+    memorise::soon(context.service, context.user, &context.chat.id);
     let answer = context.notice("A new chat was started.").await?;
     Ok(Posted { chat: Some(chat), ..answer })
 }

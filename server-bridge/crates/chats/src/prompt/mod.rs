@@ -11,10 +11,12 @@
 //! | `04_global_context` | the server's instructions, and the user's own |
 //! | `05_channel` | the readers of its texts |
 //! | `05_project_context` | the project's instructions |
+//! | `06_workspace` | the workspace's documents about the agent, its user and its tools |
 //! | `10_skills`, `15_agents` | the workspace's skills and roles |
 //! | `11_always_skills` | skills whose text is in every prompt (crate `extensions`) |
 //! | `14_perm_control` | the mode of approval (changes) |
-//! | `20_memory` | the user's memories at the beginning of the conversation |
+//! | `20_memory` | core memory, or all notes, as they were at the beginning of the conversation |
+//! | `22_recall` | the memories that matter to this message (changes) |
 //! | `30_sender`, `32_language` | the user, and the language of answers |
 //! | `40_place` | its place of work (changes) |
 
@@ -22,10 +24,11 @@ mod base;
 mod channel;
 mod instructions;
 mod library;
-mod memory;
 mod permission;
 mod person;
 mod place;
+mod remembered;
+mod workspace;
 
 use std::sync::Arc;
 
@@ -44,10 +47,12 @@ pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>, library: &Libra
         Arc::new(of_server),
         Arc::new(channel::Channel),
         Arc::new(instructions::Project),
+        Arc::new(workspace::Documents),
         Arc::new(library::Skills(library.clone())),
         Arc::new(permission::Permission),
         Arc::new(library::Roles(library.clone())),
-        Arc::new(memory::Memories(store.clone())),
+        Arc::new(remembered::Memories(store.clone())),
+        Arc::new(remembered::Recall(store.clone())),
         Arc::new(person::Sender),
         Arc::new(person::Language(store.clone())),
         Arc::new(place::Place),
@@ -66,6 +71,6 @@ mod tests {
         assert!(keys.is_sorted_by(|(one, _), (next, _)| one < next), "{keys:?}");
         let changing: Vec<&str> =
             keys.iter().filter(|(_, is_static)| !is_static).map(|(key, _)| key.as_str()).collect();
-        assert_eq!(changing, ["14_perm_control", "40_place"]);
+        assert_eq!(changing, ["14_perm_control", "22_recall", "40_place"]);
     }
 }

@@ -131,6 +131,10 @@ async fn a_user_reads_the_servers_notices_in_the_language_of_their_client() {
 async fn what_a_user_wrote_is_listed_as_it_is() {
     let bench = Bench::new().await;
     bench.service.speaks(bench.user.id, api::language::Language::Chinese);
-    bench.store.remember(bench.user.id, "plan", "Nothing is running in this chat.").await.unwrap();
-    assert_eq!(bench.ask("/memory").await.text, "plan: Nothing is running in this chat.");
+    assert_eq!(bench.ask("/memory add Nothing is running in this chat.").await.text, "已记住，编号 #1。");
+    assert_eq!(bench.ask("/memory").await.text, "#1: Nothing is running in this chat.");
+    assert!(bench.ask("/memory accept 1").await.text.contains("没有编号为 1 的提议"));
+    assert!(bench.ask("/memory forget 2").await.text.contains("没有名为 2 的记忆"));
+    assert_eq!(bench.ask("/memory forget #1").await.text, "已忘记 #1。");
+    assert_eq!(bench.ask("/memory").await.text, "尚未记住关于你的任何内容。");
 }

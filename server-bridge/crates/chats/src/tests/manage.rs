@@ -81,11 +81,11 @@ async fn what_a_user_wants_of_agents_and_has_forgotten_is_on_record() {
     let wanted = Preferences { language: Some("German".to_owned()), ..Preferences::default() };
     bench.service.set_preferences(&bench.user, &wanted).await.unwrap();
     assert_eq!(bench.last_entry().await, entry("settings.agent", "", "ok"));
-    let nothing = bench.service.forget(&bench.user, "nothing").await.unwrap_err();
+    let nothing = bench.service.forget_memory(&bench.user, 7).await.unwrap_err();
     assert_eq!(nothing.kind(), "not_found");
-    bench.store.remember(bench.user.id, "likes", "tea").await.unwrap();
-    bench.service.forget(&bench.user, "likes").await.unwrap();
-    assert_eq!(bench.last_entry().await, entry("memory.forget", "likes", "ok"));
+    bench.ask("/memory add likes tea").await;
+    bench.service.forget_memory(&bench.user, 1).await.unwrap();
+    assert_eq!(bench.last_entry().await, entry("memory.forget", "1", "ok"));
     let gone = bench.service.remove_subscription(&bench.user, "mine").await.unwrap_err();
     assert_eq!(gone.kind(), "not_found");
     assert_eq!(bench.last_entry().await, entry("model.remove", "mine", "refused"));

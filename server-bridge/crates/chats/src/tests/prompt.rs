@@ -96,7 +96,8 @@ async fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() 
         "{results:?}"
     );
     assert!(results[2].contains("there is no skill"), "{results:?}");
-    assert_eq!(results[4], "- tabs: likes tabs");
+    assert!(results[3].contains("proposed as #1"), "{results:?}");
+    assert_eq!(results[4], "nothing is kept");
     // Everything that was sent before is sent again, byte for byte, though the directory has changed and there are more
     // memories.
     for pair in asked.windows(2) {
@@ -121,19 +122,27 @@ async fn what_is_kept_of_a_user_is_known_in_another_chat_and_to_nobody_else() {
     put_library(&runner);
     bench.talk(Mode::Full).await.say("one").await;
     let talk = bench.other_talk().await;
-    talk.say("new").await;
-    assert!(model.asked().pop().unwrap().system().contains("- tabs: likes tabs"));
-    assert_eq!(talk.told("/memory").await, "tabs: likes tabs");
+    talk.say("tabs or spaces?").await;
+    assert!(!model.asked().pop().unwrap().raw.contains("likes tabs"), "nobody has accepted it yet");
+    assert_eq!(talk.told("/memory accept 1").await, "It is remembered as #1.");
+    talk.say("tabs or spaces?").await;
+    let asked = model.asked().pop().unwrap().raw;
+    assert!(asked.contains("#1 semantic") && asked.contains("found by tabs"), "{asked}");
+    let context = talk.told("/context").await;
+    assert!(context.contains("recalled with the last message:\n- #1 semantic \"tabs\""), "{context}");
+    talk.say("what is the weather?").await;
+    assert!(!talk.told("/context").await.contains("recalled"));
+    assert_eq!(talk.told("/memory").await, "#1 tabs: likes tabs");
     let eve = bench.somebody("eve").await;
     let (service, user) = (&bench.service, &bench.user);
-    assert_eq!(service.memories(eve.id).await.unwrap(), []);
-    assert_eq!(service.forget(&eve, "tabs").await.unwrap_err().kind(), "not_found");
-    bench.talk_of(&eve).await.say("hello").await;
+    assert_eq!(service.memories(eve.id, None).await.unwrap(), []);
+    assert_eq!(service.forget_memory(&eve, 1).await.unwrap_err().kind(), "not_found");
+    bench.talk_of(&eve).await.say("tabs or spaces?").await;
     let hers = model.asked().pop().unwrap();
     assert!(hers.system().contains("called eve") && hers.system().contains("Server says hello."));
     assert!(!hers.raw.contains("likes tabs") && !hers.raw.contains("Be kind."), "{}", hers.raw);
-    service.forget(user, "tabs").await.unwrap();
-    assert_eq!(service.memories(user.id).await.unwrap(), []);
+    assert_eq!(service.forget_about(user, "tabs").await.unwrap(), 1);
+    assert_eq!(service.memories(user.id, None).await.unwrap(), []);
 }
 
 #[tokio::test]

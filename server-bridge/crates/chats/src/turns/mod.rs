@@ -21,7 +21,7 @@ use crate::house::House;
 use crate::pictures;
 use crate::queue::{Job, Waiting, Worker};
 use crate::stored::{Screen, Stored, reply, to_json};
-use crate::{ChatEvent, Result, document, titles};
+use crate::{ChatEvent, Result, document, memorise, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::limits::REASONING_SHOWN_BYTES;
@@ -92,7 +92,10 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     of(service, user, chat, (turn, message), cancelled, &ports, &ancestry).run().await;
                     titles::give_soon(service, user, chat, turn);
                 }
-                Job::Compress => compress(service, user, chat, cancelled).await,
+                Job::Compress => {
+                    compress(service, user, chat, cancelled).await;
+                    memorise::soon(service, user, chat);
+                }
             }
         }
     }));

@@ -9,6 +9,8 @@ mod enrolment;
 mod execs;
 mod keys;
 mod login_addresses;
+mod memory_items;
+mod message_index;
 mod postgres;
 mod runners;
 mod search;

@@ -1,6 +1,5 @@
-//! Conversations of sub-agents, and memories of a user.
+//! Conversations of sub-agents.
 
-use store::limits::{MEMORIES_PER_USER, MEMORY_TEXT_MAX_BYTES};
 use store::{
     ChatId, Error, MessageRole, NewSubAgent, PromptCount, Spent, Store, SubAgent, TurnStatus, TurnUsage,
     UserId,
@@ -74,36 +73,6 @@ async fn a_name_leads_to_the_same_sub_agent_until_it_was_not_used_for_too_long()
     assert!(store.sub_agents(bob, &parent).await.is_err());
     let new = NewSubAgent { parent: &parent, message, role: None, instance: None, tools_json: "[]" };
     assert!(matches!(store.create_sub_agent(bob, new).await, Err(Error::NotFound { .. })));
-}
-
-#[tokio::test]
-async fn memories_are_bounded_replaced_forgotten_and_nobody_elses() {
-    let (store, _) = store().await;
-    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
-    for number in 0..MEMORIES_PER_USER {
-        store.remember(ann, &format!("{number:03}"), "kept").await.unwrap();
-    }
-    assert!(matches!(store.remember(ann, "more", "x").await, Err(Error::Invalid { .. })));
-    store.remember(ann, "007", "changed").await.unwrap();
-    let kept = store.memories(ann).await.unwrap();
-    assert_eq!((kept.len(), kept[7].text.as_str(), kept[8].text.as_str()), (100, "changed", "kept"));
-    assert!(store.memories(bob).await.unwrap().is_empty() && !store.forget(bob, "007").await.unwrap());
-    assert!(store.forget(ann, "007").await.unwrap() && !store.forget(ann, "007").await.unwrap());
-    store.remember(ann, "full", &"x".repeat(MEMORY_TEXT_MAX_BYTES)).await.unwrap();
-    let long = "x".repeat(MEMORY_TEXT_MAX_BYTES + 1);
-    for (name, text) in [("full", long.as_str()), (" ", "x"), (&"n".repeat(65), "x")] {
-        assert!(matches!(store.remember(ann, name, text).await, Err(Error::Invalid { .. })), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_conversation_keeps_the_memory_it_was_told_first() {
-    let (store, _) = store().await;
-    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
-    let chat = store.create_chat(ann).await.unwrap().id;
-    assert_eq!(store.chat_memory(ann, &chat, "").await.unwrap(), "");
-    assert_eq!(store.chat_memory(ann, &chat, "later").await.unwrap(), "");
-    assert!(matches!(store.chat_memory(bob, &chat, "x").await, Err(Error::NotFound { .. })));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use store::{Clock, Name, Store, User};
+use store::{Clock, MemoryKind, MemoryScope, MemorySource, Name, NewMemory, Store, User};
 
 /// The start of the test clock, in Unix milliseconds.
 pub(crate) const START_MS: i64 = 1_800_000_000_000;
@@ -11,6 +11,21 @@ pub(crate) const START_MS: i64 = 1_800_000_000_000;
 pub(crate) const DAY_MS: i64 = 86_400_000;
 /// A password that is long enough.
 pub(crate) const PASSWORD: &str = "correct horse";
+
+/// A memory that its user wrote.
+pub(crate) const MEMORY: NewMemory<'static> = NewMemory {
+    kind: MemoryKind::Semantic,
+    scope: MemoryScope::User,
+    scope_name: "",
+    name: "",
+    text: "likes tabs",
+    source: MemorySource::Person,
+    chat: None,
+    message: None,
+    is_proposed: false,
+    replaces: None,
+    valid_to_ms: None,
+};
 
 /// A clock that stands still until it is advanced.
 #[derive(Clone, Default)]

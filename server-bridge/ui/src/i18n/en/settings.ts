@@ -1,6 +1,7 @@
 import { automations } from "./automations";
 import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
+import { memory } from "./memory";
 import { plugins } from "./plugins";
 
 export const settings = {
@@ -374,12 +375,7 @@ export const settings = {
   http: httpTools,
   plugins,
   automations,
-  memory: {
-    none: "Nothing is remembered about you.",
-    forget: "Forget",
-    forgetName: "Forget {{name}}",
-    question: "Forget {{name}}? Chats that already know it keep it.",
-  },
+  memory,
   usage: {
     period: "Period",
     chat: "Chat",

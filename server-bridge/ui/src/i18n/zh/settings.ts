@@ -2,6 +2,7 @@ import type { Room } from "../words";
 import { automations } from "./automations";
 import { httpTools } from "./httpTools";
 import { mcpServers } from "./mcpServers";
+import { memory } from "./memory";
 import { plugins } from "./plugins";
 
 export const settings: Room<"settings"> = {
@@ -374,12 +375,7 @@ export const settings: Room<"settings"> = {
   http: httpTools,
   plugins,
   automations,
-  memory: {
-    none: "没有记住任何关于你的内容。",
-    forget: "忘记",
-    forgetName: "忘记 {{name}}",
-    question: "忘记 {{name}}？已获知该内容的会话仍会保留它。",
-  },
+  memory,
   usage: {
     period: "时段",
     chat: "会话",

@@ -8,7 +8,7 @@ use store::{
     Error, ExecId, ExecKind, ExecRequest, KeyScope, Location, MessageRole, Name, RunnerName, Store, copy,
 };
 
-use crate::support::{add_user, postgres_url};
+use crate::support::{MEMORY, add_user, postgres_url};
 
 /// The number of copied messages; more in a soak.
 fn messages() -> i64 {
@@ -41,7 +41,7 @@ async fn filled(path: &Path) {
     store.put_offload(ann, &chat, "1", &"long ".repeat(100_000), None).await.unwrap();
     store.add_runner(ann, &RunnerName::parse("laptop").unwrap()).await.unwrap();
     let (_, _key) = store.add_key(bob, &Name::parse("key").unwrap(), KeyScope::Read, None).await.unwrap();
-    store.remember(bob, "name", "text").await.unwrap();
+    store.add_memory(bob, &MEMORY).await.unwrap();
     store.add_subscription(bob, &Name::parse("model").unwrap(), "{}", None).await.unwrap();
     let request = ExecRequest {
         exec_id: ExecId::from_bytes([3; 16]),
@@ -85,7 +85,8 @@ async fn filled(path: &Path) {
 async fn contents(path: &Path) -> Vec<String> {
     let mut connection = raw(path).await;
     let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '_sqlx%' AND name <> 'sqlite_sequence' ORDER BY name",
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '_sqlx%' AND name <> 'sqlite_sequence'
+           AND name NOT LIKE 'search\\_%' ESCAPE '\\' ORDER BY name",
     )
     .fetch_all(&mut connection)
     .await

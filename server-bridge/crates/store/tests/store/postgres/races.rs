@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use store::limits::SUBSCRIPTIONS_PER_USER;
-use store::{Enrolment, Error, KeyScope, MessageId, MessageRole, Name, RunnerName, Said, Store, UserId};
+use store::limits::{MEMORY_PROPOSALS_PER_USER, SUBSCRIPTIONS_PER_USER};
+use store::{
+    Enrolment, Error, KeyScope, MessageId, MessageRole, Name, NewMemory, RunnerName, Said, Store, UserId,
+};
 
-use crate::support::{PASSWORD, add_user, postgres_url};
+use crate::support::{MEMORY, PASSWORD, add_user, postgres_url};
 
 /// The number of pairs in each race.
 const PAIRS: usize = 200;
@@ -75,18 +77,22 @@ async fn of_two_that_say_or_enrol_or_name_the_same_at_once_one_wins_and_the_othe
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_that_take_the_last_place_at_once_one_gets_it() {
     let (stores, ann) = two_stores().await;
+    let proposal = NewMemory { is_proposed: true, ..MEMORY };
+    for _ in 1..MEMORY_PROPOSALS_PER_USER {
+        stores[0].add_memory(ann, &proposal).await.unwrap();
+    }
     for number in 0..99 {
-        stores[0].remember(ann, &format!("kept {number}"), "text").await.unwrap();
         let name = Name::parse(&format!("key-{number}")).unwrap();
         stores[0].add_key(ann, &name, KeyScope::Read, None).await.unwrap();
     }
     for _ in 0..PAIRS {
         let names = AtomicUsize::new(0);
         let remembered = both(&stores, |store| {
-            let name = format!("last {}", names.fetch_add(1, Ordering::Relaxed));
-            async move { store.remember(ann, &name, "text").await }
+            let proposal = proposal.clone();
+            async move { store.add_memory(ann, &proposal).await.map(|item| item.id) }
         });
-        assert_eq!(successes(&remembered.await), 1);
+        let remembered = remembered.await;
+        assert_eq!(successes(&remembered), 1);
         let added = both(&stores, |store| {
             let name = Name::parse(&format!("last-{}", names.fetch_add(1, Ordering::Relaxed))).unwrap();
             async move { store.add_key(ann, &name, KeyScope::Read, None).await.map(|(key, _)| key.name) }
@@ -94,9 +100,7 @@ async fn of_two_that_take_the_last_place_at_once_one_gets_it() {
         let added = added.await;
         assert_eq!(successes(&added), 1);
         stores[0].remove_key(ann, added.iter().flatten().next().unwrap()).await.unwrap();
-        for name in ["last 0", "last 1"] {
-            stores[0].forget(ann, name).await.unwrap();
-        }
+        stores[0].forget_memories(ann, &[*remembered.iter().flatten().next().unwrap()]).await.unwrap();
     }
 }
 

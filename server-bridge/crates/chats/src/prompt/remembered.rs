@@ -1,0 +1,99 @@
+//! `20_memory` and `22_recall`: what is remembered of the user.
+//!
+//! Core blocks, or in the mode `flat` all notes, go into the prompt once, so that a conversation's beginning stays the same; they are read anew after the
+//! conversation is summarised, and after something is forgotten. What matters to one message stands in the note before it.
+
+use futures_util::future::BoxFuture;
+use memory::{MemoryItem, MemoryKind, Mode, holds, reaches};
+use store::Store;
+use tools::{Ported, utc_day};
+
+use crate::limits::WORKSPACE_DOCUMENT_BYTES;
+use agent::engine::{Made, PromptContext, PromptPart};
+use agent::library::beginning;
+
+/// `20_memory`.
+pub(super) struct Memories(pub(super) Store);
+
+impl PromptPart for Memories {
+    fn key(&self) -> &str {
+        "20_memory"
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(text(&self.0, context))
+    }
+}
+
+async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
+    // A sub-agent has only its task.
+    if context.ancestry.delegation().is_some() {
+        return Ok(None);
+    }
+    let items = items(store, context).await?;
+    let shown: Vec<&MemoryItem> = items.iter().collect();
+    let mut parts: Vec<String> = memory::prompt::core(&shown).into_iter().collect();
+    if Mode::of(store, context.user.id).await.ported()? == Mode::Flat {
+        parts.extend(memory::prompt::notes(&shown));
+        parts.extend(notes_of_workspace(store, context).await?);
+    }
+    let told = store.chat_memory(context.user.id, context.chat, &parts.join("\n\n")).await.ported()?;
+    Ok((!told.is_empty()).then_some(told))
+}
+
+/// `22_recall`.
+pub(super) struct Recall(pub(super) Store);
+
+impl PromptPart for Recall {
+    fn key(&self) -> &str {
+        "22_recall"
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(recalled(&self.0, context))
+    }
+}
+
+async fn recalled(store: &Store, context: &PromptContext<'_>) -> Made {
+    let user = context.user.id;
+    if context.ancestry.delegation().is_some() || Mode::of(store, user).await.ported()? != Mode::Typed {
+        return Ok(None);
+    }
+    let Some((_, said)) = store.said_of_turn(user, context.ancestry.turn()).await.ported()? else {
+        return Ok(None);
+    };
+    let mut items = items(store, context).await?;
+    items.retain(|item| item.kind != MemoryKind::Core);
+    Ok(memory::recall::note(&said, &items.iter().collect::<Vec<_>>()))
+}
+
+/// The kept items that hold and reach the chat: others are left out before anything is ranked.
+async fn items(store: &Store, context: &PromptContext<'_>) -> Result<Vec<MemoryItem>, agent::PortError> {
+    let project = context.sandbox.ok().map(sandbox::Sandbox::place);
+    let mut items = store.memory_items(context.user.id).await.ported()?;
+    let now_ms = store.now_ms();
+    items.retain(|item| holds(item, now_ms) && reaches(item, project));
+    Ok(items)
+}
+
+/// The folder of notes in a workspace, as `NiBot` has it: `MEMORY.md`, and a file for each day.
+const NOTES: &str = "memory";
+
+/// The workspace's notes: the long-term one, and those of today and yesterday, in UTC.
+async fn notes_of_workspace(store: &Store, context: &PromptContext<'_>) -> Made {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    let Ok(sandbox) = context.sandbox else { return Ok(None) };
+    let today = store.now_ms().div_euclid(DAY_MS);
+    let mut texts = Vec::new();
+    for name in ["MEMORY".to_owned(), utc_day(today - 1), utc_day(today)] {
+        let file = format!("{NOTES}/{name}.md");
+        if let Some(text) = beginning(sandbox, &file, WORKSPACE_DOCUMENT_BYTES).await? {
+            texts.push(super::workspace::cited(&file, &text));
+        }
+    }
+    Ok((!texts.is_empty()).then(|| format!("# Notes in this workspace\n\n{}", texts.join("\n\n"))))
+}

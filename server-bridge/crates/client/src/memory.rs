@@ -1,0 +1,212 @@
+//! `sandbridge memory`: what agents remember of the user.
+
+mod words;
+
+use std::process::ExitCode;
+
+use api::memory::{ForgetAbout, MemoryEdit, MemorySettingsView, NewMemory};
+use clap::{Parser, ValueEnum};
+use serde::Serialize;
+
+use self::words::{detail, list, settings};
+use super::failure::Failure;
+use super::http::Client;
+use super::output;
+use super::output::both;
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+
+/// Manage what agents remember about you from chat to chat
+#[derive(Parser)]
+#[command(name = "memory")]
+pub(crate) enum MemoryCommand {
+    /// List what is remembered
+    List,
+    /// Find memories by their words, the best match first
+    Search {
+        /// The words, or a question
+        text: String,
+    },
+    /// Show a memory: its source, when it holds, and its earlier texts
+    Show {
+        /// Its number, as `sandbridge memory list` shows it
+        number: i64,
+    },
+    /// Remember something in all chats
+    Add {
+        /// The text
+        text: String,
+        /// What it is
+        #[arg(long, value_enum, default_value_t = Kind::Semantic)]
+        kind: Kind,
+        /// A short name; for a core block persona, user or project
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// Only for work on the machine NAME
+        #[arg(long, value_name = "NAME", add = super::names::places())]
+        on: Option<String>,
+    },
+    /// Change the text of a memory; the earlier one stays in its history
+    Edit {
+        /// Its number
+        number: i64,
+        /// The new text
+        text: String,
+    },
+    /// Forget a memory with its history, or everything about something
+    Forget {
+        /// Its number
+        #[arg(required_unless_present = "about", conflicts_with = "about")]
+        number: Option<i64>,
+        /// Every memory that has all words of TEXT, now or in an earlier text
+        #[arg(long, value_name = "TEXT")]
+        about: Option<String>,
+    },
+    /// Write everything that is remembered as JSON
+    Export,
+    /// List what agents propose to remember
+    Proposals,
+    /// Keep a proposal
+    Accept {
+        /// Its number, as `sandbridge memory proposals` shows it
+        number: i64,
+    },
+    /// Reject a proposal
+    Reject {
+        /// Its number
+        number: i64,
+    },
+    /// Choose how agents remember, or say how they do
+    Mode {
+        /// flat: all notes in every prompt; letta: core blocks and an archive; typed: core blocks, and what matches a message
+        #[arg(value_enum)]
+        mode: Option<Mode>,
+        /// Whether chats that end are looked through for what may be worth keeping, with a call of the swift model
+        #[arg(long, value_enum, value_name = "SWITCH")]
+        from_chats: Option<Switch>,
+    },
+}
+
+/// The kind of a memory.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Kind {
+    /// A block that stands in every prompt: its name is persona, user or project
+    Core,
+    /// A fact
+    Semantic,
+    /// Something that happened
+    Episodic,
+    /// How something is done
+    Procedural,
+}
+
+/// How agents remember.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Mode {
+    /// All notes stand in every prompt
+    Flat,
+    /// Core blocks stand in every prompt; an archive is searched
+    Letta,
+    /// Core blocks stand in every prompt; memories that match a message are recalled with it
+    Typed,
+}
+
+/// On or off.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Switch {
+    /// On
+    On,
+    /// Off
+    Off,
+}
+
+impl Command for MemoryCommand {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals, self))
+    }
+}
+
+/// A memory that is gone, for `--json`.
+#[derive(Serialize)]
+struct Gone {
+    id: i64,
+}
+
+async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Failure> {
+    let session = globals.session()?;
+    let mut client = Client::new(&session)?;
+    let (line, words) = match command {
+        MemoryCommand::List => {
+            let mut kept = client.memories(None).await?;
+            kept.retain(|memory| !memory.proposed);
+            both(&kept, list(&kept, "nothing is remembered; `sandbridge memory add TEXT` adds something"))
+        }
+        MemoryCommand::Search { text } => {
+            let found = client.memories(Some(&text)).await?;
+            both(&found, list(&found, "no memory has these words"))
+        }
+        MemoryCommand::Proposals => {
+            let mut proposed = client.memories(None).await?;
+            proposed.retain(|memory| memory.proposed);
+            both(&proposed, list(&proposed, "nothing is proposed"))
+        }
+        MemoryCommand::Export => {
+            let all = client.memories(None).await?;
+            let mut details = Vec::new();
+            for memory in all {
+                details.push(client.memory(memory.id).await?);
+            }
+            let (line, _) = both(&details, String::new());
+            (line.clone(), line)
+        }
+        MemoryCommand::Show { number } => {
+            let found = client.memory(number).await?;
+            both(&found, detail(&found))
+        }
+        MemoryCommand::Add { text, kind, name, on } => {
+            let kind = kind.to_possible_value().map(|value| value.get_name().into());
+            let kept =
+                client.keep_memory(&NewMemory { kind, project: on, name, text, valid_to: None }).await?;
+            both(&kept, format!("it is remembered as {}", kept.id))
+        }
+        MemoryCommand::Edit { number, text } => {
+            let edit = MemoryEdit { text: Some(text), ..MemoryEdit::default() };
+            let changed = client.change_memory(number, &edit).await?;
+            both(
+                &changed,
+                format!("memory {number} was changed; `sandbridge memory show {number}` has its history"),
+            )
+        }
+        MemoryCommand::Forget { number: Some(number), .. } => {
+            client.forget_memory(number).await?;
+            both(&Gone { id: number }, format!("memory {number} is forgotten"))
+        }
+        MemoryCommand::Forget { about, .. } => {
+            let wanted = ForgetAbout { about: about.unwrap_or_default() };
+            let forgotten = client.forget_about(&wanted).await?;
+            both(&forgotten, format!("{} memories are forgotten", forgotten.count))
+        }
+        MemoryCommand::Accept { number } => {
+            let kept = client.accept_memory(number).await?;
+            both(&kept, format!("it is remembered as {}", kept.id))
+        }
+        MemoryCommand::Reject { number } => {
+            client.forget_memory(number).await?;
+            both(&Gone { id: number }, format!("proposal {number} was rejected"))
+        }
+        MemoryCommand::Mode { mode, from_chats } => {
+            let mut now = client.memory_settings().await?;
+            if mode.is_some() || from_chats.is_some() {
+                let chosen = mode.and_then(|mode| mode.to_possible_value());
+                let wanted = MemorySettingsView {
+                    mode: chosen.map_or(now.mode, |value| value.get_name().into()),
+                    from_chats: from_chats.map_or(now.from_chats, |switch| switch == Switch::On),
+                };
+                now = client.set_memory_settings(&wanted).await?;
+            }
+            both(&now, settings(&now))
+        }
+    };
+    output::line(if globals.json { &line } else { &words });
+    Ok(ExitCode::SUCCESS)
+}

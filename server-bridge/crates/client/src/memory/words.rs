@@ -1,0 +1,98 @@
+//! Memories for people.
+
+use api::memory::{MemoryDetail, MemorySettingsView, MemoryView};
+use api::words::MemorySource;
+
+use crate::output;
+
+/// A table of memories.
+pub(super) fn list(memories: &[MemoryView], nothing: &str) -> String {
+    if memories.is_empty() {
+        return nothing.to_owned();
+    }
+    let heading = ["NUMBER", "KIND", "NAME", "CHANGED", "SOURCE", "TEXT"].map(str::to_owned).to_vec();
+    let rows = memories.iter().map(|memory| {
+        let text = memory.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let name = if memory.name.is_empty() { "-" } else { &memory.name };
+        vec![
+            memory.id.to_string(),
+            memory.kind.to_string(),
+            name.to_owned(),
+            output::ago(memory.updated_at),
+            source(&memory.source).to_owned(),
+            format!("{text}{}", state(memory)),
+        ]
+    });
+    output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+}
+
+/// What a reader has to know of a memory that is not simply in use.
+fn state(memory: &MemoryView) -> String {
+    if let Some(replaces) = memory.replaces {
+        return format!(" (would change {replaces})");
+    }
+    match memory.superseded_by {
+        Some(by) => format!(" (superseded by {by})"),
+        None if memory.proposed => " (proposed)".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn source(source: &MemorySource) -> &str {
+    match source {
+        MemorySource::Person => "you",
+        MemorySource::Asked => "you, in a chat",
+        MemorySource::Model => "an agent",
+        MemorySource::Chat => "an earlier chat",
+        MemorySource::Note => "an earlier note",
+        MemorySource::Unknown(word) => word,
+    }
+}
+
+/// A memory with its history.
+pub(super) fn detail(detail: &MemoryDetail) -> String {
+    let memory = &detail.memory;
+    let scope =
+        if memory.scope_name.is_empty() { String::new() } else { format!(" of {}", memory.scope_name) };
+    let mut lines = vec![
+        format!("{} {}{}{}", memory.id, memory.kind, scope, state(memory)),
+        memory.text.clone(),
+        format!("from {}, changed {}", source(&memory.source), output::ago(memory.updated_at)),
+    ];
+    lines.extend(memory.chat_id.as_ref().map(|chat| format!("in the chat {chat}")));
+    for revision in &detail.history {
+        let (number, by) = (revision.revision, source(&revision.replaced_by));
+        lines.push(format!("text {number}, replaced {} by {by}:", output::ago(revision.replaced_at)));
+        lines.push(format!("  {}", revision.text.replace('\n', "\n  ")));
+    }
+    lines.join("\n")
+}
+
+/// How agents remember.
+pub(super) fn settings(settings: &MemorySettingsView) -> String {
+    let from_chats = if settings.from_chats { "on" } else { "off" };
+    format!("mode {}; proposals from chats that end: {from_chats}", settings.mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_says_what_is_proposed_and_a_detail_has_the_history() {
+        let text = r#"{"memory": {"id": 7, "kind": "semantic", "scope": "project", "scope_name": "laptop", "name": "", "text": "likes\ntabs",
+            "source": "model", "chat_id": "c1", "message_id": null, "proposed": true, "replaces": 3, "valid_from": 0, "valid_to": null,
+            "superseded_by": null, "revision": 2, "created_at": 0, "updated_at": 0},
+            "history": [{"revision": 1, "name": "", "text": "likes spaces", "replaced_by": "person", "replaced_at": 0}]}"#;
+        let found: MemoryDetail = serde_json::from_str(text).unwrap();
+        let words = list(std::slice::from_ref(&found.memory), "");
+        assert!(words.contains("likes tabs (would change 3)") && words.contains("an agent"), "{words}");
+        let words = detail(&found);
+        assert!(
+            words.starts_with("7 semantic of laptop (would change 3)\nlikes\ntabs\nfrom an agent"),
+            "{words}"
+        );
+        assert!(words.contains("in the chat c1") && words.ends_with("by you:\n  likes spaces"), "{words}");
+        assert_eq!(list(&[], "nothing"), "nothing");
+    }
+}

@@ -1,0 +1,62 @@
+//! The requests about memories.
+
+use api::memory::{
+    ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemorySettingsView, MemoryView, NewMemory,
+};
+use hyper::Method;
+
+use super::Answer;
+use crate::http::{Client, percent_encoded, read};
+
+impl Client {
+    /// `GET /api/v1/memories`.
+    pub(crate) async fn memories(&mut self, question: Option<&str>) -> Answer<Vec<MemoryView>> {
+        match question {
+            Some(question) => self.get(&format!("/api/v1/memories?q={}", percent_encoded(question))).await,
+            None => self.get("/api/v1/memories").await,
+        }
+    }
+
+    /// `GET /api/v1/memories/{id}`.
+    pub(crate) async fn memory(&mut self, id: i64) -> Answer<MemoryDetail> {
+        self.get(&format!("/api/v1/memories/{id}")).await
+    }
+
+    /// `POST /api/v1/memories`.
+    pub(crate) async fn keep_memory(&mut self, new: &NewMemory) -> Answer<MemoryView> {
+        self.post("/api/v1/memories", new).await
+    }
+
+    /// `PUT /api/v1/memories/{id}`.
+    pub(crate) async fn change_memory(&mut self, id: i64, edit: &MemoryEdit) -> Answer<MemoryView> {
+        self.put(&format!("/api/v1/memories/{id}"), edit).await
+    }
+
+    /// `DELETE /api/v1/memories/{id}`.
+    pub(crate) async fn forget_memory(&mut self, id: i64) -> Answer<()> {
+        self.delete(&format!("/api/v1/memories/{id}")).await
+    }
+
+    /// `POST /api/v1/memories/{id}/accept`.
+    pub(crate) async fn accept_memory(&mut self, id: i64) -> Answer<MemoryView> {
+        read(&self.ask(Method::POST, &format!("/api/v1/memories/{id}/accept")).await?)
+    }
+
+    /// `POST /api/v1/memories/forget`.
+    pub(crate) async fn forget_about(&mut self, wanted: &ForgetAbout) -> Answer<Forgotten> {
+        self.post("/api/v1/memories/forget", wanted).await
+    }
+
+    /// `GET /api/v1/settings/memory`.
+    pub(crate) async fn memory_settings(&mut self) -> Answer<MemorySettingsView> {
+        self.get("/api/v1/settings/memory").await
+    }
+
+    /// `PUT /api/v1/settings/memory`.
+    pub(crate) async fn set_memory_settings(
+        &mut self,
+        wanted: &MemorySettingsView,
+    ) -> Answer<MemorySettingsView> {
+        self.put("/api/v1/settings/memory", wanted).await
+    }
+}

@@ -1,0 +1,74 @@
+//! How a user's agents remember.
+
+use store::{Store, UserId};
+
+/// The key of the mode.
+const MODE: &str = "memory_mode";
+/// The key of the switch for proposals from chats: `on`, or not set.
+pub const MEMORISES: &str = "memory_from_chats";
+
+/// How a user's agents remember.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// All notes stand in every prompt, with `MEMORY.md` and the notes of the day from the workspace.
+    Flat,
+    /// Core blocks stand in every prompt; an archive is searched by tools.
+    Letta,
+    /// Core blocks stand in every prompt; items that match a message are recalled with it.
+    #[default]
+    Typed,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Flat, Self::Letta, Self::Typed];
+
+    /// Its word in settings and documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::Letta => "letta",
+            Self::Typed => "typed",
+        }
+    }
+
+    /// The mode of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+
+    /// A user's mode.
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub async fn of(store: &Store, user: UserId) -> store::Result<Self> {
+        let word = store.setting(user, MODE).await?;
+        Ok(word.as_deref().and_then(Self::parse).unwrap_or_default())
+    }
+
+    /// Sets a user's mode.
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub async fn set(self, store: &Store, user: UserId) -> store::Result<()> {
+        store.set_setting(user, MODE, (self != Self::default()).then_some(self.as_str())).await
+    }
+}
+
+/// True if chats that end are looked through for what may be worth keeping; off unless its user turned it on, since it calls a model.
+///
+/// # Errors
+/// [`store::Error::Database`].
+pub async fn memorises(store: &Store, user: UserId) -> store::Result<bool> {
+    Ok(store.setting(user, MEMORISES).await?.as_deref() == Some("on"))
+}
+
+/// Turns that on or off.
+///
+/// # Errors
+/// [`store::Error::Database`].
+pub async fn set_memorises(store: &Store, user: UserId, is_on: bool) -> store::Result<()> {
+    store.set_setting(user, MEMORISES, is_on.then_some("on")).await
+}

@@ -1,0 +1,124 @@
+//! What memory takes from chats, and tells them: the text in a chat's prompt, the user's own words, and the chats that are looked through once.
+
+use crate::error::{Error, Result};
+use crate::limits::rows;
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{ChatId, MessageId, Store, TurnId, User, UserId};
+
+impl Store {
+    /// Claims a user's own chat for being looked through; returns true if nobody did before.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn claim_memorising(&self, user: UserId, chat: &ChatId) -> Result<bool> {
+        let claimed = query(
+            "INSERT INTO memorised_chats (chat_id, at_ms)
+             SELECT c.id, $3 FROM chats c WHERE c.id = $1 AND c.user_id = $2 AND c.parent_id IS NULL AND NOT c.is_copying
+             ON CONFLICT (chat_id) DO NOTHING",
+        )
+        .bind(chat)
+        .bind(user)
+        .bind(self.now_ms())
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(claimed.rows_affected() == 1)
+    }
+
+    /// Chats that nothing happened in since a time, with their users, of those who have this setting `on`, that were not looked through; at most `limit`.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn idle_chats(&self, setting: &str, since_ms: i64, limit: u32) -> Result<Vec<(User, ChatId)>> {
+        let found: Vec<(UserId, ChatId)> = query_as(
+            "SELECT c.user_id, c.id FROM chats c JOIN settings s ON s.user_id = c.user_id AND s.name = $1 AND s.value = 'on'
+             WHERE c.updated_at_ms < $2 AND c.parent_id IS NULL AND NOT c.is_copying
+               AND NOT EXISTS (SELECT 1 FROM memorised_chats m WHERE m.chat_id = c.id)
+               AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id)
+             ORDER BY c.updated_at_ms DESC LIMIT $3",
+        )
+        .bind(setting)
+        .bind(since_ms)
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?;
+        let users = if found.is_empty() { Vec::new() } else { self.users().await? };
+        let user_of = |(id, chat)| Some((users.iter().find(|user| user.id == id)?.clone(), chat));
+        Ok(found.into_iter().filter_map(user_of).collect())
+    }
+
+    /// The latest texts that a user wrote in their own words in a chat, at most `limit`, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn own_words(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<String>> {
+        let mut texts: Vec<String> = query_scalar(
+            "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id
+             WHERE m.chat_id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL AND NOT m.undone
+               AND m.text NOT LIKE '!%' AND m.text NOT LIKE '/%'
+             ORDER BY m.id DESC LIMIT $3",
+        )
+        .bind(chat)
+        .bind(user)
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?;
+        texts.reverse();
+        Ok(texts)
+    }
+
+    /// The memory text in the prompt of a user's conversation: the one it began with, which is `now` if there is none yet.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn chat_memory(&self, user: UserId, chat: &ChatId, now: &str) -> Result<String> {
+        let told: Option<Option<String>> =
+            query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")
+                .bind(chat)
+                .bind(user)
+                .fetch_optional(self.database.reader())
+                .await?;
+        if let Some(told) = told.ok_or_else(|| Error::not_found("chat", chat))? {
+            return Ok(told);
+        }
+        // Two callers that begin it at once get the same text.
+        let told: Option<String> = query_scalar(
+            "UPDATE chats SET memory = COALESCE(memory, $1) WHERE id = $2 AND user_id = $3 RETURNING memory",
+        )
+        .bind(now)
+        .bind(chat)
+        .bind(user)
+        .fetch_optional(self.database.writer(Scope::User(user)))
+        .await?;
+        told.ok_or_else(|| Error::not_found("chat", chat))
+    }
+
+    /// The user's own message that a turn answers, and its text; `None` if it is unknown, or was made from a command.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn said_of_turn(&self, user: UserId, turn: TurnId) -> Result<Option<(MessageId, String)>> {
+        Ok(query_as(
+            "SELECT m.id, m.text FROM turns t JOIN messages m ON m.id = t.said_id JOIN chats c ON c.id = t.chat_id
+             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL",
+        )
+        .bind(turn)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// The items of one turn of a user's conversation, in order.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn items_of_turn(&self, user: UserId, turn: TurnId) -> Result<Vec<String>> {
+        Ok(query_scalar(
+            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id JOIN chats c ON c.id = t.chat_id
+             WHERE t.id = $1 AND c.user_id = $2 ORDER BY i.id",
+        )
+        .bind(turn)
+        .bind(user)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+}

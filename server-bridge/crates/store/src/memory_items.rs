@@ -1,0 +1,467 @@
+//! What agents remember of a user: core blocks and typed items, their earlier texts, and proposals that wait for the user.
+//!
+//! ```text
+//!   proposed ──accepted──► kept ──changed──► kept, the earlier text a revision ──superseded──► kept, valid until then
+//!       └─────rejected─────────┴──────────────────────forgotten──────────────────────────────► deleted with its revisions
+//! ```
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{
+    MEMORY_ITEMS_PER_USER, MEMORY_NAME_MAX_BYTES, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES,
+};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChatId, MessageId, Store, UserId, is_unseen};
+
+/// Makes an enum whose values are words in the database.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $value:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+        #[sqlx(type_name = "text", rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$of])* $value,)+
+        }
+
+        impl $name {
+            /// Its name in the database and on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $word,)+
+                }
+            }
+
+            /// The value of this name.
+            pub fn parse(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$value),)+
+                    _ => None,
+                }
+            }
+        }
+
+        crate::sql::bind_as_word!($name);
+    };
+}
+
+words! {
+    /// The kind of an item.
+    MemoryKind {
+        /// A block that stands in every prompt.
+        Core = "core",
+        /// A fact.
+        Semantic = "semantic",
+        /// Something that happened.
+        Episodic = "episodic",
+        /// How something is done.
+        Procedural = "procedural",
+    }
+}
+
+words! {
+    /// The reach of an item.
+    MemoryScope {
+        /// All of its user's chats.
+        User = "user",
+        /// Chats that work on one machine.
+        Project = "project",
+        /// Sub-agents of one role.
+        Agent = "agent",
+    }
+}
+
+words! {
+    /// Where an item came from.
+    MemorySource {
+        /// Its user wrote it.
+        Person = "person",
+        /// Its user asked a model to keep it.
+        Asked = "asked",
+        /// A model found it worth keeping.
+        Model = "model",
+        /// It was taken from a chat that ended or was summarised.
+        Chat = "chat",
+        /// It was a named note of an earlier version.
+        Note = "note",
+    }
+}
+
+/// Something that is kept, or proposed.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct MemoryItem {
+    /// The id.
+    pub id: i64,
+    /// Its kind.
+    pub kind: MemoryKind,
+    /// Its reach.
+    pub scope: MemoryScope,
+    /// The machine or the role; empty for a user's.
+    pub scope_name: String,
+    /// A short name; may be empty, and need not be unique except for core blocks.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// Where it came from.
+    pub source: MemorySource,
+    /// The chat that it came from.
+    pub source_chat: Option<ChatId>,
+    /// The message that it came from.
+    pub source_message: Option<MessageId>,
+    /// True while it waits for its user.
+    pub is_proposed: bool,
+    /// The item that a proposal would change.
+    pub replaces_id: Option<i64>,
+    /// Since when it holds, in Unix milliseconds.
+    pub valid_from_ms: i64,
+    /// Until when it holds.
+    pub valid_to_ms: Option<i64>,
+    /// The item that holds in its place.
+    pub superseded_by: Option<i64>,
+    /// The number of its text, from 1.
+    pub revision: i64,
+    /// When it was added, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it was last changed.
+    pub updated_at_ms: i64,
+}
+
+/// An earlier text of an item.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct MemoryRevision {
+    /// Its number.
+    pub revision: i64,
+    /// The name it had.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// Who replaced it: a [`MemorySource`].
+    pub replaced_by: MemorySource,
+    /// When, in Unix milliseconds.
+    pub replaced_at_ms: i64,
+}
+
+/// An item to add.
+#[derive(Clone, Debug)]
+pub struct NewMemory<'a> {
+    /// Its kind.
+    pub kind: MemoryKind,
+    /// Its reach.
+    pub scope: MemoryScope,
+    /// The machine or the role; empty for a user's.
+    pub scope_name: &'a str,
+    /// A short name; may be empty.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Where it came from.
+    pub source: MemorySource,
+    /// The chat that it came from.
+    pub chat: Option<&'a ChatId>,
+    /// The message that it came from.
+    pub message: Option<MessageId>,
+    /// True if it has to wait for its user.
+    pub is_proposed: bool,
+    /// The item that a proposal would change.
+    pub replaces: Option<i64>,
+    /// Until when it holds, in Unix milliseconds.
+    pub valid_to_ms: Option<i64>,
+}
+
+/// A change to an item; `None` leaves it as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryChange<'a> {
+    /// The name.
+    pub name: Option<&'a str>,
+    /// The text.
+    pub text: Option<&'a str>,
+    /// Until when it holds, in Unix milliseconds; `Some(None)` for no end.
+    pub valid_to_ms: Option<Option<i64>>,
+    /// Who changes it.
+    pub by: MemorySource,
+}
+
+macro_rules! item_columns {
+    () => {
+        "id, kind, scope, scope_name, name, text, source, source_chat, source_message, is_proposed, replaces_id, valid_from_ms, \
+         valid_to_ms, superseded_by, revision, created_at_ms, updated_at_ms"
+    };
+}
+
+impl Store {
+    /// All items of a user, proposals too, in the order in which they were added.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn memory_items(&self, user: UserId) -> Result<Vec<MemoryItem>> {
+        Ok(query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE user_id = $1 ORDER BY id"))
+            .bind(user)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// One item of a user.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn memory_item(&self, user: UserId, id: i64) -> Result<MemoryItem> {
+        query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE id = $1 AND user_id = $2"))
+            .bind(id)
+            .bind(user)
+            .fetch_optional(self.database.reader())
+            .await?
+            .ok_or_else(|| Error::not_found("memory", id))
+    }
+
+    /// The earlier texts of an item, the latest first.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn memory_revisions(&self, user: UserId, id: i64) -> Result<Vec<MemoryRevision>> {
+        self.memory_item(user, id).await?;
+        Ok(query_as(
+            "SELECT revision, name, text, replaced_by, replaced_at_ms FROM memory_revisions WHERE item_id = $1
+             ORDER BY revision DESC",
+        )
+        .bind(id)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Adds an item or a proposal.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
+    /// or 200 proposals; [`Error::Taken`] for a core block that is there; [`Error::NotFound`] for an item to change that is gone.
+    pub async fn add_memory(&self, user: UserId, new: &NewMemory<'_>) -> Result<MemoryItem> {
+        check(new.name, new.text)?;
+        check_length("memory's scope", new.scope_name, MEMORY_TEXT_MAX_BYTES)?;
+        let most = if new.is_proposed { MEMORY_PROPOSALS_PER_USER } else { MEMORY_ITEMS_PER_USER };
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        if let Some(replaces) = new.replaces {
+            item_in(&mut transaction, user, replaces).await?;
+        }
+        let count: i64 =
+            query_scalar("SELECT COUNT(*) FROM memory_items WHERE user_id = $1 AND is_proposed = $2")
+                .bind(user)
+                .bind(new.is_proposed)
+                .fetch_one(&mut transaction)
+                .await?;
+        if count >= most {
+            let what = if new.is_proposed {
+                "proposals; accept or reject some first"
+            } else {
+                "others; forget some first"
+            };
+            return Err(invalid(format!("cannot be kept beside {most} {what}")));
+        }
+        let added = query_as(concat!(
+            "INSERT INTO memory_items (user_id, kind, scope, scope_name, name, text, source, source_chat, source_message,
+                is_proposed, replaces_id, valid_from_ms, valid_to_ms, revision, created_at_ms, updated_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $12, $12) RETURNING ",
+            item_columns!()
+        ))
+        .bind(user)
+        .bind(new.kind)
+        .bind(new.scope)
+        .bind(new.scope_name)
+        .bind(new.name)
+        .bind(new.text)
+        .bind(new.source)
+        .bind(new.chat)
+        .bind(new.message)
+        .bind(new.is_proposed)
+        .bind(new.replaces)
+        .bind(now_ms)
+        .bind(new.valid_to_ms)
+        .fetch_one(&mut transaction)
+        .await
+        .map_err(|error| Error::or_taken(error, "memory", new.name))?;
+        transaction.commit().await?;
+        Ok(added)
+    }
+
+    /// Changes an item; its earlier text becomes a revision.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_memory`].
+    pub async fn change_memory(
+        &self,
+        user: UserId,
+        id: i64,
+        change: &MemoryChange<'_>,
+    ) -> Result<MemoryItem> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let changed = change_in(&mut transaction, user, id, change, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(changed)
+    }
+
+    /// Accepts a proposal: it is kept from now on, or the item that it replaces has its text. Returns what is kept.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it is gone, another user's, or no proposal; [`Error::Invalid`] beyond 1,000 items; [`Error::Taken`] for a core
+    /// block that is there.
+    pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let proposal = item_in(&mut transaction, user, id).await?;
+        if !proposal.is_proposed {
+            return Err(Error::not_found("proposal", id));
+        }
+        if let Some(replaces) = proposal.replaces_id {
+            let change = MemoryChange {
+                name: Some(&proposal.name).filter(|name| !name.is_empty()).map(String::as_str),
+                text: Some(&proposal.text),
+                valid_to_ms: None,
+                by: proposal.source,
+            };
+            let changed = change_in(&mut transaction, user, replaces, &change, now_ms).await?;
+            delete(&mut transaction, user, id).await?;
+            transaction.commit().await?;
+            return Ok(changed);
+        }
+        let kept = query_as(concat!(
+            "UPDATE memory_items SET is_proposed = FALSE, updated_at_ms = $1 WHERE id = $2 AND user_id = $3
+                AND (SELECT COUNT(*) FROM memory_items WHERE user_id = $3 AND NOT is_proposed) < $4 RETURNING ",
+            item_columns!()
+        ))
+        .bind(now_ms)
+        .bind(id)
+        .bind(user)
+        .bind(MEMORY_ITEMS_PER_USER)
+        .fetch_optional(&mut transaction)
+        .await
+        .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?;
+        let full =
+            || invalid(format!("cannot be kept beside {MEMORY_ITEMS_PER_USER} others; forget some first"));
+        let kept = kept.ok_or_else(full)?;
+        transaction.commit().await?;
+        Ok(kept)
+    }
+
+    /// Records that an item holds no more, since another does in its place.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if one of them is gone or another user's.
+    pub async fn supersede_memory(&self, user: UserId, id: i64, by: i64) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        item_in(&mut transaction, user, by).await?;
+        item_in(&mut transaction, user, id).await?;
+        query(
+            "UPDATE memory_items SET valid_to_ms = $1, superseded_by = $2, updated_at_ms = $1 WHERE id = $3",
+        )
+        .bind(self.now_ms())
+        .bind(by)
+        .bind(id)
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Deletes items with their revisions and the proposals to change them; returns how many of them were there. Chats take the user's memory anew, and
+    /// nothing of the deleted texts is left in SQLite's files; PostgreSQL removes it when it cleans its tables up.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn forget_memories(&self, user: UserId, ids: &[i64]) -> Result<u64> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let mut forgotten = 0;
+        for id in ids {
+            forgotten += delete(&mut transaction, user, *id).await?;
+        }
+        if forgotten > 0 {
+            query("UPDATE chats SET memory = NULL WHERE user_id = $1")
+                .bind(user)
+                .execute(&mut transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        if forgotten > 0 {
+            self.database.checkpoint().await?;
+        }
+        Ok(forgotten)
+    }
+}
+
+fn invalid(rule: String) -> Error {
+    Error::Invalid { what: "memory", rule }
+}
+
+fn check(name: &str, text: &str) -> Result<()> {
+    if text.trim().is_empty() {
+        return Err(invalid("needs a text".to_owned()));
+    }
+    check_length("memory's name", name, MEMORY_NAME_MAX_BYTES)?;
+    check_length("memory", text, MEMORY_TEXT_MAX_BYTES)?;
+    // Invisible text is read by models all the same, in each later conversation.
+    let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
+    match name.chars().chain(text.chars()).find(unseen) {
+        Some(found) => {
+            Err(invalid(format!("holds U+{:04X}, an invisible character; leave it out", u32::from(found))))
+        }
+        None => Ok(()),
+    }
+}
+
+async fn item_in(transaction: &mut Transaction, user: UserId, id: i64) -> Result<MemoryItem> {
+    query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE id = $1 AND user_id = $2"))
+        .bind(id)
+        .bind(user)
+        .fetch_optional(transaction)
+        .await?
+        .ok_or_else(|| Error::not_found("memory", id))
+}
+
+async fn change_in(
+    transaction: &mut Transaction,
+    user: UserId,
+    id: i64,
+    change: &MemoryChange<'_>,
+    now_ms: i64,
+) -> Result<MemoryItem> {
+    let before = item_in(&mut *transaction, user, id).await?;
+    let (name, text) = (change.name.unwrap_or(&before.name), change.text.unwrap_or(&before.text));
+    check(name, text)?;
+    let is_new_text = (name, text) != (before.name.as_str(), before.text.as_str());
+    if is_new_text {
+        query(
+            "INSERT INTO memory_revisions (item_id, revision, name, text, replaced_by, replaced_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(id)
+        .bind(before.revision)
+        .bind(&before.name)
+        .bind(&before.text)
+        .bind(change.by)
+        .bind(now_ms)
+        .execute(&mut *transaction)
+        .await?;
+    }
+    query_as(concat!(
+        "UPDATE memory_items SET name = $1, text = $2, valid_to_ms = $3, revision = $4, updated_at_ms = $5
+         WHERE id = $6 RETURNING ",
+        item_columns!()
+    ))
+    .bind(name)
+    .bind(text)
+    .bind(change.valid_to_ms.unwrap_or(before.valid_to_ms))
+    .bind(before.revision + i64::from(is_new_text))
+    .bind(now_ms)
+    .bind(id)
+    .fetch_optional(transaction)
+    .await
+    .map_err(|error| Error::or_taken(error, "memory", name))?
+    .ok_or_else(|| Error::not_found("memory", id))
+}
+
+async fn delete(transaction: &mut Transaction, user: UserId, id: i64) -> Result<u64> {
+    let deleted = query("DELETE FROM memory_items WHERE id = $1 AND user_id = $2")
+        .bind(id)
+        .bind(user)
+        .execute(transaction)
+        .await?;
+    Ok(deleted.rows_affected())
+}

@@ -1,0 +1,169 @@
+//! What agents remember of a user.
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions};
+use store::limits::{MEMORY_ITEMS_PER_USER, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES};
+use store::{Error, MemoryChange, MemoryKind, MemorySource, NewMemory, Store};
+
+use crate::support::{MEMORY, add_user, store};
+
+fn to(text: &str) -> MemoryChange<'_> {
+    MemoryChange { name: None, text: Some(text), valid_to_ms: None, by: MemorySource::Person }
+}
+
+#[tokio::test]
+async fn memories_are_kept_changed_superseded_and_forgotten_and_are_nobody_elses() {
+    let (store, clock) = store().await;
+    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
+    let chat = store.create_chat(ann).await.unwrap().id;
+    let item = store.add_memory(ann, &NewMemory { chat: Some(&chat), ..MEMORY }).await.unwrap();
+    assert_eq!((item.revision, item.source_chat.as_ref()), (1, Some(&chat)));
+    clock.advance(5);
+    let changed = store.change_memory(ann, item.id, &to("likes spaces")).await.unwrap();
+    assert_eq!((changed.revision, changed.text.as_str()), (2, "likes spaces"));
+    assert_eq!(store.change_memory(ann, item.id, &to("likes spaces")).await.unwrap().revision, 2);
+    let history = store.memory_revisions(ann, item.id).await.unwrap();
+    assert_eq!(
+        (history.len(), history[0].text.as_str(), history[0].replaced_by),
+        (1, "likes tabs", MemorySource::Person)
+    );
+    let later = store.add_memory(ann, &NewMemory { text: "likes both", ..MEMORY }).await.unwrap();
+    store.supersede_memory(ann, item.id, later.id).await.unwrap();
+    let item = store.memory_item(ann, item.id).await.unwrap();
+    assert_eq!((item.superseded_by, item.valid_to_ms.is_some()), (Some(later.id), true));
+    assert!(store.memory_items(bob).await.unwrap().is_empty());
+    for missing in [
+        store.memory_item(bob, item.id).await.map(drop),
+        store.memory_revisions(bob, item.id).await.map(drop),
+        store.change_memory(bob, item.id, &to("x")).await.map(drop),
+        store.accept_memory(bob, item.id).await.map(drop),
+        store.supersede_memory(bob, item.id, later.id).await,
+    ] {
+        assert!(matches!(missing, Err(Error::NotFound { .. })));
+    }
+    assert_eq!(store.forget_memories(bob, &[item.id]).await.unwrap(), 0);
+    store.chat_memory(ann, &chat, "told").await.unwrap();
+    assert_eq!(store.forget_memories(ann, &[item.id, later.id, 99]).await.unwrap(), 2);
+    assert_eq!(store.chat_memory(ann, &chat, "anew").await.unwrap(), "anew");
+    store.delete_chat(ann, &chat).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_proposal_is_kept_once_it_is_accepted_and_one_for_an_item_changes_that() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let item = store.add_memory(ann, &MEMORY).await.unwrap();
+    let proposed = NewMemory { is_proposed: true, source: MemorySource::Model, text: "uses vim", ..MEMORY };
+    let (one, other) = (
+        store.add_memory(ann, &proposed).await.unwrap(),
+        store.add_memory(ann, &NewMemory { replaces: Some(item.id), ..proposed.clone() }).await.unwrap(),
+    );
+    assert!(!store.accept_memory(ann, one.id).await.unwrap().is_proposed);
+    assert!(matches!(store.accept_memory(ann, one.id).await, Err(Error::NotFound { .. })));
+    let changed = store.accept_memory(ann, other.id).await.unwrap();
+    assert_eq!((changed.id, changed.text.as_str(), changed.revision), (item.id, "uses vim", 2));
+    assert_eq!(store.memory_items(ann).await.unwrap().len(), 2);
+    store.add_memory(ann, &NewMemory { replaces: Some(item.id), ..proposed }).await.unwrap();
+    store.forget_memories(ann, &[item.id]).await.unwrap();
+    assert_eq!(store.memory_items(ann).await.unwrap().len(), 1, "the proposal to change it is gone too");
+}
+
+#[tokio::test]
+async fn what_is_not_fit_to_be_remembered_is_refused() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let long = "x".repeat(MEMORY_TEXT_MAX_BYTES + 1);
+    let name = "n".repeat(65);
+    for new in [
+        NewMemory { text: " ", ..MEMORY },
+        NewMemory { text: &long, ..MEMORY },
+        NewMemory { name: &name, ..MEMORY },
+        NewMemory { text: "be\u{200b}nice", ..MEMORY },
+        NewMemory { name: "a\u{e0041}", ..MEMORY },
+    ] {
+        assert!(matches!(store.add_memory(ann, &new).await, Err(Error::Invalid { .. })), "{new:?}");
+    }
+    let core = NewMemory { kind: MemoryKind::Core, name: "persona", ..MEMORY };
+    store.add_memory(ann, &core).await.unwrap();
+    assert!(matches!(store.add_memory(ann, &core).await, Err(Error::Taken { .. })));
+    for (is_proposed, most) in [(false, MEMORY_ITEMS_PER_USER - 1), (true, MEMORY_PROPOSALS_PER_USER)] {
+        for _ in 0..most {
+            store.add_memory(ann, &NewMemory { is_proposed, ..MEMORY }).await.unwrap();
+        }
+        let more = store.add_memory(ann, &NewMemory { is_proposed, ..MEMORY }).await;
+        assert!(matches!(more, Err(Error::Invalid { .. })));
+    }
+    let proposal = store.memory_items(ann).await.unwrap().into_iter().find(|item| item.is_proposed).unwrap();
+    assert!(matches!(store.accept_memory(ann, proposal.id).await, Err(Error::Invalid { .. })));
+}
+
+/// Everything in the database's files.
+fn bytes_of(path: &std::path::Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for suffix in ["", "-wal"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(suffix);
+        bytes.extend(std::fs::read(file).unwrap_or_default());
+    }
+    bytes
+}
+
+fn count(bytes: &[u8], needle: &str) -> usize {
+    bytes.windows(needle.len()).filter(|window| *window == needle.as_bytes()).count()
+}
+
+#[tokio::test]
+async fn nothing_of_what_was_forgotten_or_deleted_is_left_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).await.unwrap();
+    let ann = add_user(&store, "ann").await.id;
+    let (gone, stays) = (store.create_chat(ann).await.unwrap().id, store.create_chat(ann).await.unwrap().id);
+    let mut ids = Vec::new();
+    for number in 0..200 {
+        let text = format!("secretfact{number}x and its earlier words");
+        let item = store.add_memory(ann, &NewMemory { text: &text, ..MEMORY }).await.unwrap();
+        store.change_memory(ann, item.id, &to(&format!("secretfact{number}x again"))).await.unwrap();
+        store
+            .append_message(ann, &gone, store::MessageRole::User, &format!("secretword{number}x"), None)
+            .await
+            .unwrap();
+        store
+            .append_message(ann, &stays, store::MessageRole::User, &format!("openword{number}x"), None)
+            .await
+            .unwrap();
+        ids.push(item.id);
+    }
+    assert!(count(&bytes_of(&path), "secretfact") > 0);
+    store.delete_chat(ann, &gone).await.unwrap();
+    assert_eq!(store.forget_memories(ann, &ids).await.unwrap(), 200);
+    let bytes = bytes_of(&path);
+    assert_eq!((count(&bytes, "secretfact"), count(&bytes, "secretword")), (0, 0));
+    assert!(count(&bytes, "openword") >= 200);
+}
+
+#[tokio::test]
+async fn named_notes_of_an_earlier_version_become_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).await.unwrap();
+    let ann = add_user(&store, "ann").await.id;
+    store.close().await;
+    let mut raw = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    for statement in [
+        "DROP TABLE memory_revisions",
+        "DROP TABLE memory_items",
+        "CREATE TABLE memories (user_id BIGINT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, updated_at_ms BIGINT NOT NULL)",
+        "INSERT INTO memories VALUES (1, 'tabs', 'likes tabs', 7), (1, 'editor', 'uses vim', 8)",
+        "DELETE FROM _sqlx_migrations WHERE version = 38",
+    ] {
+        sqlx::query(AssertSqlSafe(statement)).execute(&mut raw).await.unwrap();
+    }
+    drop(raw);
+    let store = Store::open(&path).await.unwrap();
+    let items = store.memory_items(ann).await.unwrap();
+    let found: Vec<_> =
+        items.iter().map(|item| (item.name.as_str(), item.text.as_str(), item.updated_at_ms)).collect();
+    assert_eq!(found, [("editor", "uses vim", 8), ("tabs", "likes tabs", 7)]);
+    assert!(items.iter().all(|item| item.source == MemorySource::Note && !item.is_proposed));
+}

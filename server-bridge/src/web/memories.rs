@@ -1,0 +1,195 @@
+//! What agents remember of the caller.
+
+use api::memory::{
+    ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemoryQuery, MemoryRevisionView, MemorySettingsView,
+    MemoryView, NewMemory,
+};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use chats::MemorySettings;
+use memory::{MemoryItem, MemoryKind, MemoryRevision, MemoryScope, Mode, Write};
+
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::routes::{Routes, route};
+use crate::web::scope::Access;
+use crate::web::state::AppState;
+
+/// The routes of memories.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, route!(memories))
+        .add(Access::Full, route!(keep))
+        .add(Access::Full, route!(memory))
+        .add(Access::Full, route!(change))
+        .add(Access::Full, route!(forget))
+        .add(Access::Session, route!(accept))
+        .add(Access::Full, route!(forget_about))
+        .add(Access::Full, route!(memory_settings))
+        .add(Access::Full, route!(set_memory_settings))
+}
+
+/// What agents remember of the caller, and the proposals that wait for them.
+#[utoipa::path(get, path = "/api/v1/memories", tag = "settings", params(MemoryQuery), responses((status = 200, body = [MemoryView])))]
+pub async fn memories(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<MemoryQuery>,
+) -> Result<Json<Vec<MemoryView>>, ApiError> {
+    let found = state.chats.memories(caller.user.id, query.q.as_deref()).await?;
+    Ok(Json(found.into_iter().map(view).collect()))
+}
+
+/// Keep something for all later chats. What is almost the same is kept once, and what is alike is updated.
+#[utoipa::path(post, path = "/api/v1/memories", tag = "settings", request_body = NewMemory,
+    responses((status = 200, body = MemoryView), (status = 400)))]
+pub async fn keep(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(new): extract::Json<NewMemory>,
+) -> Result<Json<MemoryView>, ApiError> {
+    let kind = match &new.kind {
+        None => MemoryKind::Semantic,
+        Some(kind) => MemoryKind::parse(kind.as_str())
+            .ok_or_else(|| ApiError::invalid("kind must be core, semantic, episodic or procedural"))?,
+    };
+    let project = new.project.as_deref().map(str::trim).filter(|project| !project.is_empty());
+    let wanted = Write {
+        kind,
+        scope: if project.is_some() { MemoryScope::Project } else { MemoryScope::User },
+        scope_name: project.unwrap_or_default(),
+        name: new.name.as_deref().unwrap_or_default().trim(),
+        text: new.text.trim(),
+        chat: None,
+        message: None,
+        supersedes: None,
+        valid_to_ms: new.valid_to,
+    };
+    Ok(Json(view(state.chats.keep_memory(&caller.user, &wanted).await?.item().clone())))
+}
+
+/// A memory, and its earlier texts.
+#[utoipa::path(get, path = "/api/v1/memories/{id}", tag = "settings", params(("id" = i64, Path)),
+    responses((status = 200, body = MemoryDetail), (status = 404)))]
+pub async fn memory(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<MemoryDetail>, ApiError> {
+    let (item, history) = state.chats.memory(caller.user.id, number(&id)?).await?;
+    Ok(Json(MemoryDetail { memory: view(item), history: history.into_iter().map(revision_view).collect() }))
+}
+
+/// Change a memory; its text so far becomes a part of its history.
+#[utoipa::path(put, path = "/api/v1/memories/{id}", tag = "settings", params(("id" = i64, Path)), request_body = MemoryEdit,
+    responses((status = 200, body = MemoryView), (status = 400), (status = 404)))]
+pub async fn change(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(edit): extract::Json<MemoryEdit>,
+) -> Result<Json<MemoryView>, ApiError> {
+    let valid_to_ms = edit.valid_to.map(|until_ms| Some(until_ms).filter(|until_ms| *until_ms > 0));
+    let (name, text) = (edit.name.as_deref().map(str::trim), edit.text.as_deref().map(str::trim));
+    let id = number(&id)?;
+    Ok(Json(view(state.chats.change_memory(&caller.user, id, name, text, valid_to_ms).await?)))
+}
+
+/// Forget a memory with its history, or reject a proposal.
+#[utoipa::path(delete, path = "/api/v1/memories/{id}", tag = "settings", params(("id" = i64, Path)),
+    responses((status = 204), (status = 404)))]
+pub async fn forget(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.chats.forget_memory(&caller.user, number(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Accept a proposal: it is kept, or the memory that it replaces has its text. Needs a session.
+#[utoipa::path(post, path = "/api/v1/memories/{id}/accept", tag = "settings", params(("id" = i64, Path)),
+    responses((status = 200, body = MemoryView), (status = 403), (status = 404)))]
+pub async fn accept(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<MemoryView>, ApiError> {
+    Ok(Json(view(state.chats.accept_memory(&caller.user, number(&id)?).await?)))
+}
+
+/// Forget everything about something: the memories and proposals that have all of its words.
+#[utoipa::path(post, path = "/api/v1/memories/forget", tag = "settings", request_body = ForgetAbout,
+    responses((status = 200, body = Forgotten), (status = 400)))]
+pub async fn forget_about(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(wanted): extract::Json<ForgetAbout>,
+) -> Result<Json<Forgotten>, ApiError> {
+    Ok(Json(Forgotten { count: state.chats.forget_about(&caller.user, &wanted.about).await? }))
+}
+
+/// How the caller's agents remember.
+#[utoipa::path(get, path = "/api/v1/settings/memory", tag = "settings", responses((status = 200, body = MemorySettingsView)))]
+pub async fn memory_settings(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<MemorySettingsView>, ApiError> {
+    Ok(Json(settings_view(state.chats.memory_settings(caller.user.id).await?)))
+}
+
+/// Say how agents remember, from the next message on.
+#[utoipa::path(put, path = "/api/v1/settings/memory", tag = "settings", request_body = MemorySettingsView,
+    responses((status = 200, body = MemorySettingsView), (status = 400)))]
+pub async fn set_memory_settings(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(wanted): extract::Json<MemorySettingsView>,
+) -> Result<Json<MemorySettingsView>, ApiError> {
+    let mode = Mode::parse(wanted.mode.as_str())
+        .ok_or_else(|| ApiError::invalid("mode must be flat, letta or typed"))?;
+    let wanted = MemorySettings { mode, from_chats: wanted.from_chats };
+    Ok(Json(settings_view(state.chats.set_memory_settings(&caller.user, wanted).await?)))
+}
+
+fn number(id: &str) -> Result<i64, ApiError> {
+    id.parse().map_err(|_| ApiError::invalid("a memory's id is a number"))
+}
+
+fn settings_view(settings: MemorySettings) -> MemorySettingsView {
+    MemorySettingsView { mode: settings.mode.as_str().into(), from_chats: settings.from_chats }
+}
+
+fn view(item: MemoryItem) -> MemoryView {
+    MemoryView {
+        id: item.id,
+        kind: item.kind.as_str().into(),
+        scope: item.scope.as_str().into(),
+        scope_name: item.scope_name,
+        name: item.name,
+        text: item.text,
+        source: item.source.as_str().into(),
+        chat_id: item.source_chat.map(|chat| chat.to_string()),
+        message_id: item.source_message.map(|message| message.0),
+        proposed: item.is_proposed,
+        replaces: item.replaces_id,
+        valid_from: item.valid_from_ms,
+        valid_to: item.valid_to_ms,
+        superseded_by: item.superseded_by,
+        revision: item.revision,
+        created_at: item.created_at_ms,
+        updated_at: item.updated_at_ms,
+    }
+}
+
+fn revision_view(revision: MemoryRevision) -> MemoryRevisionView {
+    MemoryRevisionView {
+        revision: revision.revision,
+        name: revision.name,
+        text: revision.text,
+        replaced_by: revision.replaced_by.as_str().into(),
+        replaced_at: revision.replaced_at_ms,
+    }
+}

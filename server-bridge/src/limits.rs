@@ -127,6 +127,10 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+/// The pause after each step of indexing older messages, in which other changes get their turn.
+pub const INDEX_INTERVAL: Duration = Duration::from_millis(20);
+/// The pause after a step that failed.
+pub const INDEX_RETRY: Duration = Duration::from_secs(60);
 
 /// Entries of the audit trail in one page, unless the client asks for another number.
 pub const AUDIT_PAGE_ROWS: u32 = 100;

@@ -21,7 +21,7 @@ use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,8 +30,8 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::extended::Extended;
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
-    REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
+    COMMANDS_STOP_TIMEOUT, INDEX_INTERVAL, INDEX_RETRY, PURGE_INTERVAL, RATE_LIMIT_KEYS,
+    REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
@@ -299,6 +299,7 @@ impl Server {
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
@@ -422,6 +423,28 @@ async fn purge(store: Store, shutdown: CancellationToken) {
         }
         if let Err(error) = store.purge_expired().await {
             tracing::error!(%error, "cannot delete what has expired");
+        }
+    }
+}
+
+/// Indexes the messages of before the index, step by step; other changes get their turn in between.
+async fn index_older_messages(store: Store, shutdown: CancellationToken) {
+    let mut due = interval(INDEX_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut steps = 0_u64;
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        match store.index_older_messages().await {
+            Ok(true) => steps += 1,
+            Ok(false) if steps > 0 => return tracing::info!(steps, "older messages are indexed"),
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(%error, "cannot index older messages; trying again");
+                due.reset_after(INDEX_RETRY);
+            }
         }
     }
 }

@@ -27,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("rules", &[]),
     ("search", &[]),
     ("plugins", &["frontmatter", "rules"]),
-    ("store", &["records"]),
+    ("store", &["records", "search"]),
     ("sandbox", &["proto"]),
     ("runner", &["address", "proto", "pathguard", "wsclient"]),
     ("guard", &["address"]),

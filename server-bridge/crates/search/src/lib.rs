@@ -3,7 +3,11 @@
 //! | module | holds |
 //! |---|---|
 //! | [`fuse`] | one ranking of several |
+//! | [`limits`] | every limit |
+//! | [`tokens`] | the words of texts and queries, for SQLite and PostgreSQL |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod fuse;
+pub mod limits;
+pub mod tokens;

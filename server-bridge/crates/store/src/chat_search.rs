@@ -4,18 +4,16 @@ use sqlx::FromRow;
 
 use crate::chats::Chat;
 use crate::error::{Error, Result};
-use crate::limits::{
-    CHAT_SEARCH_MESSAGES, CHAT_SEARCH_TEXT_CHARS, CHAT_SEARCH_WORD_MAX_CHARS, SEARCH_TIMEOUT, SEARCH_WORDS,
-    rows,
-};
-use crate::search::{check_words, pattern};
-use crate::sql::{query_as, query_scalar};
+use crate::limits::{CHAT_SEARCH_MESSAGES, CHAT_SEARCH_WORD_MAX_CHARS, SEARCH_TIMEOUT, SEARCH_WORDS, rows};
+use crate::message_index::{self, made};
+use crate::search::{Words, check_words};
+use crate::sql::{Connection, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId};
 
 /// The wanted conversations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatSearch<'a> {
-    /// All of them must be in the title, or all in one message; ASCII letters match in either case. No words match every
+    /// All of them must be in the title, or all in one message, as for [`MessageSearch`](crate::MessageSearch). No words match every
     /// conversation.
     pub words: &'a [&'a str],
     /// Only those that come after this one in the order.
@@ -35,26 +33,40 @@ pub struct FoundChat {
 }
 
 /// Those of the user `$1` after the position `$2` (the last change), `$3` (the beginning), `$4` (the id), the last changed
-/// first. Every word has its own parameter, so that the text of the query never changes.
-const SEARCH: &str = r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
+/// first. Every word has its own parameters: its pattern, `$5` to `$12`, and the one for signs, `$17` to `$24`. `hits` selects the messages
+/// that the index finds; those from `$15` to below `$16` are read one by one, if there are words (`$13`).
+fn statement(hits: &str) -> String {
+    format!(
+        r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
        SELECT c.id, c.user_id, c.title, c.runner, c.created_at_ms, c.updated_at_ms,
          (lower(c.title) LIKE $5 ESCAPE '\' AND lower(c.title) LIKE $6 ESCAPE '\'
           AND lower(c.title) LIKE $7 ESCAPE '\' AND lower(c.title) LIKE $8 ESCAPE '\'
           AND lower(c.title) LIKE $9 ESCAPE '\' AND lower(c.title) LIKE $10 ESCAPE '\'
           AND lower(c.title) LIKE $11 ESCAPE '\' AND lower(c.title) LIKE $12 ESCAPE '\') AS in_title,
+         COALESCE(h.message,
          (SELECT m.id FROM messages m
-          WHERE m.chat_id = c.id AND m.id >= $15 AND NOT m.undone AND $13
-            AND ($5 = '%' OR lower(substr(m.text, 1, $16)) LIKE $5 ESCAPE '\') AND ($6 = '%' OR lower(substr(m.text, 1, $16)) LIKE $6 ESCAPE '\')
-            AND ($7 = '%' OR lower(substr(m.text, 1, $16)) LIKE $7 ESCAPE '\') AND ($8 = '%' OR lower(substr(m.text, 1, $16)) LIKE $8 ESCAPE '\')
-            AND ($9 = '%' OR lower(substr(m.text, 1, $16)) LIKE $9 ESCAPE '\') AND ($10 = '%' OR lower(substr(m.text, 1, $16)) LIKE $10 ESCAPE '\')
-            AND ($11 = '%' OR lower(substr(m.text, 1, $16)) LIKE $11 ESCAPE '\') AND ($12 = '%' OR lower(substr(m.text, 1, $16)) LIKE $12 ESCAPE '\')
-          ORDER BY m.id DESC LIMIT 1) AS message
-       FROM chats c
+          WHERE m.chat_id = c.id AND m.id >= $15 AND m.id < $16 AND NOT m.undone AND $13
+            AND ($5 = '%' OR lower(m.text) LIKE $5 ESCAPE '\') AND ($6 = '%' OR lower(m.text) LIKE $6 ESCAPE '\')
+            AND ($7 = '%' OR lower(m.text) LIKE $7 ESCAPE '\') AND ($8 = '%' OR lower(m.text) LIKE $8 ESCAPE '\')
+            AND ($9 = '%' OR lower(m.text) LIKE $9 ESCAPE '\') AND ($10 = '%' OR lower(m.text) LIKE $10 ESCAPE '\')
+            AND ($11 = '%' OR lower(m.text) LIKE $11 ESCAPE '\') AND ($12 = '%' OR lower(m.text) LIKE $12 ESCAPE '\')
+          ORDER BY m.id DESC LIMIT 1)) AS message
+       FROM chats c LEFT JOIN (SELECT m.chat_id, MAX(m.id) AS message FROM messages m WHERE {hits} AND NOT m.undone
+            AND ($17 = '%' OR lower(m.text) LIKE $17 ESCAPE '\') AND ($18 = '%' OR lower(m.text) LIKE $18 ESCAPE '\')
+            AND ($19 = '%' OR lower(m.text) LIKE $19 ESCAPE '\') AND ($20 = '%' OR lower(m.text) LIKE $20 ESCAPE '\')
+            AND ($21 = '%' OR lower(m.text) LIKE $21 ESCAPE '\') AND ($22 = '%' OR lower(m.text) LIKE $22 ESCAPE '\')
+            AND ($23 = '%' OR lower(m.text) LIKE $23 ESCAPE '\') AND ($24 = '%' OR lower(m.text) LIKE $24 ESCAPE '\')
+          GROUP BY m.chat_id) h ON h.chat_id = c.id
        WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying
          AND (c.updated_at_ms < $2 OR (c.updated_at_ms = $2
               AND (c.created_at_ms < $3 OR (c.created_at_ms = $3 AND c.id > $4))))) found
      WHERE in_title OR message IS NOT NULL
-     ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $14";
+     ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $14"
+    )
+}
+
+/// The arguments of the statement; those of the hits follow.
+const ARGUMENTS: usize = 24;
 
 /// The first of the newest `$2` messages in the conversations of the user `$1`. SQLite evaluates a cross join from the left, so
 /// that other users' messages are not read.
@@ -72,8 +84,8 @@ impl Store {
         Ok(found.into_iter().map(|found| found.chat).collect())
     }
 
-    /// A user's own conversations, without those of sub-agents, the most recently active first. Words are searched in the first
-    /// 16,384 characters of the newest 20,000 messages.
+    /// A user's own conversations, without those of sub-agents, the most recently active first. The index finds words in messages as for
+    /// [`Store::search_messages`]; where it finds none, and in messages that are not indexed yet, the newest 20,000 messages are read.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`] if `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
@@ -93,18 +105,59 @@ impl Store {
         } else {
             self.database.reading().await?
         };
-        let first: i64 = if has_words {
+        let words = Words::of(search.words);
+        let hits = message_index::hits(self.database.is_postgres(), user, &words.query, ARGUMENTS + 1);
+        let old_below = match &hits {
+            _ if !has_words => 0,
+            Some(_) if self.has_hits(&mut connection, user, &words).await? => {
+                message_index::not_indexed_below(&mut connection, user).await?
+            }
+            _ => i64::MAX,
+        };
+        let first: i64 = if old_below > 0 {
             let first = query_scalar(FIRST).bind(user).bind(CHAT_SEARCH_MESSAGES);
             first.fetch_one(&mut connection).await.map_err(Error::or_slow)?
         } else {
             0
         };
-        let mut query = query_as(SEARCH).bind(user).bind(updated_at_ms).bind(created_at_ms).bind(id);
-        for at in 0..SEARCH_WORDS {
-            query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
+        let found_by =
+            hits.as_ref().map_or_else(|| "m.id < 0".to_owned(), |hits| format!("m.id IN ({})", hits.sql));
+        let mut query =
+            query_as(made(statement(&found_by))).bind(user).bind(updated_at_ms).bind(created_at_ms).bind(id);
+        for pattern in &words.patterns {
+            query = query.bind(pattern.as_str());
         }
-        let query = query.bind(has_words).bind(rows(search.limit)).bind(first).bind(CHAT_SEARCH_TEXT_CHARS);
+        query = query.bind(has_words).bind(rows(search.limit)).bind(first).bind(old_below);
+        for pattern in &words.signs {
+            query = query.bind(pattern.as_str());
+        }
+        for argument in hits.iter().flat_map(|hits| &hits.arguments) {
+            query = query.bind(argument.as_str());
+        }
         query.fetch_all(&mut connection).await.map_err(Error::or_slow)
+    }
+
+    /// True if the index finds the words in any message of the user's own conversations.
+    async fn has_hits(&self, connection: &mut Connection, user: UserId, words: &Words) -> Result<bool> {
+        let Some(hits) =
+            message_index::hits(self.database.is_postgres(), user, &words.query, 2 + SEARCH_WORDS)
+        else {
+            return Ok(false);
+        };
+        let sql = format!(
+            r"SELECT EXISTS (SELECT 1 FROM messages m JOIN chats c ON c.id = m.chat_id
+              WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone AND m.id IN ({})
+                AND ($2 = '%' OR lower(m.text) LIKE $2 ESCAPE '\') AND ($3 = '%' OR lower(m.text) LIKE $3 ESCAPE '\')
+                AND ($4 = '%' OR lower(m.text) LIKE $4 ESCAPE '\') AND ($5 = '%' OR lower(m.text) LIKE $5 ESCAPE '\')
+                AND ($6 = '%' OR lower(m.text) LIKE $6 ESCAPE '\') AND ($7 = '%' OR lower(m.text) LIKE $7 ESCAPE '\')
+                AND ($8 = '%' OR lower(m.text) LIKE $8 ESCAPE '\') AND ($9 = '%' OR lower(m.text) LIKE $9 ESCAPE '\'))",
+            hits.sql
+        );
+        let mut query = query_scalar(made(sql)).bind(user);
+        for pattern in words.signs.iter().chain(&hits.arguments) {
+            query = query.bind(pattern.as_str());
+        }
+        query.fetch_one(connection).await.map_err(Error::or_slow)
     }
 }
 
@@ -162,11 +215,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_behind_the_beginning_of_a_long_message_is_not_looked_at_and_no_word_is_endless() {
+    async fn the_end_of_a_long_message_is_found_and_no_word_is_endless() {
         let (store, alice) = world().await;
-        chat(&store, alice, "long", &[&format!("{}end beyond", "ä".repeat(16_381))]).await;
-        assert_eq!(found(&store, alice, &["end"]).await, [("long".to_owned(), true)]);
-        assert_eq!(found(&store, alice, &["beyond"]).await, []);
+        chat(&store, alice, "long", &[&format!("first {}end beyond", "ä ".repeat(100_000))]).await;
+        for words in [&["beyond"][..], &["first", "beyond"], &["end beyond"], &["eyond"]] {
+            assert_eq!(found(&store, alice, words).await, [("long".to_owned(), true)], "{words:?}");
+        }
         for (length, is_refused) in [(64, false), (65, true)] {
             let word = "x".repeat(length);
             let search = ChatSearch { words: &[&word], before: None, limit: 1 };
@@ -175,15 +229,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_newest_messages_are_looked_at() {
+    async fn a_part_of_a_word_is_found_in_the_newest_messages_alone() {
         let (store, alice) = world().await;
         let first = chat(&store, alice, "first", &["needle", "straw"]).await;
         let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
             INSERT INTO messages (chat_id, role, text, created_at_ms) SELECT $2, 'notice', 'hay', 0 FROM n";
         let fill = query(fill).bind(CHAT_SEARCH_MESSAGES - 1).bind(&first);
         fill.execute(store.database.writer(Scope::System)).await.unwrap();
-        assert_eq!(found(&store, alice, &["straw"]).await.len(), 1);
-        assert_eq!(found(&store, alice, &["needle"]).await, []);
+        assert_eq!(found(&store, alice, &["needle"]).await.len(), 1);
+        assert_eq!(found(&store, alice, &["traw"]).await.len(), 1);
+        assert_eq!(found(&store, alice, &["eedle"]).await, []);
     }
 
     #[tokio::test]

@@ -4,7 +4,8 @@
 //!   source, one state of it ──rows──► NULs replaced ──► target, one change ──► counts and hashes of both compared ──► commit
 //!                                                                                          then the source records where it went
 //! ```
-//! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused.
+//! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused. Indexes of
+//! texts, whose tables begin with `search_`, are not copied but built anew.
 
 use std::collections::BTreeMap;
 
@@ -108,6 +109,7 @@ impl Store {
             }
             copied.tables.push((table.name.clone(), here.rows));
         }
+        crate::message_index::begin_anew(&mut copy).await?;
         copy_sequences(&tables, &mut source, &mut copy).await?;
         hold_references(&mut copy).await?;
         source.commit().await?;
@@ -175,7 +177,7 @@ struct Counting {
 async fn tables(postgres: &mut Transaction) -> Result<Vec<Table>> {
     let columns: Vec<(String, String, String, bool)> = query_as(
         "SELECT table_name::text, column_name::text, data_type::text, is_identity = 'YES' FROM information_schema.columns
-         WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_sqlx%' ORDER BY table_name, ordinal_position",
+         WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_sqlx%' AND table_name NOT LIKE 'search\\_%' ORDER BY table_name, ordinal_position",
     )
     .fetch_all(&mut *postgres)
     .await?;

@@ -13,11 +13,13 @@ mod plan;
 use std::collections::HashMap;
 
 use self::belongings::{AT_THE_END, EARLIER_TODOS, copying};
-use self::plan::{Plan, Row, batches};
+use self::plan::Plan;
+pub(crate) use self::plan::{Row, batches};
 use crate::error::{Error, Result};
 use crate::limits::TITLE_MAX_CHARS;
+use crate::message_index;
 use crate::sql::{Scope, Transaction, query, query_scalar};
-use crate::{Chat, ChatId, Store, TurnId, UserId};
+use crate::{Chat, ChatId, MessageId, Store, TurnId, UserId};
 
 /// The suffix of a copy's title.
 const MARK: &str = " (fork)";
@@ -130,6 +132,11 @@ impl Store {
                     let Some(turn) = turn else { continue };
                     query(column).bind(copy).bind(turn).execute(&mut transaction).await?;
                 }
+                let text: String = query_scalar("SELECT text FROM messages WHERE id = $1")
+                    .bind(copy)
+                    .fetch_one(&mut transaction)
+                    .await?;
+                message_index::index(&mut transaction, MessageId(copy), &text).await?;
             }
             transaction.commit().await?;
         }

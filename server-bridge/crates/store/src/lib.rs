@@ -35,6 +35,7 @@
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
+//! | `message_index` | the full-text index of messages |
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
@@ -83,6 +84,7 @@ mod location;
 mod login_addresses;
 mod mcp_servers;
 mod memories;
+mod message_index;
 mod messages;
 mod name;
 mod oauth_grants;
@@ -116,6 +118,7 @@ mod users;
 
 use std::path::Path;
 
+pub use self::search::{FoundMessage, MessageSearch};
 pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
@@ -154,7 +157,6 @@ pub use records::{
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use sealing::{LostKeys, SealedWith, Unlocked};
-pub use search::{FoundMessage, MessageSearch};
 pub use sends::{KnownSend, Said};
 pub use sessions::{NewSession, Session};
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};

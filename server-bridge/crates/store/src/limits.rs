@@ -184,12 +184,12 @@ pub const SEARCH_WORDS: usize = 8;
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
 /// The longest word that conversations are searched for, in characters.
 pub const CHAT_SEARCH_WORD_MAX_CHARS: usize = 64;
-/// How much of each message is searched, in characters.
-pub const CHAT_SEARCH_TEXT_CHARS: i32 = 16 * 1024;
-/// How many of a user's messages are searched; the newest ones.
+/// How many of a user's messages are read one by one if the index finds nothing; the newest ones.
 pub const CHAT_SEARCH_MESSAGES: i64 = 20_000;
 /// How long one search for words may take.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(3);
+/// How many ids of messages one step of the index's job looks at.
+pub const INDEX_BATCH_IDS: i64 = 2_000;
 /// How often a search checks the time, in steps of SQLite's virtual machine.
 pub const SEARCH_CHECK_STEPS: i32 = 100;
 /// The most earlier file states that are kept for one conversation, in bytes; beyond that the oldest are dropped.

@@ -4,7 +4,8 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_DOCUMENT_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
-use crate::sql::{On, Scope, Transaction, query, query_as};
+use crate::message_index;
+use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, MessageId, Store, TurnId, UserId};
 
 /// Who speaks.
@@ -113,9 +114,12 @@ impl Store {
         text: &str,
         document_json: Option<&str>,
     ) -> Result<Message> {
-        update_in(self.database.writer(Scope::User(user)), user, id, text, document_json)
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let message = update_in(&mut transaction, user, id, text, document_json)
             .await?
-            .ok_or_else(|| Error::not_found("message", id))
+            .ok_or_else(|| Error::not_found("message", id))?;
+        transaction.commit().await?;
+        Ok(message)
     }
 
     /// One message of one of a user's conversations.
@@ -240,6 +244,7 @@ pub(crate) async fn append_to(
     .fetch_optional(&mut *transaction)
     .await?;
     let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
+    message_index::index(transaction, message.id, &message.text).await?;
     let title = if role == MessageRole::User { title_from(text) } else { String::new() };
     query(
         "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
@@ -252,16 +257,16 @@ pub(crate) async fn append_to(
     Ok(message)
 }
 
-/// Replaces a message's text and document, alone or as a part of a transaction; `None` if it is gone or another user's.
+/// Replaces a message's text and document as a part of a transaction; `None` if it is gone or another user's.
 pub(crate) async fn update_in(
-    executor: impl On<'_>,
+    transaction: &mut Transaction,
     user: UserId,
     id: MessageId,
     text: &str,
     document_json: Option<&str>,
 ) -> Result<Option<Message>> {
     check_sizes(text, document_json)?;
-    Ok(query_as(
+    let message: Option<Message> = query_as(
         "UPDATE messages SET text = $1, document_json = $2
          WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
          RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",
@@ -270,8 +275,12 @@ pub(crate) async fn update_in(
     .bind(document_json)
     .bind(id)
     .bind(user)
-    .fetch_optional(executor)
-    .await?)
+    .fetch_optional(&mut *transaction)
+    .await?;
+    if let Some(message) = &message {
+        message_index::index_again(transaction, user, id, &message.text).await?;
+    }
+    Ok(message)
 }
 
 fn check_sizes(text: &str, document_json: Option<&str>) -> Result<()> {

@@ -4,13 +4,15 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::limits::{SEARCH_TIMEOUT, SEARCH_WORD_MAX_CHARS, SEARCH_WORDS, rows};
-use crate::sql::query_as;
+use crate::message_index::{self, Hits, made};
+use crate::sql::{Connection, query_as};
 use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 
 /// The search criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSearch<'a> {
-    /// Every one of them must occur, as a part of a word or of several; ASCII letters match in either case. No words match
+    /// Every one of them must occur: as the beginning of a word, as words next to each other, or in Chinese anywhere. Case, accents, English
+    /// endings and traditional characters do not matter; signs of ASCII do. If no message has them, they may be any part of a text. No words match
     /// everything.
     pub words: &'a [&'a str],
     /// Only in this conversation.
@@ -43,16 +45,23 @@ pub struct FoundMessage {
     pub created_at_ms: i64,
 }
 
-/// Every word has its own parameter, so that the text of the query never changes; an unused one matches everything.
-const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
+/// Every word has its own parameter; an unused one matches everything. `hits` is a further condition.
+fn statement(hits: &str) -> String {
+    format!(
+        r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
      FROM messages m JOIN chats c ON c.id = m.chat_id
      WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
-       AND (m.chat_id = $5 OR $5 = '')
-       AND lower(m.text) LIKE $6 ESCAPE '\' AND ($7 = '%' OR lower(m.text) LIKE $7 ESCAPE '\')
+       AND (m.chat_id = $5 OR $5 = '') AND {hits}
+       AND ($6 = '%' OR lower(m.text) LIKE $6 ESCAPE '\') AND ($7 = '%' OR lower(m.text) LIKE $7 ESCAPE '\')
        AND ($8 = '%' OR lower(m.text) LIKE $8 ESCAPE '\') AND ($9 = '%' OR lower(m.text) LIKE $9 ESCAPE '\')
        AND ($10 = '%' OR lower(m.text) LIKE $10 ESCAPE '\') AND ($11 = '%' OR lower(m.text) LIKE $11 ESCAPE '\')
        AND ($12 = '%' OR lower(m.text) LIKE $12 ESCAPE '\') AND ($13 = '%' OR lower(m.text) LIKE $13 ESCAPE '\')
-     ORDER BY m.id DESC LIMIT $14";
+     ORDER BY m.id DESC LIMIT $14"
+    )
+}
+
+/// The arguments of the statement; those of the hits follow.
+const ARGUMENTS: usize = 14;
 
 impl Store {
     /// Messages in a user's own conversations, the latest first.
@@ -66,17 +75,80 @@ impl Store {
         search: &MessageSearch<'_>,
     ) -> Result<Vec<FoundMessage>> {
         check_words(search.words, SEARCH_WORD_MAX_CHARS)?;
-        let mut query = query_as(SEARCH)
-            .bind(user)
-            .bind(search.from_ms)
-            .bind(search.until_ms)
-            .bind(search.before.unwrap_or(MessageId(i64::MAX)))
-            .bind(search.chat.map_or("", ChatId::as_str));
-        for at in 0..SEARCH_WORDS {
-            query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
-        }
+        let words = Words::of(search.words);
         let mut connection = self.database.search(SEARCH_TIMEOUT).await?;
-        query.bind(rows(search.limit)).fetch_all(&mut connection).await.map_err(Error::or_slow)
+        let hits = message_index::hits(self.database.is_postgres(), user, &words.query, ARGUMENTS + 1);
+        let mut found = Vec::new();
+        let mut old_below = i64::MAX;
+        if let Some(hits) = &hits {
+            found = search.run(&mut connection, user, Some(hits), &words.signs).await?;
+            let any = MessageSearch { before: None, limit: 1, ..search.clone() };
+            let has_hits = !found.is_empty()
+                || search.before.is_some()
+                    && !any.run(&mut connection, user, Some(hits), &words.signs).await?.is_empty();
+            if has_hits {
+                old_below = message_index::not_indexed_below(&mut connection, user).await?;
+            }
+        }
+        let left = search.limit.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
+        if left > 0 && old_below > 0 {
+            let before = search.before.map_or(old_below, |before| before.0.min(old_below));
+            let old = MessageSearch { before: Some(MessageId(before)), limit: left, ..search.clone() };
+            found.extend(old.run(&mut connection, user, None, &words.patterns).await?);
+        }
+        Ok(found)
+    }
+}
+
+impl MessageSearch<'_> {
+    async fn run(
+        &self,
+        connection: &mut Connection,
+        user: UserId,
+        hits: Option<&Hits>,
+        patterns: &[String],
+    ) -> Result<Vec<FoundMessage>> {
+        let condition = hits.map_or_else(|| "m.id > 0".to_owned(), |hits| format!("m.id IN ({})", hits.sql));
+        let mut query = query_as(made(statement(&condition)))
+            .bind(user)
+            .bind(self.from_ms)
+            .bind(self.until_ms)
+            .bind(self.before.unwrap_or(MessageId(i64::MAX)))
+            .bind(self.chat.map_or("", ChatId::as_str));
+        for pattern in patterns {
+            query = query.bind(pattern.as_str());
+        }
+        query = query.bind(rows(self.limit));
+        for argument in hits.iter().flat_map(|hits| &hits.arguments) {
+            query = query.bind(argument.as_str());
+        }
+        query.fetch_all(connection).await.map_err(Error::or_slow)
+    }
+}
+
+/// The words of a search, as the index and as a comparison of characters take them.
+pub(crate) struct Words {
+    pub(crate) query: search::tokens::Query,
+    /// A pattern for each word, `%` for one that is not there.
+    pub(crate) patterns: Vec<String>,
+    /// The same only for words with signs, which the index does not have.
+    pub(crate) signs: Vec<String>,
+}
+
+impl Words {
+    pub(crate) fn of(words: &[&str]) -> Self {
+        let of = |at: usize, is_wanted: &dyn Fn(&str) -> bool| {
+            words.get(at).filter(|word| is_wanted(word)).map_or_else(|| "%".to_owned(), |word| pattern(word))
+        };
+        let has_signs = |word: &str| {
+            let is_sign = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_';
+            word.contains(is_sign) || search::tokens::query(word).is_empty()
+        };
+        Self {
+            query: search::tokens::query(&words.join(" ")),
+            patterns: (0..SEARCH_WORDS).map(|at| of(at, &|_| true)).collect(),
+            signs: (0..SEARCH_WORDS).map(|at| of(at, &has_signs)).collect(),
+        }
     }
 }
 

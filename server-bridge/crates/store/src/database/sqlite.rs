@@ -70,6 +70,8 @@ fn common(options: SqliteConnectOptions) -> SqliteConnectOptions {
         .pragma("secure_delete", "ON")
         .synchronous(SqliteSynchronous::Normal)
         .busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))
+        // What was deleted does not stay on free pages.
+        .pragma("secure_delete", "ON")
         .disable_statement_logging()
 }
 

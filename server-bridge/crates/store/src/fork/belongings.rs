@@ -52,6 +52,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
         table: "sends",
         fate: Fate::Stays("an id under which something was said once, in the original"),
     },
+    Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },

@@ -28,9 +28,9 @@ pub(super) struct Plan {
 
 /// A row, and the length of its content.
 #[derive(Debug, FromRow)]
-pub(super) struct Row<T> {
-    pub(super) id: T,
-    pub(super) size_bytes: i64,
+pub(crate) struct Row<T> {
+    pub(crate) id: T,
+    pub(crate) size_bytes: i64,
 }
 
 #[derive(FromRow)]
@@ -159,7 +159,7 @@ impl Item {
 }
 
 /// As many rows at once as other writers can wait for.
-pub(super) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
+pub(crate) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
     let mut rest = rows;
     std::iter::from_fn(move || {
         let mut size_bytes = 0;

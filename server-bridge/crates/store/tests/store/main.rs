@@ -9,6 +9,7 @@ mod enrolment;
 mod execs;
 mod keys;
 mod login_addresses;
+mod message_index;
 mod postgres;
 mod runners;
 mod search;

@@ -45,9 +45,12 @@ async fn both_databases_have_the_same_tables_columns_and_indexes() {
          UNION SELECT 'index ' || indexname FROM pg_indexes
          WHERE schemaname = 'public' AND indexname NOT LIKE '%\\_key' AND indexname NOT LIKE '%\\_pkey'",
     );
-    let columns: BTreeSet<String> = columns.lines().map(str::to_owned).collect();
+    // The indexes of texts are each database's own.
+    let is_shared = |name: &String| !name.trim_start_matches("index ").starts_with("search_");
+    let columns: BTreeSet<String> = columns.lines().map(str::to_owned).filter(is_shared).collect();
     let last = server.ask(database, "SELECT MAX(version) FROM _sqlx_migrations");
-    let (of_sqlite, last_of_sqlite) = schema_of_sqlite().await;
+    let (mut of_sqlite, last_of_sqlite) = schema_of_sqlite().await;
+    of_sqlite.retain(is_shared);
     assert_eq!(columns, of_sqlite);
     assert_eq!(last.trim(), last_of_sqlite, "each step stands in both folders, under one number");
 }

@@ -85,7 +85,8 @@ async fn filled(path: &Path) {
 async fn contents(path: &Path) -> Vec<String> {
     let mut connection = raw(path).await;
     let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '_sqlx%' AND name <> 'sqlite_sequence' ORDER BY name",
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '_sqlx%' AND name <> 'sqlite_sequence'
+           AND name NOT LIKE 'search\\_%' ESCAPE '\\' ORDER BY name",
     )
     .fetch_all(&mut connection)
     .await

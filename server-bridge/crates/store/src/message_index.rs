@@ -1,0 +1,190 @@
+//! The full-text index of messages: the words of crate `search`, changed together with the messages.
+//!
+//! ```text
+//!   a message is added, changed, copied ──► its words, in the same change
+//!   a message is deleted ──► its words with it (references; on SQLite triggers pass it on to FTS5)
+//!   messages of before this version ──► a job, from the newest on, user by user; until then they are read one by one
+//! ```
+//! Every entry bears its owner, so that a search reads only the words of one user's messages.
+
+use sqlx::AssertSqlSafe;
+
+use crate::error::Result;
+use crate::fork::{Row, batches};
+use crate::limits::INDEX_BATCH_IDS;
+use crate::sql::{Connection, Scope, Transaction, query, query_as, query_scalar};
+use crate::{MessageId, Store, UserId};
+
+/// Which of a user's messages have all words: the text of a subquery of their ids, and its arguments.
+pub(crate) struct Hits {
+    pub(crate) sql: String,
+    pub(crate) arguments: Vec<String>,
+}
+
+/// The messages in which the index finds all terms; `None` if the query has none. The first argument is number `first`.
+pub(crate) fn hits(
+    is_postgres: bool,
+    user: UserId,
+    query: &search::tokens::Query,
+    first: usize,
+) -> Option<Hits> {
+    if query.is_empty() {
+        return None;
+    }
+    if !is_postgres {
+        let sql =
+            format!("SELECT rowid FROM search_messages_index WHERE search_messages_index MATCH ${first}");
+        let terms = query.all_fts5().unwrap_or_default();
+        return Some(Hits { sql, arguments: vec![of_owner_fts5(user, &terms)] });
+    }
+    let arguments: Vec<_> = query.tsqueries().iter().map(|term| of_owner_tsquery(user, term)).collect();
+    let parts: Vec<_> = (first..first + arguments.len())
+        .map(|at| format!("SELECT message_id FROM search_messages WHERE words @@ CAST(${at} AS tsquery)"))
+        .collect();
+    Some(Hits { sql: parts.join(" INTERSECT "), arguments })
+}
+
+pub(crate) fn of_owner_fts5(user: UserId, query: &str) -> String {
+    format!("owner : \"u{user}\" AND ({query})")
+}
+
+pub(crate) fn of_owner_tsquery(user: UserId, query: &str) -> String {
+    format!("'@u{user}' & ({query})")
+}
+
+/// Indexes a message that was just added. Those of sub-agents are not found, and have no entry.
+pub(crate) async fn index(transaction: &mut Transaction, id: MessageId, text: &str) -> Result<()> {
+    let document = search::tokens::document(text);
+    if document.is_empty() {
+        return Ok(());
+    }
+    match transaction {
+        Transaction::Sqlite(_) => {
+            query(
+                "INSERT INTO search_messages (message_id, words, others, owner) SELECT m.id, $2, $3, 'u' || c.user_id
+                 FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.parent_id IS NULL /* sqlite_ */",
+            )
+            .bind(id)
+            .bind(document.words())
+            .bind(document.others())
+            .execute(transaction)
+            .await?;
+        }
+        Transaction::Postgres(_) => {
+            for (part, words) in (0_i64..).zip(document.tsvectors()) {
+                query(
+                    "INSERT INTO search_messages (message_id, part, words)
+                     SELECT m.id, $2, CAST('''@u' || c.user_id || ''' ' || $3 AS tsvector)
+                     FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.parent_id IS NULL",
+                )
+                .bind(id)
+                .bind(part)
+                .bind(words)
+                .execute(&mut *transaction)
+                .await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Indexes the new text of a user's message, unless the job has not come to it yet.
+pub(crate) async fn index_again(
+    transaction: &mut Transaction,
+    user: UserId,
+    id: MessageId,
+    text: &str,
+) -> Result<()> {
+    if id.0 < below(transaction, user).await? {
+        return Ok(());
+    }
+    query("DELETE FROM search_messages WHERE message_id = $1").bind(id).execute(&mut *transaction).await?;
+    index(transaction, id, text).await
+}
+
+/// A user's messages below this id are not indexed yet; 0 if all are.
+async fn below(transaction: &mut Transaction, user: UserId) -> Result<i64> {
+    let below = query_scalar(BELOW).bind(user).fetch_optional(transaction).await?;
+    Ok(below.unwrap_or(0))
+}
+
+const BELOW: &str = "SELECT below_id FROM search_progress WHERE user_id = $1";
+
+/// The same, for a search.
+pub(crate) async fn not_indexed_below(connection: &mut Connection, user: UserId) -> Result<i64> {
+    let below = query_scalar(BELOW).bind(user).fetch_optional(connection).await?;
+    Ok(below.unwrap_or(0))
+}
+
+/// Forgets what is indexed of a copied database: the job indexes all of it.
+pub(crate) async fn begin_anew(copy: &mut Transaction) -> Result<()> {
+    query(
+        "INSERT INTO search_progress (user_id, below_id)
+         SELECT c.user_id, MAX(m.id) + 1 FROM messages m JOIN chats c ON c.id = m.chat_id GROUP BY c.user_id",
+    )
+    .execute(copy)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Indexes some of the messages of before this version; returns true if there are more. Called by a job until it returns false.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn index_older_messages(&self) -> Result<bool> {
+        let next: Option<UserId> =
+            query_scalar("SELECT user_id FROM search_progress ORDER BY user_id LIMIT 1")
+                .fetch_optional(self.database.latest())
+                .await?;
+        let Some(user) = next else { return Ok(false) };
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let below_id = below(&mut transaction, user).await?;
+        let from_id = (below_id - INDEX_BATCH_IDS).max(0);
+        let rows: Vec<(i64, i64)> = query_as(
+            "SELECT m.id, CAST(OCTET_LENGTH(m.text) AS BIGINT) FROM messages m JOIN chats c ON c.id = m.chat_id
+             WHERE m.id >= $1 AND m.id < $2 AND c.user_id = $3 ORDER BY m.id DESC",
+        )
+        .bind(from_id)
+        .bind(below_id)
+        .bind(user)
+        .fetch_all(&mut transaction)
+        .await?;
+        let rows: Vec<_> = rows.into_iter().map(|(id, size_bytes)| Row { id, size_bytes }).collect();
+        let batch = batches(&rows).next().unwrap_or_default();
+        for row in batch {
+            let text: String = query_scalar("SELECT text FROM messages WHERE id = $1")
+                .bind(row.id)
+                .fetch_one(&mut transaction)
+                .await?;
+            index(&mut transaction, MessageId(row.id), &text).await?;
+        }
+        let done_id = match batch.last() {
+            Some(last) if batch.len() < rows.len() => last.id,
+            _ => from_id,
+        };
+        let progress = if done_id == 0 {
+            query("DELETE FROM search_progress WHERE user_id = $1").bind(user)
+        } else {
+            query("UPDATE search_progress SET below_id = $2 WHERE user_id = $1").bind(user).bind(done_id)
+        };
+        progress.execute(&mut transaction).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// True if all of a user's messages are indexed.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn is_message_index_whole(&self, user: UserId) -> Result<bool> {
+        let below: Option<i64> =
+            query_scalar(BELOW).bind(user).fetch_optional(self.database.reader()).await?;
+        Ok(below.is_none())
+    }
+}
+
+/// A statement that is put together: its parts are this crate's own, and the words of a user are arguments.
+pub(crate) fn made(sql: String) -> AssertSqlSafe<String> {
+    AssertSqlSafe(sql)
+}

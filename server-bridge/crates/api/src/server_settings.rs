@@ -28,6 +28,15 @@ pub struct ServerSettings {
     #[serde(default)]
     #[schema(required)]
     pub base_prompt_problem: Option<String>,
+    /// What makes vectors of texts, so that they are found by their meaning: `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`;
+    /// `none` if search goes by words alone.
+    #[serde(default)]
+    #[schema(required)]
+    pub embedder: String,
+    /// Why it cannot be used now and search goes by words alone, and what to do.
+    #[serde(default)]
+    #[schema(required)]
+    pub embedder_problem: Option<String>,
 }
 
 /// The settings to change: what is left out stays, and null takes it back to what the server was started with.
@@ -45,6 +54,11 @@ pub struct ServerSettingsChange {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub base_prompt: Option<Option<String>>,
+    /// `none`, `built-in`, or a model of one of the administrator's subscriptions or of `server`: `SUBSCRIPTION/MODEL`, or
+    /// `ollama:SUBSCRIPTION/MODEL` for Ollama's own interface. It is tried once. Texts of all users are sent to it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub embedder: Option<Option<String>>,
 }
 
 /// A field that is present, even if null; serde would read null as an absent field.

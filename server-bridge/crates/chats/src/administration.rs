@@ -8,7 +8,7 @@ use store::{AuditEntry, User};
 
 use crate::house::{ChatService, House};
 use crate::limits::TURNS_AT_ONCE_MAX;
-use crate::server_settings::{BASE_PROMPT, CONTEXT_MODE, TURNS_AT_ONCE, Values};
+use crate::server_settings::{BASE_PROMPT, CONTEXT_MODE, EMBEDDER, TURNS_AT_ONCE, Values};
 use crate::{ChatEvent, Error, Result};
 
 /// The name of a change in the audit trail.
@@ -43,13 +43,14 @@ impl ChatService {
         let house = &self.0;
         let _changing = house.settings.changing.lock().await;
         let before = house.settings.values();
-        let values = house.changed(&before, change).await?;
+        let values = house.changed(by, &before, change).await?;
         let of = |values: &Values| {
-            let Values { turns_at_once, context_mode, base_prompt } = values.clone();
+            let Values { turns_at_once, context_mode, base_prompt, embedder } = values.clone();
             [
                 (TURNS_AT_ONCE, turns_at_once.map(|number| number.to_string())),
                 (CONTEXT_MODE, context_mode.map(|mode| mode.to_string())),
                 (BASE_PROMPT, base_prompt),
+                (EMBEDDER, embedder.map(|chosen| chosen.to_string())),
             ]
         };
         let changed = of(&values).into_iter().zip(of(&before)).filter(|(now, before)| now != before);
@@ -81,7 +82,8 @@ impl House {
     }
 
     async fn server_settings(&self) -> ServerSettings {
-        let Values { turns_at_once, context_mode, base_prompt } = self.settings.values();
+        let Values { turns_at_once, context_mode, base_prompt, embedder } = self.settings.values();
+        let embedder = embedder.unwrap_or_default();
         let problem = self.settings.base_prompt().await.and_then(Result::err);
         let default = self.models.turns_at_once();
         ServerSettings {
@@ -90,11 +92,13 @@ impl House {
             context_mode: context_mode.unwrap_or_default().as_str().into(),
             base_prompt,
             base_prompt_problem: problem.map(|problem| problem.to_string()),
+            embedder: embedder.shown(),
+            embedder_problem: self.embedder_problem(&embedder).await,
         }
     }
 
     /// The settings with a change.
-    async fn changed(&self, before: &Values, change: ServerSettingsChange) -> Result<Values> {
+    async fn changed(&self, by: &User, before: &Values, change: ServerSettingsChange) -> Result<Values> {
         let mut values = before.clone();
         if let Some(number) = change.turns_at_once {
             values.turns_at_once = number.map(turns_at_once).transpose()?;
@@ -111,6 +115,12 @@ impl House {
                 read.map_err(|error| Error::refused("invalid", error.to_string()))?;
             }
             values.base_prompt = name;
+        }
+        if let Some(embedder) = change.embedder {
+            values.embedder = match embedder {
+                Some(text) => Some(self.chosen_embedder(by, &text).await?),
+                None => None,
+            };
         }
         Ok(values)
     }

@@ -26,6 +26,7 @@
 //! | `undo/`, `fork` | taking back turns and their files; copying a chat to continue it |
 //! | `tasks` | background commands of a deleted chat |
 //! | `administration`, `server_settings` | server-wide settings that administrators change while it runs |
+//! | `embedder` | what finds texts by their meaning, for the whole server
 //! | `preferences` | a user's settings for every agent |
 //! | `rule_book/`, `rules` | permission rules, in front of the approval mode; listing, adding and trying them |
 //! | `detail` | a chat's details for clients, beside its messages |
@@ -51,6 +52,7 @@ mod bus;
 mod commands;
 mod detail;
 mod document;
+mod embedder;
 mod error;
 mod event;
 mod exec_document;

@@ -7,12 +7,14 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 use agent::context::ContextMode;
 use tokio::io::AsyncReadExt;
 
+use crate::embedder::Chosen;
 use crate::limits::{BASE_PROMPT_BYTES, BASE_PROMPT_NAME_BYTES};
 
 /// The keys under which the settings are stored, which are also their names in the audit trail.
 pub(crate) const TURNS_AT_ONCE: &str = "turns_at_once";
 pub(crate) const CONTEXT_MODE: &str = "context_mode";
 pub(crate) const BASE_PROMPT: &str = "base_prompt";
+pub(crate) const EMBEDDER: &str = "embedder";
 
 /// The settings that are set; the others are as at the start of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,7 @@ pub(crate) struct Values {
     pub(crate) context_mode: Option<ContextMode>,
     /// The name of a file in the server's home directory.
     pub(crate) base_prompt: Option<String>,
+    pub(crate) embedder: Option<Chosen>,
 }
 
 /// The live settings.
@@ -67,6 +70,7 @@ impl Values {
                     values.base_prompt = Some(value.clone());
                     true
                 }
+                EMBEDDER => value.parse().map(|chosen| values.embedder = Some(chosen)).is_ok(),
                 _ => false,
             };
             if !is_understood {
@@ -204,13 +208,18 @@ mod tests {
 
     #[test]
     fn what_a_newer_version_set_does_not_hold_and_the_rest_does() {
-        let rows =
-            [(CONTEXT_MODE, "dreamy"), (TURNS_AT_ONCE, "3"), ("weather", "fine"), (BASE_PROMPT, "a.md")];
+        let rows = [
+            (CONTEXT_MODE, "dreamy"),
+            (TURNS_AT_ONCE, "3"),
+            ("weather", "fine"),
+            (EMBEDDER, "crystal"),
+            (BASE_PROMPT, "a.md"),
+        ];
         let rows = rows.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let base_prompt = Some("a.md".to_owned());
         assert_eq!(
             Values::of_rows(&rows),
-            Values { turns_at_once: Some(3), context_mode: None, base_prompt }
+            Values { turns_at_once: Some(3), context_mode: None, base_prompt, embedder: None }
         );
     }
 }

@@ -31,6 +31,9 @@ pub(crate) struct SettingsOptions {
     /// A .md file in the server's home directory to replace the built-in base prompt, or `none` to use the built-in one
     #[arg(long, value_name = "FILE|none", value_parser = file_or_none)]
     base_prompt: Option<Wanted<String>>,
+    /// What finds texts by their meaning: none, built-in, SUBSCRIPTION/MODEL of yours, or ollama:SUBSCRIPTION/MODEL
+    #[arg(long, value_name = "EMBEDDER|default", value_parser = word_or_default)]
+    embedder: Option<Wanted<String>>,
 }
 
 /// A value, or the one from the server's start.
@@ -65,6 +68,7 @@ async fn settings(globals: &Globals, options: SettingsOptions) -> Result<ExitCod
         turns_at_once: options.turns_at_once.map(|wanted| wanted.0),
         context_mode: options.context_mode.map(|wanted| wanted.0.map(Into::into)),
         base_prompt: options.base_prompt.map(|wanted| wanted.0),
+        embedder: options.embedder.map(|wanted| wanted.0),
     };
     let settings = match change == ServerSettingsChange::default() {
         true => client.server_settings().await?,
@@ -78,11 +82,15 @@ async fn settings(globals: &Globals, options: SettingsOptions) -> Result<ExitCod
     if let Some(problem) = &settings.base_prompt_problem {
         output::warn(&format!("warning: the built-in base prompt is used: {problem}"));
     }
+    if let Some(problem) = &settings.embedder_problem {
+        output::warn(&format!("warning: {problem}"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 fn words(settings: &ServerSettings) -> String {
-    let ServerSettings { turns_at_once, turns_at_once_default, context_mode, base_prompt, .. } = settings;
+    let ServerSettings { turns_at_once, turns_at_once_default, context_mode, base_prompt, embedder, .. } =
+        settings;
     let turns = match turns_at_once == turns_at_once_default {
         true => turns_at_once.to_string(),
         false => format!("{turns_at_once} (started with {turns_at_once_default})"),
@@ -91,6 +99,7 @@ fn words(settings: &ServerSettings) -> String {
         ("answers at once", turns),
         ("context mode", context_mode.to_string()),
         ("base prompt", base_prompt.clone().unwrap_or_else(|| "built in".to_owned())),
+        ("embedder", embedder.clone()),
     ];
     output::table(&rows.map(|(name, value)| vec![name.to_owned(), output::printable(&value)]))
 }

@@ -18,6 +18,7 @@
 //! | [`draft`] | the serialised part of a conversation, kept for the next request |
 //! | [`transport`], [`http`] | the transports; directly over HTTP |
 //! | [`model`] | a dialect over a transport: one attempt |
+//! | [`embed`] | embedders: texts become vectors, built in or at a provider |
 //! | [`listing`] | a provider's list of models |
 //! | [`mod@call`], [`retry`] | attempts until one succeeds; which failures are retried, and when |
 //! | [`slots`] | the limit on a tenant's calls in progress |
@@ -29,6 +30,7 @@ pub mod anthropic;
 pub mod call;
 pub mod dialect;
 pub mod draft;
+pub mod embed;
 pub mod error;
 pub mod http;
 pub mod limits;

@@ -54,3 +54,12 @@ pub const ARGUMENTS_BYTES: usize = 16 * 1024 * 1024;
 
 /// Tool calls in one answer.
 pub const TOOL_CALLS: usize = 128;
+
+/// The most texts that are embedded in one request: OpenAI takes 2,048, smaller servers 32 to 256.
+pub const EMBEDDING_BATCH_TEXTS: usize = 64;
+
+/// The most bytes of texts in one request, unless one text alone is longer.
+pub const EMBEDDING_BATCH_BYTES: usize = 256 * 1024;
+
+/// How long one request for vectors may take: a batch on a slow processor.
+pub const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(120);

@@ -2,12 +2,16 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`chunks`] | passages of a text, with their headings |
 //! | [`fuse`] | one ranking of several |
-//! | [`limits`] | every limit |
 //! | [`tokens`] | the words of texts and queries, for SQLite and PostgreSQL |
+//! | [`vectors`] | vectors, and the nearest of many |
+//! | [`limits`] | every limit |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod chunks;
 pub mod fuse;
 pub mod limits;
 pub mod tokens;
+pub mod vectors;

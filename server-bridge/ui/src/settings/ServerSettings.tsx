@@ -62,6 +62,7 @@ function Values({ known, onSaved }: Props) {
   const requests = useRequests();
   const [turns, setTurns] = useState(String(known.turns_at_once));
   const [file, setFile] = useState(known.base_prompt ?? "");
+  const [embedder, setEmbedder] = useState(known.embedder);
   const [saved, setSaved] = useState(false);
   // The current values, whether from this form, from the chosen default, or from another administrator.
   const [shown, setShown] = useState(known);
@@ -69,6 +70,7 @@ function Values({ known, onSaved }: Props) {
     setShown(known);
     if (shown.turns_at_once !== known.turns_at_once) setTurns(String(known.turns_at_once));
     if (shown.base_prompt !== known.base_prompt) setFile(known.base_prompt ?? "");
+    if (shown.embedder !== known.embedder) setEmbedder(known.embedder);
   }
   const edit = (set: (value: string) => void) => (event: ChangeEvent<HTMLInputElement>) => {
     set(event.target.value);
@@ -80,8 +82,14 @@ function Values({ known, onSaved }: Props) {
     // An unchanged field stays as it is stored: a number that was never set follows the server's option.
     const turns_at_once = wanted === known.turns_at_once ? undefined : wanted;
     const base_prompt = name === known.base_prompt ? undefined : name;
-    const settings = await requests.changeServerSettings({ turns_at_once, base_prompt });
+    const chosen = embedder.trim() || null;
+    const settings = await requests.changeServerSettings({
+      turns_at_once,
+      base_prompt,
+      embedder: chosen === known.embedder ? undefined : chosen,
+    });
     setTurns(String(settings.turns_at_once));
+    setEmbedder(settings.embedder);
     onSaved(settings);
     setSaved(true);
   });
@@ -121,6 +129,21 @@ function Values({ known, onSaved }: Props) {
             placeholder={t("serverSettings.builtIn")}
             value={file}
             onChange={edit(setFile)}
+          />
+        )}
+      </Field>
+      <Field
+        label={t("serverSettings.embedder")}
+        hint={t("serverSettings.embedderHint")}
+        problem={known.embedder_problem ?? null}
+      >
+        {(id, hint) => (
+          <input
+            id={id}
+            aria-describedby={hint}
+            placeholder="built-in"
+            value={embedder}
+            onChange={edit(setEmbedder)}
           />
         )}
       </Field>

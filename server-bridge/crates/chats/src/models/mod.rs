@@ -17,8 +17,11 @@ mod known;
 mod relay;
 mod subscription;
 
+use std::path::PathBuf;
+
 use agent::models::{Admission, ModelChain, ModelSetup, Place};
 use llm::anthropic::Anthropic;
+use llm::embed::{Embedder, Protocol, WEIGHTS_FILE};
 use llm::http::{Connections, Http, KeyHeader, Reach};
 use llm::openai::OpenAi;
 use llm::retry::Patience;
@@ -53,12 +56,21 @@ pub struct ModelsConfig {
     pub deadlines: Deadlines,
     /// The most answers in progress in the whole server.
     pub turns_at_once: usize,
+    /// The file of the built-in embedder; beside the program if absent.
+    pub embedder_weights: Option<PathBuf>,
 }
 
 impl Default for ModelsConfig {
     fn default() -> Self {
         let (patience, deadlines) = Default::default();
-        Self { server: None, private_addresses: false, patience, deadlines, turns_at_once: TURNS_AT_ONCE }
+        Self {
+            server: None,
+            private_addresses: false,
+            patience,
+            deadlines,
+            turns_at_once: TURNS_AT_ONCE,
+            embedder_weights: None,
+        }
     }
 }
 
@@ -79,6 +91,8 @@ pub(crate) struct Models {
     connections: Connections,
     slots: Slots,
     admission: Admission,
+    /// One for all: its weights are in memory once.
+    built_in_embedder: Embedder,
 }
 
 impl ModelsConfig {
@@ -98,7 +112,53 @@ impl ModelsConfig {
 impl Models {
     pub(crate) fn new(config: ModelsConfig) -> Self {
         let admission = Admission::new(config.turns_at_once);
-        Self { config, connections: Connections::default(), slots: Slots::default(), admission }
+        let built_in_embedder =
+            Embedder::built_in(config.embedder_weights.clone().unwrap_or_else(beside_program));
+        Self {
+            config,
+            connections: Connections::default(),
+            slots: Slots::default(),
+            admission,
+            built_in_embedder,
+        }
+    }
+
+    /// The embedder in this program.
+    pub(crate) fn built_in_embedder(&self) -> Embedder {
+        self.built_in_embedder.clone()
+    }
+
+    /// A model of a user's subscription, or of the server's, that makes vectors.
+    pub(crate) async fn embedder(
+        &self,
+        house: &Services,
+        user: &User,
+        name: &str,
+        protocol: Protocol,
+        model: &str,
+    ) -> Result<Embedder> {
+        let known = self.known(house, user).await?;
+        let subscription = known.subscription(name)?;
+        if subscription.provider != Provider::OpenAi {
+            return refuse("this provider has no embeddings; choose a subscription of another one");
+        }
+        let (is_server, key) = self.key(house, user, name).await?;
+        if let Some(runner) = &subscription.runner {
+            let relay = relay(house, user, runner).await?;
+            return Ok(Embedder::remote(protocol, relay, model, None));
+        }
+        let reach = if is_server { Reach::Anywhere } else { self.reach(user) };
+        let key = key.as_deref().map(|key| (KeyHeader::Bearer, key));
+        let http = Http::new(&self.connections, reach, subscription.address(), key)?;
+        Ok(Embedder::remote(protocol, http, model, None))
+    }
+
+    /// A subscription's key, and whether the subscription is the server's.
+    async fn key(&self, house: &Services, user: &User, name: &str) -> Result<(bool, Option<String>)> {
+        match &self.config.server {
+            Some((_, key)) if name == SERVER => Ok((true, key.as_ref().map(|key| key.0.clone()))),
+            _ => Ok((name == SERVER, house.store.subscription_key(user.id, name).await?)),
+        }
     }
 
     /// The retries and timeouts of requests to a model.
@@ -236,11 +296,7 @@ impl Models {
     ) -> Result<ModelSetup> {
         let Picked { subscription: name, model: tier_model } = picked;
         let subscription = known.subscription(name)?;
-        let is_server = name == SERVER;
-        let key = match &self.config.server {
-            Some((_, key)) if is_server => key.as_ref().map(|key| key.0.clone()),
-            _ => house.store.subscription_key(user.id, name).await?,
-        };
+        let (is_server, key) = self.key(house, user, name).await?;
         let model = self.provider(house, user, subscription, key.as_deref(), is_server).await?;
         Ok(ModelSetup {
             model,
@@ -265,9 +321,7 @@ impl Models {
     ) -> Result<Model> {
         let model = match &subscription.runner {
             Some(runner) => {
-                let registered = house.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
-                let relay =
-                    Relay::new(house.router.clone(), sandbox_user(user), runner, registered.collect());
+                let relay = relay(house, user, runner).await?;
                 match subscription.provider {
                     Provider::OpenAi => Model::new(OpenAi, relay),
                     Provider::Anthropic => Model::new(Anthropic, relay),
@@ -280,6 +334,18 @@ impl Models {
         };
         Ok(model.with_deadlines(self.config.deadlines))
     }
+}
+
+/// The endpoint of a user's runner.
+async fn relay(house: &Services, user: &User, runner: &str) -> Result<Relay> {
+    let registered = house.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
+    Ok(Relay::new(house.router.clone(), sandbox_user(user), runner, registered.collect()))
+}
+
+/// Where the build puts the file of the built-in embedder.
+fn beside_program() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.with_file_name(WEIGHTS_FILE)
 }
 
 /// A provider that the server asks directly.

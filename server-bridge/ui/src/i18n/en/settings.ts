@@ -447,6 +447,9 @@ export const settings = {
       "no-compression": "The same, but nothing is compressed unless somebody sends /compress.",
       none: "The model sees everything in full until its window is full.",
     },
+    embedder: "Embedder",
+    embedderHint:
+      "Finds texts by their meaning: built-in, none, SUBSCRIPTION/MODEL of yours, or ollama:SUBSCRIPTION/MODEL. The texts of all users are sent to a subscription's provider. Empty for the built-in one.",
     basePrompt: "Base prompt file",
     basePromptHint: "A .md file in the server's home directory, read again for each answer. Empty for the built-in one.",
     builtIn: "built in",

@@ -447,6 +447,9 @@ export const settings: Room<"settings"> = {
       "no-compression": "同上，但除非有人输入 /compress，否则不压缩。",
       none: "模型看到完整内容，直到上下文窗口已满。",
     },
+    embedder: "嵌入模型",
+    embedderHint:
+      "按含义查找文本：built-in、none、您的“订阅/模型”，或“ollama:订阅/模型”。所有用户的文本都会发送给该订阅的提供商。留空则使用内置的。",
     basePrompt: "基础提示词文件",
     basePromptHint: "服务器主目录中的 .md 文件，每次回答都会重新读取。留空则使用内置的。",
     builtIn: "内置",

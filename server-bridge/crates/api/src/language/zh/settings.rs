@@ -89,6 +89,26 @@ pub(super) const TABLE: &[Row] = &[
     ("approval {}", "审批模式{0}"),
     ("mode {}", "模式{0}"),
     ("must be plan, ask, auto-edit or full", "必须是 plan、ask、auto-edit 或 full"),
+    (
+        "{} is no embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL",
+        "{0} 不是嵌入模型；请使用 none、built-in、订阅/模型 或 ollama:订阅/模型",
+    ),
+    (
+        "the administrator who chose the embedder is none any more; choose one again",
+        "选择嵌入模型的管理员已不再是管理员；请重新选择",
+    ),
+    (
+        "this provider has no embeddings; choose a subscription of another one",
+        "该提供商没有嵌入模型；请选择其他提供商的订阅",
+    ),
+    ("{}; until then, search goes by words alone", "{0}；在此之前仅按词语搜索"),
+    (
+        "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
+        "内置嵌入模型的文件 {0} 尚未安装；请用 scripts/build 放入，或选择其他嵌入模型",
+    ),
+    ("the embedder does not answer: {}", "嵌入模型没有响应：{0}"),
+    ("the embedder returned {} vectors for {} texts", "嵌入模型为 {1} 段文本返回了 {0} 个向量"),
+    ("the embedder returned an unusable vector: {}", "嵌入模型返回了无法使用的向量：{0}"),
     ("the number of answers at once must be from 1 to {}", "同时回答的数量必须为 1 至 {0}"),
     (
         "{} cannot be the file of the base prompt; name a file in the server's home directory that ends in .md, such as prompt.md",

@@ -1,0 +1,37 @@
+//! Every limit of this crate, and the dimensions of the model. A file with other dimensions is refused.
+
+/// Numbers in a vector.
+pub const DIMENSIONS: usize = 384;
+
+/// Layers of the encoder.
+pub const LAYERS: usize = 12;
+
+/// Attention heads of a layer.
+pub const HEADS: usize = 12;
+
+/// Numbers in a head's part of a vector.
+pub const HEAD_DIMENSIONS: usize = DIMENSIONS / HEADS;
+
+/// Numbers between the two matrices of a feed-forward network.
+pub const INNER_DIMENSIONS: usize = 1536;
+
+/// Positions that the model knows.
+pub const POSITIONS: usize = 512;
+
+/// Tokens of a text in one window: what is left of the positions after the marks of start and end.
+pub const WINDOW_TOKENS: usize = POSITIONS - 2;
+
+/// How much of a text is embedded, in bytes: more than any passage has.
+pub const TEXT_BYTES: usize = 16 * 1024;
+
+/// The most pieces of the vocabulary in a file. The model has 250,002.
+pub const PIECES: usize = 1 << 19;
+
+/// The longest text of all pieces in a file, in bytes. The model has 2.6 MB.
+pub const PIECE_BYTES: usize = 16 << 20;
+
+/// The most bytes of the table of normalization in a file. The model has 51 KB.
+pub const NORMALIZATION_BYTES: usize = 1 << 20;
+
+/// The most tensors in a file. The model has 197.
+pub const TENSORS: usize = 1024;

@@ -1,0 +1,285 @@
+//! Embedders: texts become vectors, in this process or at a provider.
+//!
+//! ```text
+//!   texts ──▶ built in: crate `e5`, one thread                          ──▶ checked ──▶ search::vectors::Vector
+//!         └─▶ remote: batches ──▶ Protocol (OpenAI, Ollama) ──▶ Transport ──┘
+//! ```
+//!
+//! A vector can be compared with those of the same model only: [`Embedder::model`] is the key under which they are stored. Whoever searches
+//! and gets an [`Error`] goes on by words alone, and shows the error's text.
+
+mod built_in;
+mod wire;
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+
+use futures_util::StreamExt;
+use search::vectors::Vector;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::dialect::refusal;
+use crate::limits::{
+    ANSWER_BYTES, EMBEDDING_BATCH_BYTES, EMBEDDING_BATCH_TEXTS, EMBEDDING_TIMEOUT, REFUSAL_BYTES,
+};
+use crate::retry::Patience;
+use crate::transport::{Answer, Transport};
+
+pub use built_in::{BUILT_IN_MODEL, BuiltIn, WEIGHTS_FILE};
+pub use e5::Role;
+pub use wire::Protocol;
+
+/// Why there are no vectors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The file of the built-in embedder is not there; with its path.
+    #[error(
+        "the built-in embedder's file {0} is not installed; put it there with scripts/build, or choose another embedder"
+    )]
+    Absent(String),
+    /// The file is there, and cannot be used; with the reason.
+    #[error("{0}")]
+    Unusable(String),
+    /// The provider has no answer.
+    #[error("the embedder does not answer: {0}")]
+    Provider(#[from] crate::Error),
+    /// The provider's answer has more or fewer vectors than texts were sent.
+    #[error("the embedder returned {found} vectors for {expected} texts")]
+    Count {
+        /// The texts.
+        expected: usize,
+        /// The vectors.
+        found: usize,
+    },
+    /// One of the vectors is none, or has another dimension than the others.
+    #[error("the embedder returned an unusable vector: {0}")]
+    Vector(#[from] search::vectors::Error),
+}
+
+/// What makes vectors of texts. Clones are the same embedder.
+#[derive(Clone, Debug)]
+pub enum Embedder {
+    /// In this process.
+    BuiltIn(Arc<BuiltIn>),
+    /// At a provider.
+    Remote(Arc<Remote>),
+}
+
+/// A provider's model.
+pub struct Remote {
+    protocol: Protocol,
+    transport: Box<dyn Transport>,
+    model: String,
+    /// The key under which its vectors are stored.
+    key: String,
+    patience: Patience,
+    /// The dimensions of its vectors, once one is known.
+    dimensions: OnceLock<usize>,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Remote").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl Error {
+    /// One word for programs and for the record.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Absent(_) => "embedder_absent",
+            Self::Unusable(_) => "embedder_unusable",
+            Self::Provider(error) => error.kind(),
+            Self::Count { .. } => "embedding_count",
+            Self::Vector(_) => "embedding_vector",
+        }
+    }
+
+    /// True if the same texts may succeed a little later.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Provider(error) if error.is_passing())
+    }
+}
+
+impl Embedder {
+    /// The built-in embedder, with the weights in that file; it is read at the first use.
+    #[must_use]
+    pub fn built_in(weights: impl Into<std::path::PathBuf>) -> Self {
+        Self::BuiltIn(Arc::new(BuiltIn::new(weights.into())))
+    }
+
+    /// A provider's model. `dimensions` are those of vectors that it made before; others are refused. Without them, those of its first
+    /// vector hold.
+    #[must_use]
+    pub fn remote(
+        protocol: Protocol,
+        transport: impl Transport + 'static,
+        model: &str,
+        dimensions: Option<usize>,
+    ) -> Self {
+        let known = OnceLock::new();
+        if let Some(dimensions) = dimensions {
+            // The first value counts, and there is none yet.
+            let _ = known.set(dimensions);
+        }
+        Self::Remote(Arc::new(Remote {
+            protocol,
+            transport: Box::new(transport),
+            model: model.to_owned(),
+            key: format!("{}/{model}", protocol.as_str()),
+            patience: Patience::default(),
+            dimensions: known,
+        }))
+    }
+
+    /// The same with other retries; those of the built-in embedder are none.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Self {
+        match self {
+            Self::Remote(remote) => {
+                let remote = Arc::into_inner(remote).map(|remote| Remote { patience, ..remote });
+                Self::Remote(Arc::new(remote.expect("an embedder gets its patience before it is shared")))
+            }
+            built_in @ Self::BuiltIn(_) => built_in,
+        }
+    }
+
+    /// The model's name, under which its vectors are stored: `built-in/multilingual-e5-small-q4`, `openai/NAME`, `ollama/NAME`.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        match self {
+            Self::BuiltIn(_) => BUILT_IN_MODEL,
+            Self::Remote(remote) => &remote.key,
+        }
+    }
+
+    /// The vector of a question.
+    ///
+    /// # Errors
+    /// Any of [`Error`].
+    pub async fn query(&self, text: &str) -> Result<Vector, Error> {
+        let vectors = self.embed(Role::Query, vec![text.to_owned()]).await?;
+        let found = vectors.len();
+        vectors.into_iter().next().ok_or(Error::Count { expected: 1, found })
+    }
+
+    /// The vectors of passages, in their order. Takes long: a job between two batches of which it can be ended.
+    ///
+    /// # Errors
+    /// Any of [`Error`]; then there is none of the vectors.
+    pub async fn passages(&self, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
+        self.embed(Role::Passage, texts).await
+    }
+
+    async fn embed(&self, role: Role, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
+        match self {
+            Self::BuiltIn(built_in) => built_in.embed(role, texts).await,
+            Self::Remote(remote) => remote.embed(role, &texts).await,
+        }
+    }
+}
+
+impl Remote {
+    async fn embed(&self, role: Role, texts: &[String]) -> Result<Vec<Vector>, Error> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in batches(texts) {
+            for numbers in self.batch(role, batch).await? {
+                vectors.push(self.checked(&numbers)?);
+            }
+        }
+        Ok(vectors)
+    }
+
+    fn checked(&self, numbers: &[f32]) -> Result<Vector, Error> {
+        let vector = Vector::new(numbers)?;
+        let (found, expected) = (vector.dimensions(), *self.dimensions.get_or_init(|| vector.dimensions()));
+        if found == expected {
+            Ok(vector)
+        } else {
+            Err(search::vectors::Error::Dimension { expected, found }.into())
+        }
+    }
+
+    /// Attempts until one succeeds or retrying is pointless.
+    async fn batch(&self, role: Role, texts: &[String]) -> Result<Vec<Vec<f32>>, Error> {
+        let mut failed = 0;
+        loop {
+            let error = match self.ask(role, texts).await {
+                Ok(numbers) if numbers.len() == texts.len() => return Ok(numbers),
+                Ok(numbers) => return Err(Error::Count { expected: texts.len(), found: numbers.len() }),
+                Err(error) => error,
+            };
+            failed += 1;
+            let pause = self.patience.pause_after(failed, &error, rand::random());
+            let Some(pause) = pause else { return Err(error.into()) };
+            tracing::info!(%error, failed, ?pause, "an embedder did not answer");
+            sleep(pause).await;
+        }
+    }
+
+    /// One attempt.
+    async fn ask(&self, role: Role, texts: &[String]) -> Result<Vec<Vec<f32>>, crate::Error> {
+        let end = Instant::now() + EMBEDDING_TIMEOUT;
+        let late = || crate::Error::Timeout(format!("no vectors after {} s", EMBEDDING_TIMEOUT.as_secs()));
+        let call = self.protocol.write(&self.model, role, texts);
+        let answered = async {
+            let answer = self.transport.send(call).await?;
+            let (status, retry_after_s) = (answer.status, answer.retry_after_s);
+            if (200..300).contains(&status) {
+                let body = whole(answer, ANSWER_BYTES).await?;
+                let body = body.ok_or(crate::Error::Nonsense("vectors of more than 32 MiB"))?;
+                return self.protocol.read(&body);
+            }
+            let body = whole(answer, REFUSAL_BYTES).await?.unwrap_or_default();
+            Err(refusal(status, &body, retry_after_s))
+        };
+        timeout_at(end, answered).await.map_err(|_| late())?
+    }
+}
+
+/// An answer's body; `None` if it has more bytes.
+async fn whole(mut answer: Answer, limit: usize) -> Result<Option<Vec<u8>>, crate::Error> {
+    let mut body = Vec::new();
+    while let Some(bytes) = answer.body.next().await {
+        body.extend_from_slice(&bytes?);
+        if body.len() > limit {
+            return Ok(None);
+        }
+    }
+    Ok(Some(body))
+}
+
+/// Texts of one request: at most so many, and no more bytes unless one text alone has more.
+fn batches(texts: &[String]) -> impl Iterator<Item = &[String]> {
+    let mut rest = texts;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |text: &&String| {
+            bytes += text.len();
+            bytes <= EMBEDDING_BATCH_BYTES
+        };
+        let count = rest.iter().take(EMBEDDING_BATCH_TEXTS).take_while(fits).count().max(1).min(rest.len());
+        let (batch, others) = rest.split_at(count);
+        rest = others;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_has_as_many_texts_as_one_request_may_have() {
+        let sizes = |texts: &[String]| batches(texts).map(<[String]>::len).collect::<Vec<_>>();
+        assert!(sizes(&[]).is_empty());
+        assert_eq!(sizes(&vec!["a".to_owned(); 150]), [64, 64, 22]);
+        let (long, half) = ("x".repeat(EMBEDDING_BATCH_BYTES + 1), "x".repeat(EMBEDDING_BATCH_BYTES / 2));
+        assert_eq!(
+            sizes(&[half.clone(), half.clone(), half.clone(), long.clone(), long, half]),
+            [2, 1, 1, 1, 1]
+        );
+    }
+}

@@ -114,6 +114,15 @@ impl From<extensions::Error> for ApiError {
     }
 }
 
+impl From<knowledge::Error> for ApiError {
+    fn from(error: knowledge::Error) -> Self {
+        match error.kind() {
+            "internal" => Self::internal(&error),
+            kind => Self::new(kind, error.message()),
+        }
+    }
+}
+
 impl From<RouteError> for ApiError {
     fn from(error: RouteError) -> Self {
         Self::new(error.kind(), error.to_string())

@@ -104,8 +104,8 @@ macro_rules! words {
 mod extension;
 
 pub use extension::{
-    ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState, McpTransport, TrustKind,
-    TrustState,
+    CollectionSync, DocumentState, ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState,
+    McpTransport, TrustKind, TrustState,
 };
 
 words! {

@@ -13,7 +13,7 @@
 //! | `card` | a request for approval, as lines of a terminal |
 //! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `http_tool`, `mcp_server`, `plugin`, `trust`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `rule`, `hook`, `http_tool`, `knowledge`, `mcp_server`, `plugin`, `trust`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | `extension` | the layers, documents and approvals of hooks and MCP servers |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |
@@ -50,6 +50,7 @@ pub mod http;
 mod http_tool;
 mod interrupts;
 mod key;
+mod knowledge;
 mod limits;
 mod line;
 mod login;

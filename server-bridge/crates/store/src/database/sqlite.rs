@@ -66,8 +66,6 @@ pub(super) async fn end_after(connection: &mut PoolConnection<Sqlite>, timeout: 
 fn common(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options
         .foreign_keys(true)
-        // What is deleted is overwritten: a memory or a document that its owner deleted is in no free page of the file.
-        .pragma("secure_delete", "ON")
         .synchronous(SqliteSynchronous::Normal)
         .busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))
         // What was deleted does not stay on free pages.

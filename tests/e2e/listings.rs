@@ -18,6 +18,9 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("mcp-server show", Shape::Document(&["hash", "name", "state", "tools"])),
     ("http-tool list", Shape::Document(&["problems", "tools"])),
     ("http-tool show", Shape::Document(&["document", "hash", "name", "state"])),
+    ("knowledge list", Shape::Document(&["collections"])),
+    ("knowledge show", Shape::Document(&["documents"])),
+    ("knowledge status", Shape::Document(&["ahead", "waiting"])),
     ("plugin list", Shape::Document(&["plugins"])),
     ("plugin show", Shape::Document(&["hash", "hooks", "name", "servers", "skills", "unused"])),
     ("trust list", Shape::Document(&["approvals", "items", "problems", "workspace"])),
@@ -79,6 +82,7 @@ fn every_listing_is_for_programs_too() {
         alice.run(&["plugin", "install", alice.home().join("time").to_str().unwrap(), "--yes"]).code,
         0
     );
+    assert_eq!(alice.run(&["knowledge", "create", "time"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -88,7 +92,9 @@ fn every_listing_is_for_programs_too() {
     assert_eq!(found, known, "a listing is told with --json, and stands in the table with its shape");
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
-        let name = ["mcp-server show", "http-tool show", "plugin show"].contains(path).then_some("time");
+        let name = ["mcp-server show", "http-tool show", "plugin show", "knowledge show"]
+            .contains(path)
+            .then_some("time");
         let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
         let output = alice.run(&words);
         let value: Value = serde_json::from_str(&output.stdout)

@@ -38,6 +38,7 @@ mod hostile_server;
 mod http_tool_attacks;
 mod http_tools;
 mod install;
+mod knowledge;
 mod life;
 mod listings;
 mod load;

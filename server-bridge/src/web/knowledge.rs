@@ -14,6 +14,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -66,8 +67,14 @@ pub struct PagesQuery {
 
 /// The collections that the caller may search.
 #[utoipa::path(get, path = "/api/v1/knowledge/collections", tag = "knowledge", responses((status = 200, body = CollectionList)))]
-pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<CollectionList>, ApiError> {
-    Ok(Json(CollectionList { collections: state.extensions.knowledge.collections(&caller.user).await? }))
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    wanted: Wanted,
+) -> Result<Json<CollectionList>, ApiError> {
+    let mut collections = state.extensions.knowledge.collections(&caller.user).await?;
+    collections.iter_mut().for_each(|one| translate(&wanted, &mut one.sync_note));
+    Ok(Json(CollectionList { collections }))
 }
 
 /// Make a collection of uploads, or of a runner's folder.
@@ -88,9 +95,12 @@ pub async fn create(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(collection): Path<String>,
 ) -> Result<Json<CollectionView>, ApiError> {
-    Ok(Json(state.extensions.knowledge.collection(&caller.user, &collection).await?))
+    let mut found = state.extensions.knowledge.collection(&caller.user, &collection).await?;
+    translate(&wanted, &mut found.sync_note);
+    Ok(Json(found))
 }
 
 /// Delete a collection of the caller's own, with its documents and all that was made of them.
@@ -112,10 +122,12 @@ pub async fn remove(
 pub async fn documents(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(collection): Path<String>,
     extract::Query(query): extract::Query<DocumentsQuery>,
 ) -> Result<Json<DocumentList>, ApiError> {
-    let documents = state.extensions.knowledge.documents(&caller.user, &collection, &query.after).await?;
+    let mut documents = state.extensions.knowledge.documents(&caller.user, &collection, &query.after).await?;
+    documents.iter_mut().for_each(|one| translate(&wanted, &mut one.note));
     Ok(Json(DocumentList { documents }))
 }
 
@@ -212,4 +224,9 @@ pub async fn status(
     caller: Caller,
 ) -> Result<Json<KnowledgeStatus>, ApiError> {
     Ok(Json(state.extensions.knowledge.status(&caller.user).await?))
+}
+
+/// Puts a note, which is stored in English, into the language of the request.
+fn translate(wanted: &Wanted, note: &mut String) {
+    *note = wanted.0.translated(note).into_owned();
 }

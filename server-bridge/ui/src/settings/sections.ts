@@ -8,6 +8,7 @@ import {
   CircleUser,
   Info,
   KeyRound,
+  LibraryBig,
   type LucideIcon,
   NotebookPen,
   Palette,
@@ -35,6 +36,7 @@ export interface Section {
     | "trust"
     | "http"
     | "plugins"
+    | "knowledge"
     | "memory"
     | "usage"
     | "keys"
@@ -61,6 +63,7 @@ export const SECTIONS: Section[] = [
   { id: "trust", icon: BadgeCheck, group: "work", View: lazy(() => import("./Trust")) },
   { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
   { id: "plugins", icon: Blocks, group: "work", View: lazy(() => import("./plugins/Plugins")) },
+  { id: "knowledge", icon: LibraryBig, group: "work", View: lazy(() => import("./knowledge/Knowledge")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

@@ -3,6 +3,7 @@
 
 mod extensions;
 mod http_tools;
+mod knowledge;
 mod mcp;
 mod settings;
 mod work;
@@ -10,8 +11,8 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 6] =
-    [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE, http_tools::TABLE];
+pub(super) const TABLES: [&[Row]; 7] =
+    [TABLE, work::TABLE, settings::TABLE, extensions::TABLE, mcp::TABLE, http_tools::TABLE, knowledge::TABLE];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
 const TABLE: &[Row] = &[

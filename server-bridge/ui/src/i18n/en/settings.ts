@@ -1,4 +1,5 @@
 import { httpTools } from "./httpTools";
+import { knowledge } from "./knowledge";
 import { mcpServers } from "./mcpServers";
 import { plugins } from "./plugins";
 
@@ -28,6 +29,7 @@ export const settings = {
     mcp: "MCP servers",
     http: "HTTP tools",
     plugins: "Plugins",
+    knowledge: "Knowledge",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -48,6 +50,7 @@ export const settings = {
     mcp: "Programs and services that offer tools to your agents.",
     http: "Requests to services that your agents may send, described without code.",
     plugins: "Skills, roles, slash commands, hooks and MCP servers that are installed as one thing.",
+    knowledge: "Documents that your agents look things up in and cite.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -361,6 +364,7 @@ export const settings = {
   mcp: mcpServers,
   http: httpTools,
   plugins,
+  knowledge,
   memory: {
     none: "Nothing is remembered about you.",
     forget: "Forget",

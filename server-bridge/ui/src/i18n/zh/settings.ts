@@ -1,5 +1,6 @@
 import type { Room } from "../words";
 import { httpTools } from "./httpTools";
+import { knowledge } from "./knowledge";
 import { mcpServers } from "./mcpServers";
 import { plugins } from "./plugins";
 
@@ -29,6 +30,7 @@ export const settings: Room<"settings"> = {
     mcp: "MCP 服务器",
     http: "HTTP 工具",
     plugins: "插件",
+    knowledge: "知识库",
     memory: "记忆",
     usage: "用量与费用",
     keys: "API 密钥",
@@ -49,6 +51,7 @@ export const settings: Room<"settings"> = {
     mcp: "为你的智能体提供工具的程序和服务。",
     http: "智能体可以向服务发送的请求，无需编写代码。",
     plugins: "作为一个整体安装的技能、角色、斜杠命令、钩子和 MCP 服务器。",
+    knowledge: "智能体可以查阅并引用的文档。",
     memory: "智能体跨会话记住的、关于你的信息。",
     usage: "你的模型的 token 用量和费用。日期按 UTC 计算。",
     keys: "用于让程序代你执行操作。",
@@ -361,6 +364,7 @@ export const settings: Room<"settings"> = {
   mcp: mcpServers,
   http: httpTools,
   plugins,
+  knowledge,
   memory: {
     none: "没有记住任何关于你的内容。",
     forget: "忘记",

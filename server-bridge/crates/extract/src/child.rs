@@ -69,6 +69,9 @@ pub(crate) fn read_bytes(bytes: Vec<u8>, name: &str, out: &mut dyn Write) -> Res
             Kind::Xlsx
         }
         Document::Text(text, kind) => {
+            if kind != Kind::Html && text.len() > TEXT_BYTES {
+                return Err(Failure::TooMuchText.into());
+            }
             pages.begin(kind)?;
             if kind == Kind::Html {
                 pages.text("", &html::of(&text, None, true, TEXT_BYTES))?;

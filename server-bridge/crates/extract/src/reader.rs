@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{Stream, StreamExt};
@@ -105,12 +106,11 @@ impl Extractor {
             let _ = stderr.take(SAID_BYTES).read_to_string(&mut said).await;
             said
         });
-        let deadline = Instant::now() + WALL_CLOCK;
         let mut reading = Reading {
             child,
             said: Some(said),
             frames: BufReader::new(stdout),
-            deadline,
+            left: WALL_CLOCK,
             kind: Kind::Text,
             _place: place,
         };
@@ -132,7 +132,8 @@ pub struct Reading {
     child: Child,
     said: Option<tokio::task::JoinHandle<String>>,
     frames: BufReader<ChildStdout>,
-    deadline: Instant,
+    /// The time that the reader may still be waited for. What the server does with a page in between is not the document's fault.
+    left: Duration,
     kind: Kind,
     _place: OwnedSemaphorePermit,
 }
@@ -159,9 +160,16 @@ impl Reading {
     }
 
     async fn frame(&mut self) -> Result<Frame, Failure> {
+        let begun = Instant::now();
+        let frame = self.frame_until(begun + self.left).await;
+        self.left = self.left.saturating_sub(begun.elapsed());
+        frame
+    }
+
+    async fn frame_until(&mut self, deadline: Instant) -> Result<Frame, Failure> {
         let mut line = Vec::new();
         let mut bounded = (&mut self.frames).take(FRAME_BYTES as u64);
-        let read = timeout_at(self.deadline, bounded.read_until(b'\n', &mut line)).await;
+        let read = timeout_at(deadline, bounded.read_until(b'\n', &mut line)).await;
         match read {
             Err(_) => Err(Failure::TooLong),
             Ok(Err(error)) => Err(Failure::Reader(error.to_string())),
@@ -169,13 +177,13 @@ impl Reading {
                 serde_json::from_slice(&line).map_err(|_| Failure::broken("the reader makes no sense"))
             }
             Ok(Ok(count)) if count >= FRAME_BYTES => Err(Failure::broken("the reader makes no sense")),
-            Ok(Ok(_)) => Err(self.end().await),
+            Ok(Ok(_)) => Err(self.end(deadline).await),
         }
     }
 
     /// Why the reader ended in the middle of the document.
-    async fn end(&mut self) -> Failure {
-        let status = match timeout_at(self.deadline, self.child.wait()).await {
+    async fn end(&mut self, deadline: Instant) -> Failure {
+        let status = match timeout_at(deadline, self.child.wait()).await {
             Err(_) => return Failure::TooLong,
             Ok(Err(error)) => return Failure::Reader(error.to_string()),
             Ok(Ok(status)) => status,

@@ -28,6 +28,7 @@ const OWN: &[Registration] = &[
     Registration::of::<BackupOptions>(),
     Registration::of::<RestoreOptions>(),
     Registration::of::<StoreOptions>(),
+    Registration::of::<ExtractCommand>(),
 ];
 
 /// The whole of the `sandbridge` program.
@@ -48,6 +49,21 @@ impl Command for ServeCommand {
         crate::serve::main(self.options, globals.home.as_deref())
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| failure_of(&error))
+    }
+}
+
+/// Read the document on standard input: the server runs this, confined, for each document
+#[derive(Parser)]
+#[command(name = extract::COMMAND, hide = true)]
+struct ExtractCommand {
+    /// The document's name, whose ending helps where its content does not tell its kind
+    #[arg(long, default_value = "", value_name = "NAME")]
+    name: String,
+}
+
+impl Command for ExtractCommand {
+    fn run(self, _globals: &Globals) -> Result<ExitCode, Failure> {
+        Ok(extract::child::main(&self.name))
     }
 }
 

@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agent::tool::Typed;
 use chats::ChatService;
+use execs::Ledger;
 use extensions::Notice;
 use extensions::commands::TextCommands;
 use extensions::custom_tools::CustomTools;
@@ -18,6 +20,9 @@ use extensions::plugins::Plugins;
 use extensions::search::{DeferredTools, Offers};
 use extensions::skills::AlwaysSkills;
 use extensions::trust::{Source, Trust, TrustNotice};
+use extract::Extractor;
+use knowledge::tools::{Read, Search};
+use knowledge::{Knowledge, Machines};
 use sandbox::SandboxRouter;
 use store::Store;
 
@@ -35,6 +40,8 @@ pub struct Extended {
     pub plugins: Plugins,
     /// What workspaces define, and users approve.
     pub trust: Trust,
+    /// The documents that agents look things up in.
+    pub knowledge: Knowledge,
 }
 
 impl Extended {
@@ -80,7 +87,11 @@ impl Extended {
         ];
         let trust = Trust::new(store(), ledger(), approvable);
         chats.hooks().put(TrustNotice::new(trust.clone(), router(), notices(chats)));
-        Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust }
+        let knowledge = Knowledge::new(store(), Extractor::default(), machines(ledger(), store()));
+        chats.tools().put(Typed::<Search>::new(knowledge.clone()));
+        chats.tools().put(Typed::<Read>::new(knowledge.clone()));
+        chats.prompt().put(knowledge.clone());
+        Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust, knowledge }
     }
 
     /// Ends all that run, and waits until their ends are recorded.
@@ -95,5 +106,17 @@ fn notices(chats: &ChatService) -> Notice {
     Arc::new(move |user, chat, text| {
         let chats = chats.clone();
         Box::pin(async move { chats.notice(user, &chat, &text).await })
+    })
+}
+
+/// Reaches runners for the folders of collections.
+fn machines(ledger: Ledger, store: Store) -> Machines {
+    Arc::new(move |user, place| {
+        let (ledger, store) = (ledger.clone(), store.clone());
+        Box::pin(async move {
+            let user = store.user_by_id(user).await.map_err(|error| error.shown())?;
+            let user = user.ok_or_else(|| "its owner is gone".to_owned())?;
+            ledger.sandbox(&user, Some(&place)).await.map_err(|error| error.message())
+        })
     })
 }

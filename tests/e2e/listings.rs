@@ -21,6 +21,9 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("mcp-server show", Shape::Document(&["hash", "name", "state", "tools"])),
     ("http-tool list", Shape::Document(&["problems", "tools"])),
     ("http-tool show", Shape::Document(&["document", "hash", "name", "state"])),
+    ("knowledge list", Shape::Document(&["collections"])),
+    ("knowledge show", Shape::Document(&["documents"])),
+    ("knowledge status", Shape::Document(&["ahead", "waiting"])),
     ("plugin list", Shape::Document(&["plugins"])),
     ("plugin show", Shape::Document(&["hash", "hooks", "name", "servers", "skills", "unused"])),
     ("trust list", Shape::Document(&["approvals", "items", "problems", "workspace"])),
@@ -90,6 +93,7 @@ fn every_listing_is_for_programs_too() {
     assert_eq!(alice.run(&["cron", "run", "time"]).code, 0);
     assert_eq!(alice.run(&["trigger", "add", "push", "look", "--from", "github"]).code, 0);
     assert_eq!(alice.run(&["memory", "add", "likes tabs"]).code, 0);
+    assert_eq!(alice.run(&["knowledge", "create", "time"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
     assert_eq!(added.code, 0, "{added:?}");
     let mut found = listings(&alice, "");
@@ -100,7 +104,7 @@ fn every_listing_is_for_programs_too() {
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
         let name = match *path {
-            "mcp-server show" | "http-tool show" | "plugin show" | "cron runs" => Some("time"),
+            "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs" => Some("time"),
             "trigger runs" => Some("push"),
             "memory show" => Some("1"),
             _ => None,

@@ -43,6 +43,7 @@ mod http_tool_attacks;
 mod http_tools;
 mod http_via;
 mod install;
+mod knowledge;
 mod life;
 mod listings;
 mod load;

@@ -114,6 +114,15 @@ impl From<extensions::Error> for ApiError {
     }
 }
 
+impl From<knowledge::Error> for ApiError {
+    fn from(error: knowledge::Error) -> Self {
+        match error.kind() {
+            "internal" => Self::internal(&error),
+            kind => Self::new(kind, error.message()),
+        }
+    }
+}
+
 impl From<automation::Error> for ApiError {
     fn from(error: automation::Error) -> Self {
         match error.kind() {

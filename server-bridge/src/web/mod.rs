@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -58,6 +58,7 @@ pub mod http_tools;
 pub mod hub;
 pub mod install;
 pub mod keys;
+pub mod knowledge;
 pub mod language;
 pub mod logins;
 pub mod mcp;
@@ -137,6 +138,7 @@ pub fn routes() -> Routes {
         .merge(hooks::routes())
         .merge(http_tools::routes())
         .merge(memories::routes())
+        .merge(knowledge::routes())
         .merge(mcp_servers::routes())
         .merge(trust::routes())
         .merge(plugins::routes())

@@ -227,3 +227,5 @@ export const PLUGIN_TIMEOUT_MS = 330_000;
 
 /** The most files that the server lists when a plugin differs from the installed copy. */
 export const PLUGIN_CHANGES_COUNT = 50;
+/** How often the page asks for a collection while documents of it wait to be indexed. */
+export const KNOWLEDGE_POLL_MS = 2000;

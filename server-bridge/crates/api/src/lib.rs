@@ -19,6 +19,7 @@
 //! | [`plugin`] | plugins |
 //! | [`trust`] | what a workspace defines and its user must approve |
 //! | [`http_tools`] | HTTP tools without code |
+//! | [`knowledge`] | collections of documents, and what is found in them |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
 //! | [`automation`] | what starts by itself: schedules and triggers |
@@ -45,6 +46,7 @@ pub mod file;
 pub mod hooks;
 pub mod http_tools;
 pub mod key;
+pub mod knowledge;
 pub mod language;
 mod lenient;
 mod line;

@@ -16,6 +16,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::http_tool::HttpToolCommand>(),
     Registration::of::<crate::mcp_server::McpServerCommand>(),
     Registration::of::<crate::plugin::PluginCommand>(),
+    Registration::of::<crate::knowledge::KnowledgeCommand>(),
     Registration::of::<crate::trust::TrustCommand>(),
     Registration::of::<crate::cron::CronCommand>(),
     Registration::of::<crate::trigger::TriggerCommand>(),

@@ -171,3 +171,5 @@ pub(super) const MODELS_SHOWN: usize = 40;
 pub(super) const REPLAY_BYTES: u64 = 256 * 1024;
 /// How much of a replay may be skipped in search of a place to begin, in bytes.
 pub(super) const REPLAY_SEARCH_BYTES: usize = 16 * 1024;
+/// How often `knowledge add --wait` asks for the state of its documents.
+pub(super) const INDEX_POLL: Duration = Duration::from_millis(200);

@@ -23,7 +23,10 @@ mod unseen;
 pub use conversation::{
     BegunCall, Compaction, ContextEdit, Mask, NewCompaction, PromptCount, StoredContext, TurnItem,
 };
-pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId, hex};
+pub use ids::{
+    AuditId, ChatId, ChunkId, CollectionId, DocumentId, ExecId, ItemId, JobId, KeyId, MessageId, RunnerId,
+    TurnId, UserId, hex,
+};
 pub use people::{SubAgent, User};
 pub use turn::{Spent, TurnStatus, TurnUsage};
 pub use unseen::is_unseen;

@@ -30,6 +30,7 @@
 //! | `plugins` | the plugins that users installed |
 //! | `http_tools` | a user's own HTTP tools |
 //! | `jobs`, `job_runs` | what starts by itself, and what became of it |
+//! | `knowledge` | collections of documents, their passages and vectors, and the queue of what is to be indexed |
 //! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
@@ -81,6 +82,7 @@ mod http_tools;
 mod job_runs;
 mod jobs;
 mod keys;
+mod knowledge;
 pub mod limits;
 mod location;
 mod login_addresses;
@@ -141,6 +143,10 @@ pub use http_tools::HttpTool;
 pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunState};
 pub use jobs::{Job, JobDraft, JobKind};
 pub use keys::{ApiKey, KeyScope};
+pub use knowledge::{
+    Collection, Document, DocumentState, EmbeddingModel, FileSeen, IndexJob, IndexQueue, NewPage, NewPassage,
+    Page, Passage, Published, Ranked, SearchScope, Sharing, SyncState, WordsQuery,
+};
 pub use location::{Location, PostgresUrl};
 pub use mcp_servers::{McpCatalogue, McpServer};
 pub use memory_items::{
@@ -153,9 +159,9 @@ pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};
 pub use plugins::{PluginFile, PluginRow};
 pub use records::{
-    AuditId, BegunCall, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId,
-    NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus,
-    TurnUsage, User, UserId, hex, is_unseen,
+    AuditId, BegunCall, ChatId, ChunkId, CollectionId, Compaction, ContextEdit, DocumentId, ExecId, ItemId,
+    JobId, KeyId, Mask, MessageId, NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent,
+    TurnId, TurnItem, TurnStatus, TurnUsage, User, UserId, hex, is_unseen,
 };
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;

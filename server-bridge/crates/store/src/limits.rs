@@ -116,6 +116,26 @@ pub const PLUGINS_PER_USER: i64 = 100;
 pub const PLUGIN_BYTES_PER_USER: i64 = 256 * 1024 * 1024;
 /// The longest words on where a plugin came from, in bytes.
 pub const PLUGIN_SOURCE_MAX_BYTES: usize = 2048;
+/// The most collections of documents of one user.
+pub const COLLECTIONS_PER_USER: i64 = 100;
+/// The longest name of one, in bytes.
+pub const COLLECTION_NAME_MAX_BYTES: usize = 100;
+/// The longest path of a collection's folder, in bytes.
+pub const COLLECTION_PATH_MAX_BYTES: usize = 4096;
+/// The longest words on a look at a folder, in bytes.
+pub const SYNC_NOTE_MAX_BYTES: usize = 1024;
+/// The most documents of one collection.
+pub const DOCUMENTS_PER_COLLECTION: i64 = 20_000;
+/// The longest name of a document, in bytes.
+pub const DOCUMENT_NAME_MAX_BYTES: usize = 1024;
+/// The longest words on a document's state, in bytes.
+pub const DOCUMENT_NOTE_MAX_BYTES: usize = 1024;
+/// The most documents of one user that wait to be indexed when another one is uploaded.
+pub const INDEX_JOBS_PER_USER: i64 = 1000;
+/// The largest file that is written anew after a deletion, in bytes: that takes about a second for 100 MiB.
+pub const VACUUM_MAX_BYTES: i64 = 512 * 1024 * 1024;
+/// The rows of an old version that are removed in one change, so that other changes wait for moments only.
+pub const SWEEP_ROWS: i64 = 2000;
 /// The most MCP servers that one user may add.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
 /// The longest name of one, in bytes.

@@ -5,7 +5,7 @@ import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { AutomationPut, HttpToolImport, KeyScope, McpServerEntry, MemorySettings, NewMemory, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { AutomationPut, CollectionDraft, HttpToolImport, KeyScope, McpServerEntry, MemorySettings, NewMemory, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -18,6 +18,7 @@ const within = (milliseconds: number) => ({ signal: AbortSignal.timeout(millisec
 export function createRequests(client: ApiClient) {
   const named = (name: string) => ({ params: { path: { name } } });
   const numbered = (id: number) => ({ params: { path: { id } } });
+  const ofCollection = (id: number) => ({ params: { path: { collection: String(id) } } });
   return {
     preferences: () => taken(client.GET("/api/v1/settings/agent")),
     setPreferences: (wanted: Preferences) => taken(client.PUT("/api/v1/settings/agent", { body: wanted })),
@@ -53,6 +54,26 @@ export function createRequests(client: ApiClient) {
       taken(client.POST("/api/v1/rules", { body: { effect, rule, justification: justification || null, chat_id: chatId } })),
     removeRule: async (id: number) => void (await client.DELETE("/api/v1/rules/{id}", { params: { path: { id } } })),
     tryRules: (tool: string, subject: string) => taken(client.POST("/api/v1/rules/try", { body: { tool, subject } })),
+
+    collections: () => taken(client.GET("/api/v1/knowledge/collections")),
+    addCollection: (draft: CollectionDraft) => taken(client.POST("/api/v1/knowledge/collections", { body: draft })),
+    removeCollection: async (id: number) => void (await client.DELETE("/api/v1/knowledge/collections/{collection}", ofCollection(id))),
+    collectionDocuments: (id: number) => taken(client.GET("/api/v1/knowledge/collections/{collection}/documents", ofCollection(id))),
+    addDocument: (id: number, file: File) =>
+      taken(
+        client.POST("/api/v1/knowledge/collections/{collection}/documents", {
+          params: { path: { collection: String(id) }, query: { name: file.name } },
+          ...asItIs(file, "application/octet-stream"),
+        }),
+      ),
+    removeDocument: async (id: number) => void (await client.DELETE("/api/v1/knowledge/documents/{id}", { params: { path: { id } } })),
+    knowledgePage: (id: number, page: number) =>
+      taken(client.GET("/api/v1/knowledge/documents/{id}", { params: { path: { id }, query: { page } } })),
+    shareCollection: (id: number, user: string | null, isShared: boolean) =>
+      taken(client.PUT("/api/v1/knowledge/collections/{collection}/sharing", { ...ofCollection(id), body: { user, is_shared: isShared } })),
+    syncCollection: async (id: number, removeMissing: boolean) =>
+      void (await client.POST("/api/v1/knowledge/collections/{collection}/sync", { ...ofCollection(id), body: { remove_missing: removeMissing } })),
+    searchKnowledge: (query: string) => taken(client.POST("/api/v1/knowledge/search", { body: { query } })),
 
     trust: () => taken(client.GET("/api/v1/trust")),
     approveOfWorkspace: async (hash: string) => void (await client.POST("/api/v1/trust/approvals", { body: { hash } })),

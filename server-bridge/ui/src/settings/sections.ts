@@ -9,6 +9,7 @@ import {
   CircleUser,
   Info,
   KeyRound,
+  LibraryBig,
   type LucideIcon,
   NotebookPen,
   Palette,
@@ -37,6 +38,7 @@ export interface Section {
     | "http"
     | "plugins"
     | "automations"
+    | "knowledge"
     | "memory"
     | "usage"
     | "keys"
@@ -64,6 +66,7 @@ export const SECTIONS: Section[] = [
   { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
   { id: "plugins", icon: Blocks, group: "work", View: lazy(() => import("./plugins/Plugins")) },
   { id: "automations", icon: CalendarClock, group: "work", View: lazy(() => import("./automations/Automations")) },
+  { id: "knowledge", icon: LibraryBig, group: "work", View: lazy(() => import("./knowledge/Knowledge")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },

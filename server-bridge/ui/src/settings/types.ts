@@ -41,6 +41,13 @@ export type McpTool = Schemas["McpToolView"];
 /** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */
 export type McpServerEntry = Schemas["McpServerEntry"];
 
+/** A collection of documents, its documents, and what is found in them. */
+export type Collection = Schemas["CollectionView"];
+export type CollectionDraft = Schemas["CollectionDraft"];
+export type KnowledgeDocument = Schemas["DocumentView"];
+export type KnowledgePage = Schemas["DocumentPage"];
+export type FoundPassages = Schemas["Found"];
+
 /** A plugin, installed or looked at. */
 export type Plugin = Schemas["PluginView"];
 export type PluginPart = Schemas["PluginPart"];

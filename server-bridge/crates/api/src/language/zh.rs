@@ -4,6 +4,7 @@
 mod automations;
 mod extensions;
 mod http_tools;
+mod knowledge;
 mod mcp;
 mod settings;
 mod work;
@@ -11,7 +12,7 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 7] = [
+pub(super) const TABLES: [&[Row]; 8] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -19,6 +20,7 @@ pub(super) const TABLES: [&[Row]; 7] = [
     mcp::TABLE,
     http_tools::TABLE,
     automations::TABLE,
+    knowledge::TABLE,
 ];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.

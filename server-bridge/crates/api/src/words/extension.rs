@@ -99,3 +99,31 @@ words! {
         Invalid = "invalid",
     }
 }
+
+words! {
+    /// The end of the last look at a collection's folder.
+    CollectionSync {
+        /// It was not looked at yet.
+        Never = "never",
+        /// The collection has what the folder has, but for documents that wait.
+        Synced = "synced",
+        /// The runner could not be reached.
+        Offline = "offline",
+        /// The folder, or most of it, is gone: its documents are kept until their owner confirms that.
+        Gone = "gone",
+        /// It could not be read for another reason.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// Whether a document's newest content is searched.
+    DocumentState {
+        /// It waits to be indexed; the version before it is searched until then.
+        Waiting = "waiting",
+        /// It is.
+        Ready = "ready",
+        /// It cannot be indexed; the version before it is searched, if there is one.
+        Failed = "failed",
+    }
+}

@@ -110,6 +110,12 @@ impl Query {
         (!choices.is_empty()).then(|| choices.join(" | "))
     }
 
+    /// The text of one tsquery for each of the words, for a ranking that weighs each of them.
+    #[must_use]
+    pub fn any_tsqueries(&self) -> Vec<String> {
+        self.choices().iter().map(Choice::tsquery).collect()
+    }
+
     /// The different words of the query, at most 64.
     pub(super) fn choices(&self) -> Vec<Choice> {
         let mut choices: Vec<Choice> = Vec::new();

@@ -7,7 +7,10 @@ use std::borrow::Cow;
 
 use sqlx::{Arguments, Database, Encode, Type};
 
-use crate::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, TurnStatus, UserId};
+use crate::{
+    AuditId, ChatId, ChunkId, CollectionId, DocumentId, ExecId, ItemId, JobId, KeyId, MessageId, RunnerId,
+    TurnId, TurnStatus, UserId,
+};
 
 /// The substitute for a NUL: U+2400, its symbol.
 pub(crate) const NUL_SHOWN: &str = "\u{2400}";
@@ -110,6 +113,10 @@ bind_as! { Int:
     &TurnId, self => Value::Int(Some(self.0));
     ItemId, self => Value::Int(Some(self.0));
     AuditId, self => Value::Int(Some(self.0));
+    CollectionId, self => Value::Int(Some(self.0));
+    DocumentId, self => Value::Int(Some(self.0));
+    JobId, self => Value::Int(Some(self.0));
+    ChunkId, self => Value::Int(Some(self.0));
 }
 
 bind_as! { SmallInt: i32, self => Value::SmallInt(Some(self)); }

@@ -1,10 +1,10 @@
 //! A downloaded body, as text.
 
+use extract::html;
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::readable;
 use crate::limits::FETCH_TEXT_BYTES;
 
 /// How a page is wanted.
@@ -37,7 +37,7 @@ pub(super) fn text(content: &[u8], media_type: &str, base: &Url, format: Format)
     let mut text = decoded(content, parameters);
     let is_html = kind.contains("html") || kind.is_empty() && looks_like_html(head);
     if is_html && format != Format::Raw {
-        text = readable::of(&text, base, format == Format::Markdown, FETCH_TEXT_BYTES);
+        text = html::of(&text, Some(base), format == Format::Markdown, FETCH_TEXT_BYTES);
     }
     Ok(text)
 }

@@ -7,12 +7,10 @@
 //! |---|---|
 //! | [`fetch`] | one page: its address, size, time and redirects |
 //! | `body` | the body, as text |
-//! | `readable` | HTML as text that a model reads well |
 //! | [`search`] | the one trait that search providers differ in, and its implementations |
 
 mod body;
 pub mod fetch;
-mod readable;
 pub mod search;
 
 pub use body::Format;

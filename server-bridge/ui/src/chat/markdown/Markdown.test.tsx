@@ -6,6 +6,7 @@ import { afterEach, beforeAll, expect, test } from "vitest";
 import * as en from "../../i18n/en";
 import { onPanelWanted, onTarget } from "../../panels/open";
 import { pictureOf } from "./diagrams";
+import { takeCitation } from "../../lib/citation";
 import { Markdown } from "./Markdown";
 
 beforeAll(async () => {
@@ -70,4 +71,12 @@ test("a relative link opens its file in the panel", () => {
 test("only a drawing with a size becomes an image", () => {
   expect(pictureOf('<svg xmlns="http://www.w3.org/2000/svg" width="100%" viewBox="0 0 20 10"></svg>')).toMatchObject({ width: 20, height: 10 });
   for (const text of ["", "<p>x</p>", '<svg xmlns="http://www.w3.org/2000/svg"></svg>', '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 0 0"></svg>']) expect(pictureOf(text)).toBeNull();
+});
+
+test("a citation of a document opens it, and everything around it stays as it was written", () => {
+  const { container } = render(<Markdown text={"Two **years** [doc:12#3@0-240], see `[doc:1#1]` and [x](https://a.example)."} />);
+  expect(container.textContent).toBe("Two years [doc:12#3@0-240], see [doc:1#1] and x.");
+  fireEvent.click(screen.getByRole("button", { name: "[doc:12#3@0-240]" }));
+  expect(window.location.hash).toBe("#/settings/knowledge");
+  expect(takeCitation()).toEqual({ document: 12, page: 3, start: 0, end: 240 });
 });

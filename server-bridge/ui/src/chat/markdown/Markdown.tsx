@@ -4,6 +4,9 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { blocksOf, isOpenCode } from "./blocks";
 import { openPanel } from "../../panels/open";
+import { citationOf, wantCitation } from "../../lib/citation";
+import { showSettings } from "../../lib/location";
+import { CITED, citations } from "./citations";
 import { CodeBlock, DrawnBlock } from "./CodeBlock";
 import { pathOf, safeAddress } from "./links";
 import { honestMath, mayHaveMath, withDollars } from "./math";
@@ -44,6 +47,18 @@ const Part = memo(function Part({ text }: { text: string }) {
 
 function Link({ href, children }: ComponentPropsWithoutRef<"a">) {
   if (!href) return <span>{children}</span>;
+  const citation = href.startsWith(CITED) ? citationOf(href) : null;
+  if (citation !== null) {
+    const open = () => {
+      wantCitation(citation);
+      showSettings("knowledge");
+    };
+    return (
+      <button type="button" className="file-link" onClick={open}>
+        {children}
+      </button>
+    );
+  }
   const path = pathOf(href);
   if (path !== null) {
     return (
@@ -98,7 +113,7 @@ function Table({ children }: ComponentPropsWithoutRef<"table">) {
   );
 }
 
-const PLUGINS = [remarkGfm];
+const PLUGINS = [remarkGfm, citations];
 const NONE: [] = [];
 const GROWING: Components = { a: Link, img: Image, table: Table, pre: CodeBlock, code: Code, input: Check };
 const COMPONENTS: Components = { ...GROWING, pre: DrawnBlock };

@@ -1,3 +1,6 @@
+import { citationOf } from "../../lib/citation";
+import { CITED } from "./citations";
+
 /** Which addresses in a model's text may be followed. Pure. */
 const FOLLOWED = ["http:", "https:", "mailto:"];
 
@@ -9,6 +12,7 @@ const PATH_MAX_CHARS = 4096;
 
 /** The address if it may be followed, a marked path if it names a file, else nothing: a script or a link within this page. */
 export function safeAddress(address: string | undefined): string {
+  if (address?.startsWith(CITED) && citationOf(address) !== null) return address;
   const path = filePath(address ?? "");
   if (path !== null) return FILE + path;
   try {

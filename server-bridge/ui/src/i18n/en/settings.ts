@@ -1,5 +1,6 @@
 import { automations } from "./automations";
 import { httpTools } from "./httpTools";
+import { knowledge } from "./knowledge";
 import { mcpServers } from "./mcpServers";
 import { memory } from "./memory";
 import { plugins } from "./plugins";
@@ -31,6 +32,7 @@ export const settings = {
     http: "HTTP tools",
     plugins: "Plugins",
     automations: "Automations",
+    knowledge: "Knowledge",
     memory: "Memory",
     usage: "Usage and cost",
     keys: "API keys",
@@ -52,6 +54,7 @@ export const settings = {
     http: "Requests that your agents can send to services, described without code.",
     plugins: "Skills, roles, slash commands, hooks and MCP servers that are installed together.",
     automations: "What starts by itself: messages that the clock or a webhook posts to a chat.",
+    knowledge: "Documents that your agents look things up in and cite.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
@@ -375,6 +378,7 @@ export const settings = {
   http: httpTools,
   plugins,
   automations,
+  knowledge,
   memory,
   usage: {
     period: "Period",

@@ -1,6 +1,7 @@
 import type { Room } from "../words";
 import { automations } from "./automations";
 import { httpTools } from "./httpTools";
+import { knowledge } from "./knowledge";
 import { mcpServers } from "./mcpServers";
 import { memory } from "./memory";
 import { plugins } from "./plugins";
@@ -32,6 +33,7 @@ export const settings: Room<"settings"> = {
     http: "HTTP 工具",
     plugins: "插件",
     automations: "自动任务",
+    knowledge: "知识库",
     memory: "记忆",
     usage: "用量与费用",
     keys: "API 密钥",
@@ -53,6 +55,7 @@ export const settings: Room<"settings"> = {
     http: "智能体可以向服务发送的请求，无需编写代码。",
     plugins: "打包安装的技能、角色、斜杠命令、钩子和 MCP 服务器。",
     automations: "自行启动的任务：由时间或 webhook 发到会话中的消息。",
+    knowledge: "智能体可以查阅并引用的文档。",
     memory: "智能体跨会话记住的、关于你的信息。",
     usage: "你的模型的 token 用量和费用。日期按 UTC 计算。",
     keys: "用于让程序代你执行操作。",
@@ -375,6 +378,7 @@ export const settings: Room<"settings"> = {
   http: httpTools,
   plugins,
   automations,
+  knowledge,
   memory,
   usage: {
     period: "时段",

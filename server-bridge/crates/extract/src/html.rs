@@ -4,7 +4,7 @@
 
 use html5gum::emitters::default::{DefaultEmitter, StartTag};
 use html5gum::{Token, Tokenizer};
-use reqwest::Url;
+use url::Url;
 
 /// Elements whose content is skipped.
 const SKIPPED: [&str; 7] = ["script", "style", "template", "svg", "noscript", "iframe", "object"];
@@ -32,8 +32,8 @@ const LINES: [&str; 9] = ["div", "tr", "dt", "dd", "summary", "option", "caption
 /// The deepest list that is still indented.
 const DEEPEST_LIST: usize = 6;
 
-/// The text of a page, limited in bytes.
-pub(super) fn of(html: &str, base: &Url, with_marks: bool, max_bytes: usize) -> String {
+/// The text of a page, limited in bytes. Links are shown with their targets if the page's address is known.
+pub fn of(html: &str, base: Option<&Url>, with_marks: bool, max_bytes: usize) -> String {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut writer = Writer { with_marks, ..Writer::new(base) };
@@ -54,7 +54,7 @@ pub(super) fn of(html: &str, base: &Url, with_marks: bool, max_bytes: usize) -> 
 }
 
 struct Writer<'a> {
-    base: &'a Url,
+    base: Option<&'a Url>,
     with_marks: bool,
     out: String,
     /// How many line ends are due before the next text.
@@ -73,7 +73,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(base: &'a Url) -> Self {
+    fn new(base: Option<&'a Url>) -> Self {
         Self {
             base,
             with_marks: true,
@@ -216,7 +216,8 @@ impl<'a> Writer<'a> {
 
     fn begin_link(&mut self, tag: &StartTag<()>) {
         self.end_link();
-        let leads = self.base.join(attribute(tag, b"href").trim());
+        let Some(base) = self.base else { return };
+        let leads = base.join(attribute(tag, b"href").trim());
         let Ok(leads) = leads.map(String::from) else { return };
         if self.with_marks && tag.attributes.contains_key(&b"href"[..]) && leads.starts_with("http") {
             self.put("[");
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     fn read(html: &str, with_marks: bool) -> String {
-        of(html, &"https://a.example/b/c".parse().unwrap(), with_marks, 1 << 20)
+        of(html, Some(&"https://a.example/b/c".parse().unwrap()), with_marks, 1 << 20)
     }
 
     #[test]
@@ -311,7 +312,7 @@ mod tests {
         }
         let long = format!("https://a.example/{}", "x".repeat(2000));
         let many = "<a href=y>z</a>".repeat(100_000);
-        assert!(of(&many, &long.parse().unwrap(), true, 1 << 20).len() <= 1 << 20);
+        assert!(of(&many, Some(&long.parse().unwrap()), true, 1 << 20).len() <= 1 << 20);
         assert_eq!(read("<a href=x></a><p>é<script>", true), "é");
     }
 }

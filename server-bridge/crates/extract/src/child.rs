@@ -1,0 +1,85 @@
+//! The process that reads a document: `sandbridge extract`, with the document as its standard input.
+
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+use crate::confine;
+use crate::failure::Failure;
+use crate::html;
+use crate::kind::{Document, recognise};
+use crate::limits::{DOCUMENT_BYTES, STACK_BYTES, TEXT_BYTES};
+use crate::page::{Frame, Kind, Pages, Stop, write};
+use crate::{docx, pdf, xlsx};
+
+/// The whole of the child: confines itself, reads the document named `name` from the standard input, and writes its pages to the
+/// standard output, one line of JSON each.
+pub fn main(name: &str) -> ExitCode {
+    let told = |failure: Failure| match write(&mut io::stdout(), &Frame::Failed(failure)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    };
+    if let Err(error) = confine::limit() {
+        return told(Failure::Reader(format!("the limits of the reader are refused: {error}")));
+    }
+    let name = name.to_owned();
+    let reader = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        if let Err(error) = confine::filter() {
+            return Err(Failure::Reader(format!("the filter of the reader is refused: {error}")));
+        }
+        read(&name)
+    });
+    match reader.map(std::thread::JoinHandle::join) {
+        Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
+        Ok(Ok(Err(failure))) => told(failure),
+        Ok(Err(_)) => told(Failure::broken("the reader gave up on it")),
+        Err(error) => told(Failure::Reader(format!("the reader cannot be started: {error}"))),
+    }
+}
+
+fn read(name: &str) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    let broken = |error: io::Error| Failure::Reader(format!("the document did not arrive: {error}"));
+    io::stdin().lock().take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes).map_err(broken)?;
+    if bytes.len() as u64 > DOCUMENT_BYTES {
+        return Err(Failure::TooLarge);
+    }
+    match read_bytes(bytes, name, &mut io::stdout().lock()) {
+        Ok(()) | Err(Stop::Gone) => Ok(()),
+        Err(Stop::Failed(failure)) => Err(failure),
+    }
+}
+
+/// Reads a document and writes its pages.
+pub(crate) fn read_bytes(bytes: Vec<u8>, name: &str, out: &mut dyn Write) -> Result<(), Stop> {
+    let mut pages = Pages::new(out);
+    let kind = match recognise(&bytes, name)? {
+        Document::Pdf => {
+            pages.begin(Kind::Pdf)?;
+            pdf::read(bytes, &mut pages)?;
+            Kind::Pdf
+        }
+        Document::Docx(archive) => {
+            pages.begin(Kind::Docx)?;
+            docx::read(&archive, &mut pages)?;
+            Kind::Docx
+        }
+        Document::Xlsx(archive) => {
+            pages.begin(Kind::Xlsx)?;
+            xlsx::read(&archive, &mut pages)?;
+            Kind::Xlsx
+        }
+        Document::Text(text, kind) => {
+            if kind != Kind::Html && text.len() > TEXT_BYTES {
+                return Err(Failure::TooMuchText.into());
+            }
+            pages.begin(kind)?;
+            if kind == Kind::Html {
+                pages.text("", &html::of(&text, None, true, TEXT_BYTES))?;
+            } else {
+                pages.text("", &text)?;
+            }
+            kind
+        }
+    };
+    pages.end(kind)
+}

@@ -1,0 +1,227 @@
+//! Pages of text, and the frames in which a child hands them over.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::limits::{CUT_PAGE_BYTES, PAGE_BYTES, PAGES, TEXT_BYTES, TITLE_BYTES};
+
+/// The kind of a document, which is found by its content first, and by its name where that does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// PDF.
+    Pdf,
+    /// Plain text, with tables of separated values.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// HTML.
+    Html,
+    /// A text of Office Open XML.
+    Docx,
+    /// A workbook of Office Open XML.
+    Xlsx,
+    /// Source code and configuration.
+    Code,
+}
+
+impl Kind {
+    /// The kind's word: `pdf`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pdf => "pdf",
+            Self::Text => "text",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Docx => "docx",
+            Self::Xlsx => "xlsx",
+            Self::Code => "code",
+        }
+    }
+
+    /// True if lines that begin with `#` are headings in its pages.
+    pub fn has_headings(self) -> bool {
+        matches!(self, Self::Markdown | Self::Html | Self::Docx)
+    }
+}
+
+/// A page of a document: a page of a PDF; else some 12 KiB of text, cut between lines, or a part of a sheet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The name of its sheet; empty for other documents.
+    pub title: String,
+    /// Its text: lines without control characters other than tab and line feed.
+    pub text: String,
+}
+
+/// A line that a child writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Frame {
+    /// The document was recognised.
+    Begun(Kind),
+    /// A page with text.
+    Page(Page),
+    /// The document was read to its end.
+    Done {
+        /// Its pages, those without text included.
+        pages: u32,
+        /// Pages whose text was cut at the limit.
+        cut_pages: u32,
+        /// Pages that could not be read.
+        broken_pages: u32,
+    },
+    /// It could not be read.
+    Failed(Failure),
+}
+
+/// The error of a reader: the document's, or that of the pipe to the server.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Failed(Failure),
+    Gone,
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// The pages of one document, written as they are read.
+pub(crate) struct Pages<'a> {
+    out: &'a mut dyn Write,
+    /// The text of a page that is not whole yet.
+    open: String,
+    open_title: String,
+    number: u32,
+    text_bytes: usize,
+    cut_pages: u32,
+    broken_pages: u32,
+}
+
+impl<'a> Pages<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+        Self {
+            out,
+            open: String::new(),
+            open_title: String::new(),
+            number: 0,
+            text_bytes: 0,
+            cut_pages: 0,
+            broken_pages: 0,
+        }
+    }
+
+    pub(crate) fn begin(&mut self, kind: Kind) -> Result<(), Stop> {
+        self.write(&Frame::Begun(kind))
+    }
+
+    /// A page of the document's own.
+    pub(crate) fn page(&mut self, text: &str) -> Result<(), Stop> {
+        self.number += 1;
+        if self.number > PAGES {
+            return Err(Failure::TooMuchText.into());
+        }
+        let mut text = clean(text);
+        if text.len() > PAGE_BYTES {
+            text.truncate(text.floor_char_boundary(PAGE_BYTES));
+            self.cut_pages += 1;
+        }
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        self.text_bytes += text.len();
+        if self.text_bytes > TEXT_BYTES {
+            return Err(Failure::TooMuchText.into());
+        }
+        let mut title = std::mem::take(&mut self.open_title);
+        title.truncate(title.floor_char_boundary(TITLE_BYTES));
+        self.write(&Frame::Page(Page { number: self.number, title, text }))
+    }
+
+    /// A page of the document's own that could not be read.
+    pub(crate) fn broken_page(&mut self) -> Result<(), Stop> {
+        self.broken_pages += 1;
+        self.page("")
+    }
+
+    /// Text of a document without pages; a page is cut off between lines where it is long enough.
+    pub(crate) fn text(&mut self, title: &str, text: &str) -> Result<(), Stop> {
+        if self.open_title != title {
+            self.flush()?;
+            title.clone_into(&mut self.open_title);
+        }
+        let mut rest = text;
+        while self.open.len() + rest.len() > CUT_PAGE_BYTES {
+            let room = CUT_PAGE_BYTES.saturating_sub(self.open.len());
+            let end = rest.floor_char_boundary(room);
+            match rest[..end].rfind('\n') {
+                Some(at) => {
+                    self.open.push_str(&rest[..=at]);
+                    rest = &rest[at + 1..];
+                }
+                // The line began before, or is longer than a page.
+                None if self.open.ends_with('\n') => {}
+                None => {
+                    self.open.push_str(&rest[..end]);
+                    rest = &rest[end..];
+                }
+            }
+            let title = self.open_title.clone();
+            self.flush()?;
+            self.open_title = title;
+        }
+        self.open.push_str(rest);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        let text = std::mem::take(&mut self.open);
+        if text.trim().is_empty() { Ok(()) } else { self.page(&text) }
+    }
+
+    /// Ends the document.
+    pub(crate) fn end(mut self, kind: Kind) -> Result<(), Stop> {
+        self.flush()?;
+        if self.text_bytes == 0 {
+            let is_scanned = kind == Kind::Pdf && self.number > 0 && self.broken_pages < self.number;
+            return Err(if is_scanned { Failure::Scanned } else { Failure::Empty }.into());
+        }
+        let (pages, cut_pages, broken_pages) = (self.number, self.cut_pages, self.broken_pages);
+        self.write(&Frame::Done { pages, cut_pages, broken_pages })
+    }
+
+    fn write(&mut self, frame: &Frame) -> Result<(), Stop> {
+        write(self.out, frame).map_err(|_| Stop::Gone)
+    }
+}
+
+/// Writes a frame as a line.
+pub(crate) fn write(out: &mut dyn Write, frame: &Frame) -> io::Result<()> {
+    let mut line = serde_json::to_vec(frame)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Text without control characters other than tab and line feed; all line ends are line feeds.
+fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\r' | '\u{2028}' | '\u{2029}' | '\x0c' => clean.push('\n'),
+            '\n' | '\t' => clean.push(c),
+            '\u{feff}' => {}
+            c if c.is_control() => clean.push(' '),
+            c => clean.push(c),
+        }
+    }
+    clean
+}

@@ -1,0 +1,173 @@
+//! PDF, page by page. The library panics on some real files; then the page is read in a simpler way, or counted as unreadable.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use pdf_extract::{
+    Document, MediaBox, OutputDev, OutputError, PlainTextOutput, Transform, output_doc, output_doc_page,
+};
+
+use crate::failure::Failure;
+use crate::limits::{PAGE_BYTES, PAGES};
+use crate::page::{Pages, Stop};
+
+/// The most line ends in a row: those of one empty line.
+const LINE_ENDS: usize = 2;
+
+pub(crate) fn read(bytes: Vec<u8>, pages: &mut Pages<'_>) -> Result<(), Stop> {
+    // What a panic says would fill the standard error for nobody.
+    std::panic::set_hook(Box::new(|_| ()));
+    let document = open(&bytes)?;
+    drop(bytes);
+    let numbers: Vec<u32> = document.get_pages().into_keys().collect();
+    if numbers.is_empty() {
+        return Err(Failure::broken("it has no pages").into());
+    }
+    if numbers.len() > PAGES as usize {
+        return Err(Failure::TooMuchText.into());
+    }
+    let text = Rc::new(RefCell::new(Vec::new()));
+    let mut writer = Bounded(Rc::clone(&text));
+    let mut device = Device::new(&text, &mut writer, pages);
+    // All pages in one pass; the page that ends it is the next one that was not handed over.
+    let _ = catch_unwind(AssertUnwindSafe(|| output_doc(&document, &mut device)));
+    let (done, stop) = device.end();
+    if let Some(stop) = stop {
+        return Err(stop);
+    }
+    for number in numbers.into_iter().skip(done) {
+        let mut device = Device::new(&text, &mut writer, pages);
+        let _ = catch_unwind(AssertUnwindSafe(|| output_doc_page(&document, &mut device, number)));
+        match device.end() {
+            (_, Some(stop)) => return Err(stop),
+            (0, None) => plain(&document, number, pages)?,
+            (_, None) => {}
+        }
+    }
+    Ok(())
+}
+
+fn open(bytes: &[u8]) -> Result<Document, Failure> {
+    let opened = catch_unwind(|| Document::load_mem(bytes));
+    let mut document = match opened {
+        Ok(Ok(document)) => document,
+        Ok(Err(pdf_extract::Error::Decryption(_) | pdf_extract::Error::InvalidPassword)) => {
+            return Err(Failure::Encrypted);
+        }
+        Ok(Err(error)) => return Err(Failure::broken(error)),
+        Err(_) => return Err(Failure::broken("its objects make no sense")),
+    };
+    if document.is_encrypted() {
+        // Many are encrypted with an empty password, which only limits what programs offer.
+        let decrypted = catch_unwind(AssertUnwindSafe(|| document.decrypt("")));
+        if !matches!(decrypted, Ok(Ok(()))) {
+            return Err(Failure::Encrypted);
+        }
+    }
+    Ok(document)
+}
+
+/// The text of a page without regard to where it stands.
+fn plain(document: &Document, number: u32, pages: &mut Pages<'_>) -> Result<(), Stop> {
+    match catch_unwind(AssertUnwindSafe(|| document.extract_text(&[number]))) {
+        Ok(Ok(text)) => pages.page(&tidy(&text)),
+        Ok(Err(_)) | Err(_) => pages.broken_page(),
+    }
+}
+
+/// Text with single empty lines.
+fn tidy(text: &str) -> String {
+    let (mut tidy, mut ends) = (String::with_capacity(text.len()), 0);
+    for line in text.lines().map(str::trim_end) {
+        ends = if line.is_empty() { ends + 1 } else { 0 };
+        if ends < LINE_ENDS && !(tidy.is_empty() && line.is_empty()) {
+            tidy.push_str(line);
+            tidy.push('\n');
+        }
+    }
+    tidy
+}
+
+/// Where the library puts the characters of pages.
+struct Device<'a, 'p> {
+    text: Rc<RefCell<Vec<u8>>>,
+    inner: PlainTextOutput<&'a mut dyn Write>,
+    pages: &'a mut Pages<'p>,
+    done: usize,
+    stop: Option<Stop>,
+}
+
+impl<'a, 'p> Device<'a, 'p> {
+    fn new(text: &Rc<RefCell<Vec<u8>>>, writer: &'a mut dyn Write, pages: &'a mut Pages<'p>) -> Self {
+        let inner = PlainTextOutput::new(writer);
+        Self { text: Rc::clone(text), inner, pages, done: 0, stop: None }
+    }
+
+    /// How many pages were handed over, and what stopped that.
+    fn end(self) -> (usize, Option<Stop>) {
+        (self.done, self.stop)
+    }
+}
+
+impl OutputDev for Device<'_, '_> {
+    fn begin_page(
+        &mut self,
+        number: u32,
+        media_box: &MediaBox,
+        art_box: Option<(f64, f64, f64, f64)>,
+    ) -> Result<(), OutputError> {
+        self.text.borrow_mut().clear();
+        self.inner.begin_page(number, media_box, art_box)
+    }
+
+    fn end_page(&mut self) -> Result<(), OutputError> {
+        self.inner.end_page()?;
+        let text = tidy(&String::from_utf8_lossy(&self.text.borrow()));
+        self.done += 1;
+        self.pages.page(&text).map_err(|stop| {
+            self.stop = Some(stop);
+            OutputError::FormatError(std::fmt::Error)
+        })
+    }
+
+    fn output_character(
+        &mut self,
+        matrix: &Transform,
+        width: f64,
+        spacing: f64,
+        font_size: f64,
+        character: &str,
+    ) -> Result<(), OutputError> {
+        self.inner.output_character(matrix, width, spacing, font_size, character)
+    }
+
+    fn begin_word(&mut self) -> Result<(), OutputError> {
+        self.inner.begin_word()
+    }
+
+    fn end_word(&mut self) -> Result<(), OutputError> {
+        self.inner.end_word()
+    }
+
+    fn end_line(&mut self) -> Result<(), OutputError> {
+        self.inner.end_line()
+    }
+}
+
+/// Keeps as much of a page as can be handed over, and a byte more, so that the cut is seen.
+struct Bounded(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut text = self.0.borrow_mut();
+        let room = (PAGE_BYTES + 1).saturating_sub(text.len());
+        text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

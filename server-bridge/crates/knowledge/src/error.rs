@@ -1,0 +1,44 @@
+//! Errors, split by who is to blame.
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every error for clients of knowledge.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller's or the machine's fault; the store's error tells them apart.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The document has more bytes than the limit.
+    #[error("the document is too large: at most {} MiB are read", crate::limits::DOCUMENT_BYTES / 1024 / 1024)]
+    TooLarge,
+    /// The document did not arrive.
+    #[error("the document did not arrive whole; send it again")]
+    Broken,
+    /// There is no such user to share with.
+    #[error("there is no user {0:?}")]
+    NoUser(String),
+}
+
+impl Error {
+    /// The error's name in the HTTP interface.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::Broken => "invalid",
+            Self::NoUser(_) | Self::Store(store::Error::NotFound { .. }) => "not_found",
+            Self::Store(store::Error::Taken { .. }) => "conflict",
+            Self::Store(error) if error.is_callers() => "invalid",
+            Self::Store(error) if error.is_away() => "unavailable",
+            Self::Store(_) => "internal",
+        }
+    }
+
+    /// The text for users: it reveals nothing internal to the machine.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Store(error) => error.shown(),
+            other => other.to_string(),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The passages that answer a question: ranked by words, among what the user may search.
+
+use api::knowledge::{Found, FoundPassage};
+use search::{fuse, tokens};
+use store::{ChunkId, SearchScope, User, WordsQuery};
+
+use crate::error::Result;
+use crate::limits::{FOUND, QUESTION_BYTES, RANKED};
+use crate::service::Knowledge;
+
+impl Knowledge {
+    /// The passages that answer a question best: of one collection, or of all that the user may search.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] if there is no such collection, or the search takes too long.
+    pub async fn find(
+        &self,
+        user: &User,
+        question: &str,
+        collection: Option<&str>,
+        most: usize,
+    ) -> Result<Found> {
+        let scope = match collection {
+            None => SearchScope::All,
+            Some(key) => SearchScope::Collections(vec![self.find_collection(user.id, key).await?.id]),
+        };
+        let question = &question[..question.floor_char_boundary(QUESTION_BYTES)];
+        let query = tokens::query(question);
+        let Some(fts5) = query.any_fts5() else { return Ok(Found::default()) };
+        let words = WordsQuery { fts5, tsqueries: query.any_tsqueries() };
+        let by_words = self.0.store.search_passages(user.id, &scope, &words, RANKED).await?;
+        let by_words: Vec<ChunkId> = by_words.into_iter().map(|ranked| ranked.id).collect();
+        let mut found = Found::default();
+        for (id, score) in fuse::fuse(&[&by_words]).into_iter().take(most.clamp(1, FOUND)) {
+            // It may just have been removed, or a new version swapped in.
+            let Some(passage) = self.0.store.passage(user.id, id).await? else { continue };
+            let place = by_words.iter().position(|other| *other == id);
+            let text = passage.text().to_owned();
+            found.passages.push(FoundPassage {
+                citation: citation(passage.document_id.0, passage.page, passage.span_start, passage.span_end),
+                document_id: passage.document_id.0,
+                document: passage.document,
+                collection: passage.collection,
+                page: passage.page,
+                page_title: passage.title,
+                start: passage.span_start,
+                end: passage.span_end,
+                headings: passage.headings.lines().map(str::to_owned).collect(),
+                matched: matched(question, &text),
+                text,
+                score,
+                words_rank: place.map(|place| place as i64 + 1),
+                meaning_rank: None,
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// A citation as an answer contains it, and clients open it.
+pub(crate) fn citation(document: i64, page: i64, start: i64, end: i64) -> String {
+    format!("[doc:{document}#{page}@{start}-{end}]")
+}
+
+/// The words of a question that a passage contains, as they are written in the question.
+fn matched(question: &str, text: &str) -> Vec<String> {
+    let text = tokens::document(text);
+    let all = format!(" {} {} ", text.words(), text.others());
+    let mut matched: Vec<String> = Vec::new();
+    for word in question.split_whitespace() {
+        let parts = tokens::document(word);
+        let words = parts.words();
+        let others = parts.others();
+        let mut each = words.split(' ').chain(others.split(' ')).filter(|part| !part.is_empty());
+        let is_there = each.any(|part| all.contains(&format!(" {part} ")));
+        if is_there && !matched.iter().any(|one| one == word) {
+            matched.push(word.to_owned());
+        }
+    }
+    matched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_that_matched_are_named() {
+        let text = "The red doors are open.";
+        assert_eq!(matched("door red window red", text), ["door", "red"]);
+        assert_eq!(matched("知识库 天气", "这是知识库的说明"), ["知识库"]);
+        assert!(matched("", text).is_empty());
+    }
+}

@@ -1,0 +1,42 @@
+//! Every limit of knowledge, with its unit in its name.
+
+use std::time::Duration;
+
+/// The largest document, in bytes.
+pub const DOCUMENT_BYTES: u64 = extract::limits::DOCUMENT_BYTES;
+/// The pieces in which an upload is stored, in bytes.
+pub(crate) const PART_BYTES: usize = 1024 * 1024;
+/// The pages that are stored in one change, and the text of them, in bytes.
+pub(crate) const BATCH_PAGES: usize = 64;
+pub(crate) const BATCH_BYTES: usize = 1024 * 1024;
+/// How often a job is begun before its document counts as one that ends the server's work.
+pub(crate) const ATTEMPTS: i64 = 3;
+/// The pause before a job is tried again when the store fails.
+pub(crate) const RETRY: Duration = Duration::from_secs(2);
+/// How often the folders of runners are looked at.
+pub(crate) const SYNC_INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// How long a look at a folder, and reading one file of it, may take.
+pub(crate) const SCAN_TIMEOUT: Duration = Duration::from_secs(120);
+/// The most files of a folder; the runner's own limit for one search.
+pub(crate) const FOLDER_FILES: u32 = 10_000;
+/// The files that are queued in one change.
+pub(crate) const QUEUE_BATCH: usize = 500;
+/// From how many documents on the loss of more than half of them has to be confirmed; the loss of all has to be always.
+pub(crate) const LOSS_DOCUMENTS: usize = 10;
+
+/// The passages that each ranking gives, and those that a question gets.
+pub(crate) const RANKED: u32 = 20;
+/// The most passages of an answer.
+pub(crate) const FOUND: usize = 10;
+/// How many passages a model gets unless it asks for another number.
+pub(crate) const TOLD: usize = 5;
+/// The longest question, in bytes; the rest is ignored.
+pub(crate) const QUESTION_BYTES: usize = 4096;
+/// The most pages that a model reads at once.
+pub(crate) const PAGES_AT_ONCE: u32 = 10;
+/// The most text that one call gives to a model, in bytes.
+pub(crate) const READ_BYTES: usize = 40 * 1024;
+/// The most collections that the prompt lists.
+pub(crate) const PROMPT_COLLECTIONS: usize = 30;
+/// The documents of one answer of the API.
+pub(crate) const LISTED: u32 = 500;

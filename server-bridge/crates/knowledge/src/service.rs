@@ -1,0 +1,221 @@
+//! Collections and documents as their users handle them.
+
+use std::sync::Arc;
+
+use api::knowledge::{
+    CollectionDraft, CollectionView, DocumentPage, DocumentView, KnowledgeStatus, PageView, ShareWith,
+};
+use extract::Extractor;
+use futures_util::future::BoxFuture;
+use sandbox::Sandbox;
+use store::{Collection, CollectionId, Document, DocumentId, Sharing, Store, User, UserId};
+use tokio::sync::Notify;
+
+use crate::error::{Error, Result};
+use crate::limits::{LISTED, PAGES_AT_ONCE};
+
+/// Reaches the runner of a user by its name, or tells why it cannot be reached.
+pub type Machines = Arc<dyn Fn(UserId, String) -> BoxFuture<'static, Result<Sandbox, String>> + Send + Sync>;
+
+/// The knowledge of all users. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct Knowledge(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) extractor: Extractor,
+    pub(crate) machines: Machines,
+    /// Wakes the worker.
+    pub(crate) wake: Notify,
+    /// Asks for the removal of what was deleted from the database's files.
+    pub(crate) forget: Notify,
+}
+
+impl Knowledge {
+    /// Knowledge in this store, with the folders of these machines. Nothing is indexed before [`Knowledge::run`].
+    pub fn new(store: Store, extractor: Extractor, machines: Machines) -> Self {
+        let (wake, forget) = (Notify::new(), Notify::new());
+        Self(Arc::new(Inner { store, extractor, machines, wake, forget }))
+    }
+
+    /// The collections that a user may search, their own first.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn collections(&self, user: &User) -> Result<Vec<CollectionView>> {
+        let collections = self.0.store.collections(user.id).await?;
+        let mut views = Vec::with_capacity(collections.len());
+        for collection in collections {
+            views.push(self.view(user, collection).await?);
+        }
+        Ok(views)
+    }
+
+    /// One of them, by its number or its name; of several with this name, the user's own.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if there is none.
+    pub async fn collection(&self, user: &User, key: &str) -> Result<CollectionView> {
+        let collection = self.find_collection(user.id, key).await?;
+        self.view(user, collection).await
+    }
+
+    /// Makes a collection of uploads, or of a runner's folder, which is looked at right away.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a name that is taken or not valid.
+    pub async fn add_collection(&self, user: &User, draft: &CollectionDraft) -> Result<CollectionView> {
+        let folder = draft.place.as_deref().map(|place| (place, draft.path.as_deref().unwrap_or(".")));
+        let id = self.0.store.add_collection(user.id, &draft.name, folder).await?;
+        if folder.is_some() {
+            self.0.store.queue_sync(user.id, id, false).await?;
+            self.0.wake.notify_one();
+        }
+        self.collection(user, &id.0.to_string()).await
+    }
+
+    /// Removes a user's own collection with all that was made of it.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if it is not theirs.
+    pub async fn remove_collection(&self, user: &User, key: &str) -> Result<()> {
+        let collection = self.find_collection(user.id, key).await?;
+        if !self.0.store.remove_collection(user.id, collection.id).await? {
+            return Err(not_owned(&collection));
+        }
+        self.0.forget.notify_one();
+        Ok(())
+    }
+
+    /// Lets others search a user's own collection, or not any more.
+    ///
+    /// # Errors
+    /// [`Error::NoUser`]; [`Error::Store`] if it is not theirs.
+    pub async fn share(
+        &self,
+        user: &User,
+        key: &str,
+        with: &ShareWith,
+        is_shared: bool,
+    ) -> Result<CollectionView> {
+        let collection = self.find_collection(user.id, key).await?;
+        let sharing = match &with.user {
+            None => Sharing::All,
+            Some(name) => {
+                let found = self.0.store.users().await?.into_iter().find(|other| other.name == *name);
+                Sharing::User(found.ok_or_else(|| Error::NoUser(name.clone()))?.id)
+            }
+        };
+        self.0.store.share_collection(user.id, collection.id, sharing, is_shared).await?;
+        self.collection(user, key).await
+    }
+
+    /// Looks at the folder of a user's own collection soon.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if it is not theirs, or has no folder.
+    pub async fn sync(&self, user: &User, key: &str, accepts_missing: bool) -> Result<()> {
+        let collection = self.find_collection(user.id, key).await?;
+        self.0.store.queue_sync(user.id, collection.id, accepts_missing).await?;
+        self.0.wake.notify_one();
+        Ok(())
+    }
+
+    /// The documents of a collection by name: at most 500 after this name.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the user may not search it.
+    pub async fn documents(&self, user: &User, key: &str, after: &str) -> Result<Vec<DocumentView>> {
+        let collection = self.find_collection(user.id, key).await?;
+        let documents = self.0.store.documents(user.id, collection.id, after, LISTED).await?;
+        Ok(documents.into_iter().map(document_view).collect())
+    }
+
+    /// A document, and pages of it from this number on.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the user may not search its collection.
+    pub async fn document(&self, user: &User, id: i64, page: i64) -> Result<DocumentPage> {
+        let document = self.0.store.document(user.id, DocumentId(id)).await?;
+        let collection = self.0.store.collection(user.id, document.collection_id).await?;
+        let pages = self.0.store.document_pages(user.id, document.id, page, PAGES_AT_ONCE).await?;
+        let pages =
+            pages.into_iter().map(|page| PageView { page: page.page, title: page.title, text: page.text });
+        Ok(DocumentPage {
+            document: document_view(document),
+            collection: collection.name,
+            pages: pages.collect(),
+        })
+    }
+
+    /// Removes a document of a user's own collection.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if it is not theirs.
+    pub async fn remove_document(&self, user: &User, id: i64) -> Result<()> {
+        let document = self.0.store.document(user.id, DocumentId(id)).await?;
+        self.0.store.remove_documents(user.id, document.collection_id, &[document.id]).await?;
+        self.0.forget.notify_one();
+        Ok(())
+    }
+
+    /// The work that is left.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn status(&self, user: &User) -> Result<KnowledgeStatus> {
+        let queue = self.0.store.index_queue(user.id).await?;
+        Ok(KnowledgeStatus { waiting: queue.waiting, ahead: queue.ahead })
+    }
+
+    /// A collection that a user may search, by its number or its name.
+    pub(crate) async fn find_collection(&self, user: UserId, key: &str) -> Result<Collection> {
+        let collections = self.0.store.collections(user).await?;
+        let number = key.parse().ok().map(CollectionId);
+        let found = collections.iter().find(|one| Some(one.id) == number);
+        let found = found.or_else(|| collections.iter().find(|one| one.name == key));
+        let missing = || store::Error::NotFound { what: "collection", name: key.to_owned() };
+        Ok(found.cloned().ok_or_else(missing)?)
+    }
+
+    async fn view(&self, user: &User, collection: Collection) -> Result<CollectionView> {
+        let is_own = collection.user_id == user.id;
+        let readers =
+            if is_own { self.0.store.collection_readers(user.id, collection.id).await? } else { Vec::new() };
+        let is_folder = !collection.place.is_empty();
+        Ok(CollectionView {
+            id: collection.id.0,
+            name: collection.name,
+            owner: collection.owner,
+            is_own,
+            is_for_all: collection.is_for_all,
+            readers,
+            place: is_folder.then_some(collection.place),
+            path: is_folder.then_some(collection.path),
+            sync_state: is_folder.then(|| collection.sync_state.as_str().into()),
+            sync_note: collection.sync_note,
+            synced_at_ms: collection.synced_at_ms,
+            documents: collection.documents,
+            waiting: collection.waiting,
+            failed: collection.failed,
+        })
+    }
+}
+
+fn not_owned(collection: &Collection) -> Error {
+    store::Error::NotFound { what: "collection", name: collection.name.clone() }.into()
+}
+
+pub(crate) fn document_view(document: Document) -> DocumentView {
+    DocumentView {
+        id: document.id.0,
+        name: document.name,
+        state: document.state.as_str().into(),
+        note: document.note,
+        kind: document.kind,
+        pages: document.pages,
+        size_bytes: document.size_bytes,
+        is_searched: document.version > 0,
+        updated_at_ms: document.updated_at_ms,
+    }
+}

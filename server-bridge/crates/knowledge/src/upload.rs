@@ -1,0 +1,69 @@
+//! The content of a document on its way in: stored in pieces as it arrives, so that no document is in memory as a whole.
+
+use api::knowledge::DocumentView;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use store::{CollectionId, JobId, User};
+
+use crate::error::{Error, Result};
+use crate::faults::{Point, fault};
+use crate::limits::{DOCUMENT_BYTES, PART_BYTES};
+use crate::service::{Knowledge, document_view};
+
+impl Knowledge {
+    /// Adds a document to a user's own collection, or new content to the one with this name; it is indexed soon.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::Broken`]; [`Error::Store`] if the collection is not theirs or of a folder, for a name that is not
+    /// valid, and if too much is waiting.
+    pub async fn upload<E>(
+        &self,
+        user: &User,
+        key: &str,
+        name: &str,
+        length: Option<u64>,
+        content: impl Stream<Item = Result<Bytes, E>> + Send + Unpin,
+    ) -> Result<DocumentView> {
+        if length.is_some_and(|length| length > DOCUMENT_BYTES) {
+            return Err(Error::TooLarge);
+        }
+        let collection = self.find_collection(user.id, key).await?.id;
+        let job = self.0.store.begin_upload(user.id, collection).await?;
+        let done = self.arrive(user, collection, job, name, content).await;
+        if done.is_err() {
+            // What arrived of it is nobody's; a server that is killed here removes it when it starts.
+            self.0.store.drop_job(job).await?;
+        }
+        done
+    }
+
+    async fn arrive<E>(
+        &self,
+        user: &User,
+        collection: CollectionId,
+        job: JobId,
+        name: &str,
+        mut content: impl Stream<Item = Result<Bytes, E>> + Send + Unpin,
+    ) -> Result<DocumentView> {
+        let (mut part, mut parts, mut size) = (Vec::new(), 0, 0_u64);
+        while let Some(piece) = content.next().await {
+            let piece = piece.map_err(|_| Error::Broken)?;
+            size += piece.len() as u64;
+            if size > DOCUMENT_BYTES {
+                return Err(Error::TooLarge);
+            }
+            part.extend_from_slice(&piece);
+            if part.len() >= PART_BYTES {
+                self.0.store.add_upload_part(job, parts, &part).await?;
+                part.clear();
+                parts += 1;
+            }
+        }
+        self.0.store.add_upload_part(job, parts, &part).await?;
+        fault(Point::Uploaded);
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let document = self.0.store.finish_upload(user.id, collection, job, name, size).await?;
+        self.0.wake.notify_one();
+        Ok(document_view(self.0.store.document(user.id, document).await?))
+    }
+}

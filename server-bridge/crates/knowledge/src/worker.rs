@@ -1,0 +1,108 @@
+//! The worker: takes one job after the other from the store's queue, and looks at the folders of runners now and then.
+
+use std::future::Future;
+
+use store::IndexJob;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::faults::{Point, fault};
+use crate::limits::{ATTEMPTS, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
+use crate::service::Knowledge;
+
+impl Knowledge {
+    /// Indexes until `shutdown`; a job that is not done then is begun again at the next start.
+    pub async fn run(&self, shutdown: CancellationToken) {
+        let work = async { tokio::join!(self.work(), self.forget()) };
+        tokio::select! {
+            _ = work => {}
+            () = shutdown.cancelled() => {}
+        }
+    }
+
+    async fn work(&self) {
+        self.until_done("recovering the index", || self.0.store.recover_index()).await;
+        let mut next_look = Instant::now();
+        loop {
+            if Instant::now() >= next_look {
+                self.look_at_folders().await;
+                next_look = Instant::now() + SYNC_INTERVAL;
+            }
+            let job = self.until_done("taking a job", || self.0.store.next_index_job()).await;
+            match job {
+                Some(job) => {
+                    if let Err(error) = self.job(&job).await {
+                        tracing::error!(%error, job = job.id.0, "a document could not be indexed; it is tried again");
+                        sleep(RETRY).await;
+                    }
+                }
+                None => {
+                    tokio::select! {
+                        () = self.0.wake.notified() => {}
+                        () = sleep_until(next_look) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    async fn job(&self, job: &IndexJob) -> store::Result<()> {
+        fault(Point::Begun);
+        if job.attempts > ATTEMPTS {
+            let note =
+                "the server was ended each time that it read this document; add it again to try once more";
+            return self.give_up(job, note).await;
+        }
+        if job.document_id.is_some() {
+            return self.index(job).await;
+        }
+        match timeout(SCAN_TIMEOUT, self.look(job)).await {
+            Ok(done) => done,
+            Err(_) => self.folder_failed(job, "looking at the folder took too long").await,
+        }
+    }
+
+    async fn give_up(&self, job: &IndexJob, note: &str) -> store::Result<()> {
+        match job.document_id {
+            Some(_) => self.0.store.fail_job(job, note, None).await,
+            None => self.folder_failed(job, note).await,
+        }
+    }
+
+    async fn look_at_folders(&self) {
+        let folders = self.until_done("listing folders", || self.0.store.folder_collections()).await;
+        for (user, collection) in folders {
+            // Its owner may just have removed it.
+            if let Err(error) = self.0.store.queue_sync(user, collection, false).await {
+                tracing::warn!(%error, "a folder is not looked at");
+            }
+        }
+    }
+
+    /// Takes what was deleted out of the database's files, soon after each deletion.
+    async fn forget(&self) {
+        loop {
+            self.0.forget.notified().await;
+            if let Err(error) = self.0.store.forget_deleted().await {
+                tracing::warn!(%error, "what was deleted stays in the database's free space for now");
+            }
+        }
+    }
+
+    /// Tries until the store does it.
+    async fn until_done<T, F: Future<Output = store::Result<T>>>(
+        &self,
+        what: &str,
+        ask: impl Fn() -> F,
+    ) -> T {
+        loop {
+            match ask().await {
+                Ok(done) => return done,
+                Err(error) => {
+                    tracing::error!(%error, what, "the store failed; it is tried again");
+                    sleep(RETRY).await;
+                }
+            }
+        }
+    }
+}

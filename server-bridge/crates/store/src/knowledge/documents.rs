@@ -1,0 +1,174 @@
+//! Documents, and the pages of their present version.
+
+use sqlx::FromRow;
+
+use super::collections::check_owner;
+use super::visible;
+use crate::error::{Error, Result};
+use crate::limits::rows;
+use crate::sql::{Scope, query, query_as};
+use crate::{CollectionId, DocumentId, Store, UserId};
+
+/// A document of a collection.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Document {
+    /// Its row.
+    pub id: DocumentId,
+    /// Its collection.
+    pub collection_id: CollectionId,
+    /// Its name, unique in the collection: a file's name, or its path below the folder.
+    pub name: String,
+    /// The word of its [`DocumentState`].
+    pub state: String,
+    /// What there is to say about that; empty for nothing.
+    pub note: String,
+    /// The version that is searched; 0 if there is none.
+    pub version: i64,
+    /// The kind of that version: `pdf`.
+    pub kind: String,
+    /// Its pages.
+    pub pages: i64,
+    /// The hash of its content, in hex.
+    pub sha256: String,
+    /// The size of the content that was seen last, in bytes.
+    pub size_bytes: i64,
+    /// When the file was changed last, in Unix milliseconds; 0 for an upload.
+    pub modified_ms: i64,
+    /// When its state changed last, in Unix milliseconds.
+    pub updated_at_ms: i64,
+}
+
+/// The state of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentState {
+    /// New content waits to be indexed; the version before it is searched until then.
+    Waiting,
+    /// Its newest content is searched.
+    Ready,
+    /// Its newest content cannot be indexed; the version before it is searched, if there is one.
+    Failed,
+}
+
+impl DocumentState {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Ready => "ready",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A page of a document.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Page {
+    /// Its number, from 1.
+    pub page: i64,
+    /// The name of its sheet; empty for other documents.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+}
+
+const DOCUMENT: &str = concat!(
+    "SELECT d.id, d.collection_id, d.name, d.state, d.note, d.version, d.kind, d.pages, d.sha256, d.size_bytes, d.modified_ms,
+       d.updated_at_ms
+     FROM documents d JOIN collections c ON c.id = d.collection_id WHERE ",
+    visible!()
+);
+
+impl Store {
+    /// Documents of a collection that a user may search, by name: those after `after`.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn documents(
+        &self,
+        user: UserId,
+        collection: CollectionId,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<Document>> {
+        let sql = const_format(" AND d.collection_id = $2 AND d.name > $3 ORDER BY d.name LIMIT $4");
+        let documents = query_as(sql).bind(user).bind(collection).bind(after).bind(rows(limit));
+        Ok(documents.fetch_all(self.database.reader()).await?)
+    }
+
+    /// A document of a collection that a user may search.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is none.
+    pub async fn document(&self, user: UserId, id: DocumentId) -> Result<Document> {
+        let found = query_as(const_format(" AND d.id = $2")).bind(user).bind(id);
+        let found = found.fetch_optional(self.database.reader()).await?;
+        found.ok_or_else(|| not_found(id))
+    }
+
+    /// Pages of a document that a user may search: at most `limit` from this number on. Pages without text are left out.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn document_pages(
+        &self,
+        user: UserId,
+        id: DocumentId,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<Page>> {
+        let pages = query_as(concat!(
+            "SELECT p.page, p.title, p.text FROM document_pages p
+             JOIN documents d ON d.id = p.document_id AND d.version = p.version
+             JOIN collections c ON c.id = d.collection_id WHERE ",
+            visible!(),
+            " AND d.id = $2 AND p.page >= $3 ORDER BY p.page LIMIT $4"
+        ));
+        let pages = pages.bind(user).bind(id).bind(from).bind(rows(limit));
+        Ok(pages.fetch_all(self.database.reader()).await?)
+    }
+
+    /// Every document of a user's own collection, in no order: what a look at its folder is compared with.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it is not theirs.
+    pub async fn folder_documents(&self, user: UserId, collection: CollectionId) -> Result<Vec<Document>> {
+        let mut snapshot = self.database.snapshot().await?;
+        check_owner(&mut snapshot, user, collection).await?;
+        let documents = query_as(const_format(" AND d.collection_id = $2")).bind(user).bind(collection);
+        Ok(documents.fetch_all(&mut snapshot).await?)
+    }
+
+    /// Removes documents of a user's own collection, with all that was made of them; returns how many there were.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the collection is not theirs.
+    pub async fn remove_documents(
+        &self,
+        user: UserId,
+        collection: CollectionId,
+        documents: &[DocumentId],
+    ) -> Result<u64> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        check_owner(&mut transaction, user, collection).await?;
+        let mut removed = 0;
+        for document in documents {
+            let gone = query("DELETE FROM documents WHERE id = $1 AND collection_id = $2")
+                .bind(*document)
+                .bind(collection)
+                .execute(&mut transaction)
+                .await?;
+            removed += gone.rows_affected();
+        }
+        transaction.commit().await?;
+        Ok(removed)
+    }
+}
+
+pub(super) fn not_found(id: DocumentId) -> Error {
+    Error::not_found("document", id.0)
+}
+
+/// The statement for documents, with a further condition.
+fn const_format(more: &'static str) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(format!("{DOCUMENT}{more}"))
+}

@@ -1,0 +1,381 @@
+//! The queue of what is to be indexed. A job is there until its result is; a server that starts again goes on with it.
+
+use sqlx::FromRow;
+
+use super::collections::check_owner;
+use super::documents::DocumentState;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{
+    DOCUMENT_NAME_MAX_BYTES, DOCUMENT_NOTE_MAX_BYTES, DOCUMENTS_PER_COLLECTION, INDEX_JOBS_PER_USER,
+};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{CollectionId, DocumentId, JobId, Store, UserId};
+
+/// A job whose turn it is.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct IndexJob {
+    /// Its row, and the version that it makes.
+    pub id: JobId,
+    /// The owner of the collection.
+    pub user_id: UserId,
+    /// The collection.
+    pub collection_id: CollectionId,
+    /// The runner of the collection's folder; empty for an upload.
+    pub place: String,
+    /// The folder.
+    pub path: String,
+    /// Its document; `None` for a look at the folder.
+    pub document_id: Option<DocumentId>,
+    /// The document's name; empty for a look at the folder.
+    pub name: String,
+    /// The hash of the document's present version, in hex; empty if there is none.
+    pub sha256: String,
+    /// True if documents that are missing from the folder are to be removed, whatever their number.
+    pub accepts_missing: bool,
+    /// How often it was begun, this time included.
+    pub attempts: i64,
+}
+
+/// The work that is left for a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
+pub struct IndexQueue {
+    /// Their own jobs.
+    pub waiting: i64,
+    /// The jobs of all users that come before their last one.
+    pub ahead: i64,
+}
+
+/// A file as a look at a folder saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSeen {
+    /// Its path below the folder.
+    pub name: String,
+    /// Its size, in bytes.
+    pub size_bytes: i64,
+    /// When it was changed last, in Unix milliseconds.
+    pub modified_ms: i64,
+}
+
+const NEXT: &str = "SELECT j.id, c.user_id, j.collection_id, c.place, c.path, j.document_id, COALESCE(d.name, '') AS name,
+       COALESCE(d.sha256, '') AS sha256, j.accepts_missing, j.attempts
+     FROM index_jobs j JOIN collections c ON c.id = j.collection_id LEFT JOIN documents d ON d.id = j.document_id
+     WHERE j.is_ready ORDER BY j.id LIMIT 1";
+
+impl Store {
+    /// Begins an upload into a user's own collection.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it is not theirs; [`Error::Invalid`] if it is a folder's, and if too much work is waiting.
+    pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
+        let invalid = |rule: String| Error::Invalid { what: "upload", rule };
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        check_owner(&mut transaction, user, collection).await?;
+        let of_folder: bool = query_scalar("SELECT place <> '' FROM collections WHERE id = $1")
+            .bind(collection)
+            .fetch_one(&mut transaction)
+            .await?;
+        if of_folder {
+            return Err(invalid(
+                "goes to a collection of a folder: put the file into that folder".to_owned(),
+            ));
+        }
+        check_queue(&mut transaction, user, 1).await?;
+        let job = add_job(&mut transaction, collection, None, false, false, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(job)
+    }
+
+    /// Stores the next piece of an upload.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the upload was abandoned.
+    pub async fn add_upload_part(&self, job: JobId, part: i64, content: &[u8]) -> Result<()> {
+        let added = query(
+            "INSERT INTO job_parts (job_id, part, content)
+             SELECT $1, $2, $3 WHERE EXISTS (SELECT 1 FROM index_jobs WHERE id = $1 AND NOT is_ready)",
+        )
+        .bind(job)
+        .bind(part)
+        .bind(content)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
+        if added.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("upload", job.0)) }
+    }
+
+    /// Ends an upload: its document waits for its turn, in place of older content that waits.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a name that is empty or too long, and beyond 20,000 documents.
+    pub async fn finish_upload(
+        &self,
+        user: UserId,
+        collection: CollectionId,
+        job: JobId,
+        name: &str,
+        size_bytes: i64,
+    ) -> Result<DocumentId> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        check_owner(&mut transaction, user, collection).await?;
+        let file = FileSeen { name: name.to_owned(), size_bytes, modified_ms: 0 };
+        let document = wait(&mut transaction, collection, &file, self.now_ms()).await?;
+        check_documents(&mut transaction, collection).await?;
+        query("DELETE FROM index_jobs WHERE document_id = $1")
+            .bind(document)
+            .execute(&mut transaction)
+            .await?;
+        let begun = query(
+            "UPDATE index_jobs SET document_id = $2, is_ready = TRUE WHERE id = $1 AND collection_id = $3 AND NOT is_ready",
+        )
+        .bind(job)
+        .bind(document)
+        .bind(collection)
+        .execute(&mut transaction)
+        .await?;
+        if begun.rows_affected() != 1 {
+            return Err(Error::not_found("upload", job.0));
+        }
+        transaction.commit().await?;
+        Ok(document)
+    }
+
+    /// Queues the changed files of a folder's collection, and forgets older jobs of theirs.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the collection is not the user's; [`Error::Invalid`] beyond 20,000 documents.
+    pub async fn queue_files(
+        &self,
+        user: UserId,
+        collection: CollectionId,
+        files: &[FileSeen],
+    ) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        check_owner(&mut transaction, user, collection).await?;
+        for file in files {
+            let document = wait(&mut transaction, collection, file, self.now_ms()).await?;
+            query("DELETE FROM index_jobs WHERE document_id = $1")
+                .bind(document)
+                .execute(&mut transaction)
+                .await?;
+            add_job(&mut transaction, collection, Some(document), true, false, self.now_ms()).await?;
+        }
+        check_documents(&mut transaction, collection).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Queues a look at the folder of a user's own collection, unless one waits already.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it is not theirs; [`Error::Invalid`] if it has no folder.
+    pub async fn queue_sync(
+        &self,
+        user: UserId,
+        collection: CollectionId,
+        accepts_missing: bool,
+    ) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        check_owner(&mut transaction, user, collection).await?;
+        let of_folder: bool = query_scalar("SELECT place <> '' FROM collections WHERE id = $1")
+            .bind(collection)
+            .fetch_one(&mut transaction)
+            .await?;
+        if !of_folder {
+            let rule = "is one of uploads: it has no folder to be kept in step with".to_owned();
+            return Err(Error::Invalid { what: "collection", rule });
+        }
+        query("DELETE FROM index_jobs WHERE collection_id = $1 AND document_id IS NULL")
+            .bind(collection)
+            .execute(&mut transaction)
+            .await?;
+        add_job(&mut transaction, collection, None, true, accepts_missing, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The job whose turn it is; it counts as begun once more.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn next_index_job(&self) -> Result<Option<IndexJob>> {
+        let mut transaction = self.database.write(Scope::Alone).await?;
+        let Some(mut job): Option<IndexJob> = query_as(NEXT).fetch_optional(&mut transaction).await? else {
+            return Ok(None);
+        };
+        query("UPDATE index_jobs SET attempts = attempts + 1 WHERE id = $1")
+            .bind(job.id)
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        job.attempts += 1;
+        Ok(Some(job))
+    }
+
+    /// A piece of a job's content, from 0; `None` after the last one.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn upload_part(&self, job: JobId, part: i64) -> Result<Option<Vec<u8>>> {
+        let content = query_scalar("SELECT content FROM job_parts WHERE job_id = $1 AND part = $2");
+        Ok(content.bind(job).bind(part).fetch_optional(self.database.reader()).await?)
+    }
+
+    /// Ends a job without a new version: an upload that was abandoned, a folder that was looked at, a file that is as it was.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn drop_job(&self, job: JobId) -> Result<()> {
+        let done = query("DELETE FROM index_jobs WHERE id = $1").bind(job);
+        done.execute(self.database.writer(Scope::Alone)).await?;
+        Ok(())
+    }
+
+    /// Ends a job whose document is as it was: the present version is its newest content.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn keep_version(&self, job: &IndexJob, size_bytes: i64, modified_ms: i64) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(job.user_id)).await?;
+        if end(&mut transaction, job.id).await? {
+            query("UPDATE documents SET state = $2, size_bytes = $3, modified_ms = $4 WHERE id = $1")
+                .bind(job.document_id.unwrap_or(DocumentId(0)))
+                .bind(DocumentState::Ready.as_str())
+                .bind(size_bytes)
+                .bind(modified_ms)
+                .execute(&mut transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Ends a job whose document cannot be indexed. `seen` is the size and the time of the content that failed, so that it is tried
+    /// again only once it changed.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn fail_job(&self, job: &IndexJob, note: &str, seen: Option<(i64, i64)>) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(job.user_id)).await?;
+        if end(&mut transaction, job.id).await? {
+            let (size_bytes, modified_ms) = seen.unwrap_or((-1, -1));
+            query(
+                "UPDATE documents SET state = $2, note = $3, updated_at_ms = $4,
+                   size_bytes = CASE WHEN $5 < 0 THEN size_bytes ELSE $5 END,
+                   modified_ms = CASE WHEN $5 < 0 THEN modified_ms ELSE $6 END
+                 WHERE id = $1",
+            )
+            .bind(job.document_id.unwrap_or(DocumentId(0)))
+            .bind(DocumentState::Failed.as_str())
+            .bind(&note[..note.floor_char_boundary(DOCUMENT_NOTE_MAX_BYTES)])
+            .bind(self.now_ms())
+            .bind(size_bytes)
+            .bind(modified_ms)
+            .execute(&mut transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The work that is left for a user.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn index_queue(&self, user: UserId) -> Result<IndexQueue> {
+        Ok(query_as(
+            "SELECT (SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id
+                     WHERE c.user_id = $1 AND j.is_ready) AS waiting,
+               (SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id
+                WHERE c.user_id <> $1 AND j.is_ready AND j.id < (SELECT MAX(o.id) FROM index_jobs o
+                  JOIN collections m ON m.id = o.collection_id WHERE m.user_id = $1 AND o.is_ready)) AS ahead",
+        )
+        .bind(user)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+}
+
+/// Deletes a job; returns true if it was still there.
+pub(super) async fn end(transaction: &mut Transaction, job: JobId) -> Result<bool> {
+    let ended = query("DELETE FROM index_jobs WHERE id = $1").bind(job).execute(transaction).await?;
+    Ok(ended.rows_affected() == 1)
+}
+
+async fn add_job(
+    transaction: &mut Transaction,
+    collection: CollectionId,
+    document: Option<DocumentId>,
+    is_ready: bool,
+    accepts_missing: bool,
+    now_ms: i64,
+) -> Result<JobId> {
+    let id = query_scalar(
+        "INSERT INTO index_jobs (collection_id, document_id, is_ready, accepts_missing, attempts, created_at_ms)
+         VALUES ($1, $2, $3, $4, 0, $5) RETURNING id",
+    )
+    .bind(collection)
+    .bind(document)
+    .bind(is_ready)
+    .bind(accepts_missing)
+    .bind(now_ms)
+    .fetch_one(transaction)
+    .await?;
+    Ok(JobId(id))
+}
+
+/// Marks a document as one that waits; a new one is added.
+async fn wait(
+    transaction: &mut Transaction,
+    collection: CollectionId,
+    file: &FileSeen,
+    now_ms: i64,
+) -> Result<DocumentId> {
+    check_length("name", &file.name, DOCUMENT_NAME_MAX_BYTES)?;
+    if file.name.trim().is_empty() || file.name.chars().any(char::is_control) {
+        let rule = "needs a name of one line".to_owned();
+        return Err(Error::Invalid { what: "document", rule });
+    }
+    let document = query_scalar(
+        "INSERT INTO documents
+         (collection_id, name, state, note, version, kind, pages, sha256, size_bytes, modified_ms, updated_at_ms)
+         VALUES ($1, $2, $3, '', 0, '', 0, '', $4, $5, $6)
+         ON CONFLICT (collection_id, name) DO UPDATE SET state = excluded.state, note = '', updated_at_ms = excluded.updated_at_ms
+         RETURNING id",
+    )
+    .bind(collection)
+    .bind(file.name.as_str())
+    .bind(DocumentState::Waiting.as_str())
+    .bind(file.size_bytes)
+    .bind(file.modified_ms)
+    .bind(now_ms)
+    .fetch_one(&mut *transaction)
+    .await?;
+    Ok(DocumentId(document))
+}
+
+/// Refuses more documents than a collection may have.
+async fn check_documents(transaction: &mut Transaction, collection: CollectionId) -> Result<()> {
+    let count: i64 = query_scalar("SELECT COUNT(*) FROM documents WHERE collection_id = $1")
+        .bind(collection)
+        .fetch_one(transaction)
+        .await?;
+    if count > DOCUMENTS_PER_COLLECTION {
+        let rule = format!("is one too many: a collection has {DOCUMENTS_PER_COLLECTION} at most");
+        return Err(Error::Invalid { what: "document", rule });
+    }
+    Ok(())
+}
+
+/// Refuses more work than a user may have waiting.
+async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> Result<()> {
+    let waiting: i64 = query_scalar(
+        "SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id WHERE c.user_id = $1",
+    )
+    .bind(user)
+    .fetch_one(transaction)
+    .await?;
+    if waiting + more > INDEX_JOBS_PER_USER {
+        let rule = format!("has to wait: {waiting} documents of yours are not indexed yet");
+        return Err(Error::Invalid { what: "upload", rule });
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! The making of a document's version, and the passages of the present one.
+
+use sqlx::FromRow;
+
+use super::documents::DocumentState;
+use super::jobs::{IndexJob, end};
+use super::visible;
+use crate::error::Result;
+use crate::limits::{DOCUMENT_NOTE_MAX_BYTES, SWEEP_ROWS, VACUUM_MAX_BYTES};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{ChunkId, CollectionId, DocumentId, Store, UserId};
+
+/// A page of the version that a job makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPage {
+    /// Its number, from 1.
+    pub page: i64,
+    /// The name of its sheet; empty for other documents.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+    /// Its passages, in order.
+    pub passages: Vec<NewPassage>,
+}
+
+/// A passage of a new page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPassage {
+    /// Its first byte in the page.
+    pub start: i64,
+    /// The byte after its last one.
+    pub end: i64,
+    /// The headings that it stands under, one a line.
+    pub headings: String,
+    /// Its words in order, separated by spaces, as crate `search` makes them.
+    pub words: String,
+    /// Its stems and whole identifiers.
+    pub others: String,
+}
+
+/// A version that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published<'a> {
+    /// The kind of the document: `pdf`.
+    pub kind: &'a str,
+    /// Its pages.
+    pub pages: i64,
+    /// The hash of its content, in hex.
+    pub sha256: &'a str,
+    /// The size of its content, in bytes.
+    pub size_bytes: i64,
+    /// When the file was changed last, in Unix milliseconds; 0 for an upload.
+    pub modified_ms: i64,
+    /// What there is to say about it; empty for nothing.
+    pub note: &'a str,
+}
+
+/// A passage of a document that a user may search.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Passage {
+    /// Its row.
+    pub id: ChunkId,
+    /// Its document.
+    pub document_id: DocumentId,
+    /// That document's name.
+    pub document: String,
+    /// The document's collection.
+    pub collection_id: CollectionId,
+    /// That collection's name.
+    pub collection: String,
+    /// The page that it stands on.
+    pub page: i64,
+    /// The name of that page's sheet; empty for other documents.
+    pub title: String,
+    /// Its first byte in the page.
+    pub span_start: i64,
+    /// The byte after its last one.
+    pub span_end: i64,
+    /// The headings that it stands under, one a line.
+    pub headings: String,
+    /// The text of the whole page.
+    pub page_text: String,
+}
+
+impl Passage {
+    /// Its text.
+    pub fn text(&self) -> &str {
+        let span = usize::try_from(self.span_start).ok().zip(usize::try_from(self.span_end).ok());
+        span.and_then(|(start, end)| self.page_text.get(start..end)).unwrap_or_default()
+    }
+}
+
+impl Store {
+    /// Adds pages to the version that a job makes; nobody reads them before it is published. Returns false if the job is gone: the
+    /// document was removed, or has newer content.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn add_pages(&self, job: &IndexJob, pages: &[NewPage]) -> Result<bool> {
+        let Some(document) = job.document_id else { return Ok(false) };
+        let mut transaction = self.database.write(Scope::User(job.user_id)).await?;
+        let is_there: bool = query_scalar("SELECT EXISTS (SELECT 1 FROM index_jobs WHERE id = $1)")
+            .bind(job.id)
+            .fetch_one(&mut transaction)
+            .await?;
+        if !is_there {
+            return Ok(false);
+        }
+        for page in pages {
+            query("INSERT INTO document_pages (document_id, version, page, title, text) VALUES ($1, $2, $3, $4, $5)")
+                .bind(document)
+                .bind(job.id)
+                .bind(page.page)
+                .bind(page.title.as_str())
+                .bind(page.text.as_str())
+                .execute(&mut transaction)
+                .await?;
+            for passage in &page.passages {
+                query(
+                    "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                )
+                .bind(document)
+                .bind(job.id)
+                .bind(page.page)
+                .bind(passage.start)
+                .bind(passage.end)
+                .bind(passage.headings.as_str())
+                .bind(passage.words.as_str())
+                .bind(passage.others.as_str())
+                .execute(&mut transaction)
+                .await?;
+            }
+        }
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// Makes the version of a job the present one, in one step; returns false if the job is gone.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn publish(&self, job: &IndexJob, published: &Published<'_>) -> Result<bool> {
+        let Some(document) = job.document_id else { return Ok(false) };
+        let mut transaction = self.database.write(Scope::User(job.user_id)).await?;
+        if !end(&mut transaction, job.id).await? {
+            return Ok(false);
+        }
+        query(
+            "UPDATE documents SET state = $2, note = $3, version = $4, kind = $5, pages = $6, sha256 = $7, size_bytes = $8,
+               modified_ms = $9, updated_at_ms = $10 WHERE id = $1",
+        )
+        .bind(document)
+        .bind(DocumentState::Ready.as_str())
+        .bind(&published.note[..published.note.floor_char_boundary(DOCUMENT_NOTE_MAX_BYTES)])
+        .bind(job.id)
+        .bind(published.kind)
+        .bind(published.pages)
+        .bind(published.sha256)
+        .bind(published.size_bytes)
+        .bind(published.modified_ms)
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// Removes the rows of a document's other versions than the present one, some at a time.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn sweep_versions(&self, document: DocumentId) -> Result<()> {
+        for sql in [
+            "DELETE FROM chunks WHERE id IN (SELECT k.id FROM chunks k JOIN documents d ON d.id = k.document_id
+               WHERE k.document_id = $1 AND k.version <> d.version LIMIT $2)",
+            "DELETE FROM document_pages WHERE document_id = $1 AND (version, page) IN (SELECT p.version, p.page FROM document_pages p
+               JOIN documents d ON d.id = p.document_id WHERE p.document_id = $1 AND p.version <> d.version LIMIT $2)",
+        ] {
+            loop {
+                let gone = query(sql).bind(document).bind(SWEEP_ROWS);
+                let gone = gone.execute(self.database.writer(Scope::Alone)).await?.rows_affected();
+                if gone < SWEEP_ROWS.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what a server that was killed left half made: versions that nobody reads, and uploads that did not arrive.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn recover_index(&self) -> Result<()> {
+        query("DELETE FROM index_jobs WHERE NOT is_ready")
+            .execute(self.database.writer(Scope::System))
+            .await?;
+        let half: Vec<DocumentId> = query_scalar(
+            "SELECT d.id FROM documents d WHERE EXISTS (SELECT 1 FROM chunks k WHERE k.document_id = d.id AND k.version <> d.version)
+               OR EXISTS (SELECT 1 FROM document_pages p WHERE p.document_id = d.id AND p.version <> d.version)",
+        )
+        .fetch_all(self.database.latest())
+        .await?;
+        for document in half {
+            self.sweep_versions(document).await?;
+        }
+        Ok(())
+    }
+
+    /// A passage by its row, if the user may search its collection and it is of the present version.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn passage(&self, user: UserId, id: ChunkId) -> Result<Option<Passage>> {
+        let passage = query_as(concat!(
+            "SELECT k.id, k.document_id, d.name AS document, c.id AS collection_id, c.name AS collection, k.page, p.title,
+               k.span_start, k.span_end, k.headings, p.text AS page_text
+             FROM chunks k JOIN documents d ON d.id = k.document_id AND d.version = k.version
+             JOIN document_pages p ON p.document_id = k.document_id AND p.version = k.version AND p.page = k.page
+             JOIN collections c ON c.id = d.collection_id WHERE ",
+            visible!(),
+            " AND k.id = $2"
+        ));
+        Ok(passage.bind(user).bind(id).fetch_optional(self.database.reader()).await?)
+    }
+
+    /// Takes what was deleted out of the database's files as well. Rows are overwritten when they are deleted; what is left are words in
+    /// the gaps of index pages, and the log. A file of more than 512 MiB is not written anew for the former: nobody could change
+    /// anything meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn forget_deleted(&self) -> Result<()> {
+        if self.database.is_postgres() {
+            return Ok(());
+        }
+        let writer = self.database.latest();
+        let size: i64 =
+            query_scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+                .fetch_one(writer)
+                .await?;
+        if size <= VACUUM_MAX_BYTES {
+            query("INSERT INTO chunk_words (chunk_words) VALUES ('optimize')").execute(writer).await?;
+            query("VACUUM").execute(writer).await?;
+        }
+        query("PRAGMA wal_checkpoint(TRUNCATE)").execute(writer).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Knowledge on both databases: who may see what, versions that are swapped, and what is left after a kill or a deletion.
+
+use super::*;
+use crate::{CollectionId, DocumentId, Name, Store, UserId, testing};
+
+async fn user(store: &Store, name: &str) -> UserId {
+    store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
+}
+
+fn words(text: &str) -> WordsQuery {
+    let words: Vec<_> = text.split(' ').collect();
+    let fts5 = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");
+    WordsQuery { fts5, tsqueries: words.iter().map(|word| format!("'{word}' | '={word}'")).collect() }
+}
+
+fn page(text: &str) -> NewPage {
+    let end = text.len() as i64;
+    let (headings, others) = (String::new(), String::new());
+    let passage = NewPassage { start: 0, end, headings, words: text.to_lowercase(), others };
+    NewPage { page: 1, title: String::new(), text: text.to_owned(), passages: vec![passage] }
+}
+
+async fn upload(
+    store: &Store,
+    owner: UserId,
+    collection: CollectionId,
+    name: &str,
+    text: &str,
+) -> DocumentId {
+    let job = store.begin_upload(owner, collection).await.unwrap();
+    store.add_upload_part(job, 0, text.as_bytes()).await.unwrap();
+    store.finish_upload(owner, collection, job, name, text.len() as i64).await.unwrap()
+}
+
+async fn index(store: &Store) -> IndexJob {
+    let job = store.next_index_job().await.unwrap().unwrap();
+    let content = store.upload_part(job.id, 0).await.unwrap().unwrap();
+    let text = String::from_utf8(content).unwrap();
+    assert!(store.add_pages(&job, &[page(&text)]).await.unwrap());
+    job
+}
+
+fn published(sha256: &str) -> Published<'_> {
+    Published { kind: "text", pages: 1, sha256, size_bytes: 1, modified_ms: 0, note: "" }
+}
+
+async fn found(store: &Store, user: UserId, text: &str) -> Vec<String> {
+    let ranked = store.search_passages(user, &SearchScope::All, &words(text), 20).await.unwrap();
+    let mut texts = Vec::new();
+    for hit in ranked {
+        texts.push(store.passage(user, hit.id).await.unwrap().unwrap().text().to_owned());
+    }
+    texts
+}
+
+/// A collection with one indexed document.
+async fn filled(store: &Store, owner: UserId, name: &str, text: &str) -> (CollectionId, DocumentId) {
+    let collection = store.add_collection(owner, name, None).await.unwrap();
+    let document = upload(store, owner, collection, "a.txt", text).await;
+    let job = index(store).await;
+    assert!(store.publish(&job, &published("h")).await.unwrap());
+    (collection, document)
+}
+
+async fn who_may_see_what(store: Store) {
+    let owner = user(&store, "owner").await;
+    let named = user(&store, "named").await;
+    let other = user(&store, "other").await;
+    let admin = store.add_user(&Name::parse("admin").unwrap(), "correct horse", true).await.unwrap().id;
+    let mut cases = 0;
+    for (how, seers) in
+        [("private", vec![owner]), ("shared", vec![owner, named]), ("all", vec![owner, named, other, admin])]
+    {
+        for who in [owner, named, other, admin] {
+            let (collection, document) = filled(&store, owner, &format!("{how} {who}"), "needle").await;
+            if how == "shared" {
+                store.share_collection(owner, collection, Sharing::User(named), true).await.unwrap();
+            } else if how == "all" {
+                store.share_collection(owner, collection, Sharing::All, true).await.unwrap();
+            }
+            let may = seers.contains(&who);
+            let scope = SearchScope::Collections(vec![collection]);
+            // Reading.
+            assert_eq!(store.document(who, document).await.is_ok(), may, "{who} reads {how}");
+            assert_eq!(store.collection(who, collection).await.is_ok(), may);
+            assert_eq!(store.documents(who, collection, "", 10).await.unwrap().len(), usize::from(may));
+            // Searching.
+            let hits = store.search_passages(who, &scope, &words("needle"), 20).await.unwrap();
+            assert_eq!(hits.len(), usize::from(may), "{who} searches {how}");
+            // Opening a citation.
+            let pages = store.document_pages(who, document, 1, 1).await.unwrap();
+            assert_eq!(pages.len(), usize::from(may), "{who} cites {how}");
+            let hit = store.search_passages(owner, &scope, &words("needle"), 20).await.unwrap()[0];
+            assert_eq!(store.passage(who, hit.id).await.unwrap().is_some(), may);
+            // Changing.
+            let is_own = who == owner;
+            let shared = store.share_collection(who, collection, Sharing::All, true).await;
+            assert_eq!(shared.is_ok(), is_own);
+            assert_eq!(store.begin_upload(who, collection).await.is_ok(), is_own);
+            assert_eq!(store.remove_documents(who, collection, &[document]).await.is_ok(), is_own);
+            assert_eq!(
+                store.remove_collection(who, collection).await.unwrap(),
+                is_own,
+                "{who} deletes {how}"
+            );
+            let _ = store.remove_collection(owner, collection).await.unwrap();
+            cases += 4;
+        }
+    }
+    assert_eq!(cases, 48);
+    let (collection, _) = filled(&store, owner, "taken back", "needle").await;
+    for with in [Sharing::User(named), Sharing::All] {
+        store.share_collection(owner, collection, with, true).await.unwrap();
+        assert_eq!(found(&store, named, "needle").await, ["needle"]);
+        store.share_collection(owner, collection, with, false).await.unwrap();
+        assert!(found(&store, named, "needle").await.is_empty(), "taken back at once");
+    }
+    store.share_collection(owner, collection, Sharing::User(named), true).await.unwrap();
+    assert_eq!(store.collection_readers(owner, collection).await.unwrap(), ["named"]);
+    assert!(store.collection_readers(named, collection).await.is_err());
+}
+
+#[tokio::test]
+async fn forty_eight_cases_of_who_may_do_what() {
+    who_may_see_what(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn forty_eight_cases_of_who_may_do_what_on_postgres() {
+    who_may_see_what(testing::empty_on_postgres().await).await;
+}
+
+async fn versions(store: Store) {
+    let ada = user(&store, "ada").await;
+    let (collection, document) = filled(&store, ada, "notes", "the old text").await;
+    upload(&store, ada, collection, "a.txt", "the new text").await;
+    let job = index(&store).await;
+    assert_eq!(
+        found(&store, ada, "old new").await,
+        ["the old text"],
+        "the old version answers until the new one is whole"
+    );
+    assert!(store.publish(&job, &published("h2")).await.unwrap());
+    assert_eq!(found(&store, ada, "old new").await, ["the new text"]);
+    store.sweep_versions(document).await.unwrap();
+    assert!(!store.publish(&job, &published("h2")).await.unwrap(), "a job ends once");
+    // Killed halfway: the rows of the third version are there, and its job.
+    upload(&store, ada, collection, "a.txt", "a third text").await;
+    let half = index(&store).await;
+    store.begin_upload(ada, collection).await.unwrap();
+    store.recover_index().await.unwrap();
+    assert_eq!(found(&store, ada, "new third").await, ["the new text"]);
+    let again = index(&store).await;
+    assert_eq!((again.id, again.attempts), (half.id, 2));
+    assert!(store.publish(&again, &published("h3")).await.unwrap());
+    assert_eq!(found(&store, ada, "new third").await, ["a third text"], "neither lost nor doubled");
+    assert_eq!(store.next_index_job().await.unwrap(), None, "an upload that did not arrive is forgotten");
+    // Newer content replaces content that waits, and a job that runs meanwhile ends without effect.
+    upload(&store, ada, collection, "a.txt", "fourth").await;
+    let fourth = index(&store).await;
+    upload(&store, ada, collection, "a.txt", "fifth").await;
+    assert!(!store.add_pages(&fourth, &[page("more")]).await.unwrap());
+    assert!(!store.publish(&fourth, &published("h4")).await.unwrap());
+    let fifth = index(&store).await;
+    store.fail_job(&fifth, "it is broken", None).await.unwrap();
+    let now = store.document(ada, document).await.unwrap();
+    assert_eq!((now.state.as_str(), now.note.as_str()), ("failed", "it is broken"));
+    store.sweep_versions(document).await.unwrap();
+    assert_eq!(found(&store, ada, "third fourth fifth").await, ["a third text"]);
+    // Removed while it is indexed.
+    upload(&store, ada, collection, "a.txt", "sixth").await;
+    let sixth = index(&store).await;
+    store.remove_documents(ada, collection, &[document]).await.unwrap();
+    assert!(!store.publish(&sixth, &published("h6")).await.unwrap());
+    assert!(found(&store, ada, "third sixth").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_version_is_swapped_whole_and_survives_a_kill() {
+    versions(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn on_postgres_a_version_is_swapped_whole_and_survives_a_kill() {
+    versions(testing::empty_on_postgres().await).await;
+}
+
+async fn ranks(store: Store) {
+    let ada = user(&store, "ada").await;
+    let collection = store.add_collection(ada, "notes", None).await.unwrap();
+    for (name, text) in [
+        ("a", "the door is the red one of the house"),
+        ("b", "the house is the one by the lake"),
+        (
+            "c",
+            "a long text about the garden and the trees and the door and the windows and the roof and the paint",
+        ),
+        ("d", "nothing of the kind"),
+    ] {
+        upload(&store, ada, collection, name, text).await;
+        let job = index(&store).await;
+        store.publish(&job, &published(name)).await.unwrap();
+    }
+    let hits = found(&store, ada, "the door red").await;
+    assert!(
+        hits[0].contains("red") && hits.last().unwrap() == "the house is the one by the lake"
+            || hits.len() == 4,
+        "{hits:?}"
+    );
+    assert!(hits[0].contains("red") && hits[1].contains("garden"), "rare words count more: {hits:?}");
+    let nowhere = SearchScope::Collections(vec![CollectionId(collection.0 + 1)]);
+    assert!(store.search_passages(ada, &nowhere, &words("door"), 5).await.unwrap().is_empty());
+    // Vectors of one model each.
+    let model = store.embedding_model("m1", 2).await.unwrap();
+    assert_eq!(store.embedding_model("m1", 2).await.unwrap(), model);
+    let bare = store.passages_without_vector(model.id, 10).await.unwrap();
+    assert_eq!(bare.len(), 4);
+    let vectors: Vec<_> = bare.iter().map(|(chunk, _)| (*chunk, vec![1, 2])).collect();
+    store.add_vectors(model.id, &vectors[..3]).await.unwrap();
+    assert_eq!(store.vector_counts(ada, model.id).await.unwrap(), (4, 3));
+    let after = crate::ChunkId(0);
+    assert_eq!(store.vectors(ada, &SearchScope::All, model.id, after, 10).await.unwrap(), vectors[..3]);
+    let eve = user(&store, "eve").await;
+    assert!(store.vectors(eve, &SearchScope::All, model.id, after, 10).await.unwrap().is_empty());
+    let next = store.embedding_model("m2", 3).await.unwrap();
+    assert_eq!(store.passages_without_vector(next.id, 10).await.unwrap().len(), 4);
+    store.remove_other_vectors(next.id).await.unwrap();
+    assert!(store.vectors(ada, &SearchScope::All, model.id, after, 10).await.unwrap().is_empty());
+    // Its user is removed, and everything with them.
+    store.remove_user("ada").await.unwrap();
+    assert!(store.passages_without_vector(next.id, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn passages_are_ranked_and_vectors_belong_to_their_model() {
+    ranks(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn on_postgres_passages_are_ranked_and_vectors_belong_to_their_model() {
+    ranks(testing::empty_on_postgres().await).await;
+}
+
+async fn folders(store: Store) {
+    let ada = user(&store, "ada").await;
+    let folder = store.add_collection(ada, "code", Some(("laptop", "src"))).await.unwrap();
+    assert!(store.begin_upload(ada, folder).await.is_err());
+    let uploads = store.add_collection(ada, "uploads", None).await.unwrap();
+    assert!(store.queue_sync(ada, uploads, false).await.is_err());
+    store.queue_sync(ada, folder, false).await.unwrap();
+    store.queue_sync(ada, folder, true).await.unwrap();
+    let sync = store.next_index_job().await.unwrap().unwrap();
+    assert!(sync.accepts_missing && sync.document_id.is_none());
+    let file = |name: &str| FileSeen { name: name.to_owned(), size_bytes: 3, modified_ms: 5 };
+    store.queue_files(ada, folder, &[file("a.rs"), file("b.rs")]).await.unwrap();
+    store.drop_job(sync.id).await.unwrap();
+    store.set_collection_sync(folder, SyncState::Synced, "").await.unwrap();
+    let first = store.next_index_job().await.unwrap().unwrap();
+    assert_eq!((first.name.as_str(), first.place.as_str(), first.path.as_str()), ("a.rs", "laptop", "src"));
+    store.keep_version(&first, 3, 6).await.unwrap();
+    let second = store.next_index_job().await.unwrap().unwrap();
+    store.fail_job(&second, "no text", Some((4, 7))).await.unwrap();
+    assert_eq!(store.next_index_job().await.unwrap(), None);
+    let documents = store.documents(ada, folder, "", 10).await.unwrap();
+    let seen: Vec<_> =
+        documents.iter().map(|one| (one.state.as_str(), one.size_bytes, one.modified_ms)).collect();
+    assert_eq!(seen, [("ready", 3, 6), ("failed", 4, 7)]);
+    let collection = store.collection(ada, folder).await.unwrap();
+    assert_eq!((collection.documents, collection.failed, collection.sync_state.as_str()), (2, 1, "synced"));
+    assert_eq!(store.folder_collections().await.unwrap(), [(ada, folder)]);
+    assert_eq!(store.index_queue(ada).await.unwrap(), IndexQueue { waiting: 0, ahead: 0 });
+    for bad in ["", " ", "two\nlines"] {
+        assert!(store.add_collection(ada, bad, None).await.is_err());
+    }
+    assert!(matches!(store.add_collection(ada, "code", None).await, Err(crate::Error::Taken { .. })));
+}
+
+#[tokio::test]
+async fn the_files_of_a_folder_wait_for_their_turn() {
+    folders(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn on_postgres_the_files_of_a_folder_wait_for_their_turn() {
+    folders(testing::empty_on_postgres().await).await;
+}
+
+#[tokio::test]
+async fn nothing_of_a_deleted_document_is_left_in_the_file() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    let store = Store::open(&path).await.unwrap();
+    let ada = user(&store, "ada").await;
+    let secret = "xyzzyplugh";
+    let holds = |what: &str| {
+        let files = std::fs::read_dir(home.path())
+            .unwrap()
+            .map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+        let mut files =
+            files.filter(|bytes| bytes.windows(what.len()).any(|window| window == what.as_bytes()));
+        files.next().is_some()
+    };
+    let mut documents = Vec::new();
+    let collection = store.add_collection(ada, "notes", None).await.unwrap();
+    for at in 0..40 {
+        let text = format!("{secret} number{at} {}", "filler ".repeat(at * 20));
+        documents.push(upload(&store, ada, collection, &format!("{secret}-{at}.txt"), &text).await);
+        let job = index(&store).await;
+        store.publish(&job, &published("h")).await.unwrap();
+    }
+    let model = store.embedding_model("m", 10).await.unwrap();
+    let bare = store.passages_without_vector(model.id, 100).await.unwrap();
+    let vectors: Vec<_> = bare.iter().map(|(chunk, _)| (*chunk, secret.as_bytes().to_vec())).collect();
+    store.add_vectors(model.id, &vectors).await.unwrap();
+    store.forget_deleted().await.unwrap();
+    assert!(holds(secret));
+    store.remove_documents(ada, collection, &documents[..20]).await.unwrap();
+    assert_eq!(found(&store, ada, secret).await.len(), 20);
+    store.remove_collection(ada, collection).await.unwrap();
+    store.forget_deleted().await.unwrap();
+    assert!(!holds(secret), "the text, the index or the vectors of a deleted document are still there");
+    assert!(!holds("number7") && !holds("filler"));
+}

@@ -1,0 +1,232 @@
+//! Collections of documents: making, sharing and searching them, and their documents.
+
+use api::knowledge::{
+    CollectionDraft, CollectionList, CollectionView, DocumentList, DocumentPage, DocumentView, Found,
+    KnowledgeStatus, Question, ShareWith, SyncRequest,
+};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::language::Wanted;
+use crate::web::routes::{Routes, route};
+use crate::web::scope::Access;
+use crate::web::state::AppState;
+
+/// The passages of an answer if the question names no number.
+const FOUND: u32 = 10;
+
+/// The routes of knowledge.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, route!(list))
+        .add(Access::Full, route!(create))
+        .add(Access::Full, route!(show))
+        .add(Access::Full, route!(remove))
+        .add(Access::Full, route!(documents))
+        .add(Access::Full, route!(upload))
+        .add(Access::Full, route!(document))
+        .add(Access::Full, route!(remove_document))
+        .add(Access::Session, route!(share))
+        .add(Access::Full, route!(sync))
+        .add(Access::Full, route!(search))
+        .add(Access::Full, route!(status))
+}
+
+/// A document's name.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct UploadQuery {
+    /// The file's name.
+    name: String,
+}
+
+/// Where a list goes on.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DocumentsQuery {
+    /// Documents after the one with this name.
+    #[serde(default)]
+    after: String,
+}
+
+/// The first page that is wanted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PagesQuery {
+    /// Pages from this number on; the first by default.
+    #[serde(default)]
+    page: i64,
+}
+
+/// The collections that the caller may search.
+#[utoipa::path(get, path = "/api/v1/knowledge/collections", tag = "knowledge", responses((status = 200, body = CollectionList)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    wanted: Wanted,
+) -> Result<Json<CollectionList>, ApiError> {
+    let mut collections = state.extensions.knowledge.collections(&caller.user).await?;
+    collections.iter_mut().for_each(|one| translate(&wanted, &mut one.sync_note));
+    Ok(Json(CollectionList { collections }))
+}
+
+/// Make a collection of uploads, or of a runner's folder.
+#[utoipa::path(post, path = "/api/v1/knowledge/collections", tag = "knowledge", request_body = CollectionDraft,
+    responses((status = 201, body = CollectionView), (status = 400), (status = 409)))]
+pub async fn create(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(draft): extract::Json<CollectionDraft>,
+) -> Result<(StatusCode, Json<CollectionView>), ApiError> {
+    let made = state.extensions.knowledge.add_collection(&caller.user, &draft).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+/// A collection, by its number or its name.
+#[utoipa::path(get, path = "/api/v1/knowledge/collections/{collection}", tag = "knowledge",
+    params(("collection" = String, Path)), responses((status = 200, body = CollectionView), (status = 404)))]
+pub async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    wanted: Wanted,
+    Path(collection): Path<String>,
+) -> Result<Json<CollectionView>, ApiError> {
+    let mut found = state.extensions.knowledge.collection(&caller.user, &collection).await?;
+    translate(&wanted, &mut found.sync_note);
+    Ok(Json(found))
+}
+
+/// Delete a collection of the caller's own, with its documents and all that was made of them.
+#[utoipa::path(delete, path = "/api/v1/knowledge/collections/{collection}", tag = "knowledge",
+    params(("collection" = String, Path)), responses((status = 204), (status = 404)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(collection): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.extensions.knowledge.remove_collection(&caller.user, &collection).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The documents of a collection, by name.
+#[utoipa::path(get, path = "/api/v1/knowledge/collections/{collection}/documents", tag = "knowledge",
+    params(("collection" = String, Path), DocumentsQuery),
+    responses((status = 200, body = DocumentList), (status = 404)))]
+pub async fn documents(
+    State(state): State<AppState>,
+    caller: Caller,
+    wanted: Wanted,
+    Path(collection): Path<String>,
+    extract::Query(query): extract::Query<DocumentsQuery>,
+) -> Result<Json<DocumentList>, ApiError> {
+    let mut documents = state.extensions.knowledge.documents(&caller.user, &collection, &query.after).await?;
+    documents.iter_mut().for_each(|one| translate(&wanted, &mut one.note));
+    Ok(Json(DocumentList { documents }))
+}
+
+/// Add a document to a collection of the caller's own, or new content to the one with this name. It is indexed soon; the version before is
+/// searched until then. At most 64 MiB.
+#[utoipa::path(post, path = "/api/v1/knowledge/collections/{collection}/documents", tag = "knowledge",
+    params(("collection" = String, Path), UploadQuery),
+    request_body(content = [u8], content_type = "application/octet-stream"),
+    responses((status = 202, body = DocumentView), (status = 400), (status = 404), (status = 413)))]
+pub async fn upload(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(collection): Path<String>,
+    extract::Query(query): extract::Query<UploadQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<DocumentView>), ApiError> {
+    let length =
+        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let (knowledge, content) = (&state.extensions.knowledge, body.into_data_stream());
+    let document = knowledge.upload(&caller.user, &collection, &query.name, length, content).await?;
+    Ok((StatusCode::ACCEPTED, Json(document)))
+}
+
+/// A document and some of its pages: what a citation opens.
+#[utoipa::path(get, path = "/api/v1/knowledge/documents/{id}", tag = "knowledge",
+    params(("id" = i64, Path), PagesQuery), responses((status = 200, body = DocumentPage), (status = 404)))]
+pub async fn document(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<i64>,
+    extract::Query(query): extract::Query<PagesQuery>,
+) -> Result<Json<DocumentPage>, ApiError> {
+    Ok(Json(state.extensions.knowledge.document(&caller.user, id, query.page).await?))
+}
+
+/// Delete a document of a collection of the caller's own.
+#[utoipa::path(delete, path = "/api/v1/knowledge/documents/{id}", tag = "knowledge", params(("id" = i64, Path)),
+    responses((status = 204), (status = 404)))]
+pub async fn remove_document(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<i64>,
+) -> Result<StatusCode, ApiError> {
+    state.extensions.knowledge.remove_document(&caller.user, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Share a collection of the caller's own with a user or with all, or take that back. Needs a session.
+#[utoipa::path(put, path = "/api/v1/knowledge/collections/{collection}/sharing", tag = "knowledge",
+    params(("collection" = String, Path)), request_body = ShareWith,
+    responses((status = 200, body = CollectionView), (status = 403), (status = 404)))]
+pub async fn share(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(collection): Path<String>,
+    extract::Json(with): extract::Json<ShareWith>,
+) -> Result<Json<CollectionView>, ApiError> {
+    let shared = state.extensions.knowledge.share(&caller.user, &collection, &with, with.is_shared).await?;
+    Ok(Json(shared))
+}
+
+/// Look at the folder of a collection of the caller's own soon.
+#[utoipa::path(post, path = "/api/v1/knowledge/collections/{collection}/sync", tag = "knowledge",
+    params(("collection" = String, Path)), request_body = SyncRequest,
+    responses((status = 202), (status = 400), (status = 404)))]
+pub async fn sync(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(collection): Path<String>,
+    extract::Json(request): extract::Json<SyncRequest>,
+) -> Result<StatusCode, ApiError> {
+    state.extensions.knowledge.sync(&caller.user, &collection, request.remove_missing).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// The passages that answer a question best, and why each was found.
+#[utoipa::path(post, path = "/api/v1/knowledge/search", tag = "knowledge", request_body = Question,
+    responses((status = 200, body = Found), (status = 400), (status = 404)))]
+pub async fn search(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(question): extract::Json<Question>,
+) -> Result<Json<Found>, ApiError> {
+    let most = question.limit.unwrap_or(FOUND) as usize;
+    let collection = question.collection.as_deref();
+    Ok(Json(state.extensions.knowledge.find(&caller.user, &question.query, collection, most).await?))
+}
+
+/// The documents and folders of the caller that wait to be indexed.
+#[utoipa::path(get, path = "/api/v1/knowledge/status", tag = "knowledge", responses((status = 200, body = KnowledgeStatus)))]
+pub async fn status(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<KnowledgeStatus>, ApiError> {
+    Ok(Json(state.extensions.knowledge.status(&caller.user).await?))
+}
+
+/// Puts a note, which is stored in English, into the language of the request.
+fn translate(wanted: &Wanted, note: &mut String) {
+    *note = wanted.0.translated(note).into_owned();
+}

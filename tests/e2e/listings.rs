@@ -104,7 +104,9 @@ fn every_listing_is_for_programs_too() {
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
         let name = match *path {
-            "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs" => Some("time"),
+            "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs" => {
+                Some("time")
+            }
             "trigger runs" => Some("push"),
             "memory show" => Some("1"),
             _ => None,

@@ -296,7 +296,7 @@ mod tests {
             fs::remove_file(&head).unwrap();
             damage();
             let told = watch.look();
-            assert!(matches!(&told[..], [one] if one.contains("put back")), "{name}: {told:?}");
+            assert!(matches!(&told[..], [one] if one.contains("it was restored")), "{name}: {told:?}");
             assert_eq!(fs::read_to_string(&head).unwrap(), MAIN, "{name}");
             assert_eq!(watch.look(), Vec::<String>::new(), "{name}");
         }

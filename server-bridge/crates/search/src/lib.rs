@@ -11,8 +11,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-pub mod chunks;
 pub mod bm25;
+pub mod chunks;
 pub mod fuse;
 pub mod limits;
 pub mod tokens;

@@ -147,7 +147,7 @@ impl NewRun {
         check_length("delivery", self.payload.as_deref().unwrap_or_default(), JOB_PAYLOAD_MAX_BYTES)?;
         Ok(query_scalar(
             "INSERT INTO job_runs (job_id, slot, state, note, text, payload, due_ms, created_at_ms, ended_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE $3 WHEN 'due' THEN NULL ELSE $8 END)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $3 = 'due' THEN NULL ELSE CAST($8 AS BIGINT) END)
              ON CONFLICT (job_id, slot) DO NOTHING RETURNING id",
         )
         .bind(job)

@@ -105,7 +105,7 @@ fn every_kind_of_handler_is_read() {
     let tool = handler(json!({
         "type": "mcp_tool", "server": "security", "tool": "scan_file", "input": {"path": "${tool_input.path}"},
     }));
-    assert_eq!(tool.describe(), "mcp__security__scan_file");
+    assert_eq!(tool.describe(), r#"mcp__security__scan_file {"path":"${tool_input.path}"}"#);
     assert_eq!(handler(json!({"type": "prompt", "prompt": "p", "model": "m"})).kind(), "prompt");
     assert_eq!(handler(json!({"type": "agent", "prompt": "p"})).kind(), "agent");
     assert_eq!(handler(json!({"type": "command", "command": "x", "timeout": 0})).timeout, None);

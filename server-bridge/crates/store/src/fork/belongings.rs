@@ -43,6 +43,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "prompt_counts", fate: PROMPT_COUNTS },
     Belonging { table: "chat_todos", fate: CHAT_TODOS },
     Belonging { table: "sub_agents", fate: SUB_AGENTS },
+    Belonging { table: "permission_rules", fate: PERMISSION_RULES },
     Belonging { table: "streamed", fate: Fate::Stays("what an answer under way has said so far") },
     Belonging { table: "asks", fate: Fate::Stays("nothing in the copy waits for an answer") },
     Belonging { table: "approval_rules", fate: Fate::Stays("what was allowed for good is asked for again") },
@@ -56,6 +57,8 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may go on with something else") },
     Belonging { table: "memory_items", fate: Fate::Stays("a user's memory is in no chat") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
+    Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
+    Belonging { table: "job_runs", fate: Fate::Stays("as the automations") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },
@@ -72,6 +75,7 @@ pub(super) const AT_THE_END: &[&str] = &[
     "prompt_counts",
     "chat_todos",
     "sub_agents",
+    "permission_rules",
 ];
 
 /// `$4` title, `$5` now, `$6` the parent's copy, `$7` the last copied turn: the agent's directory is the one at the start of
@@ -270,6 +274,20 @@ const CHAT_TODOS: Fate = Fate::Copied {
 pub(super) const EARLIER_TODOS: &str = "INSERT INTO chat_todos (chat_id, position, content, status)
     SELECT $2, s.position, s.content, s.status FROM turn_todos s WHERE s.turn_id =
         (SELECT MIN(t.id) FROM turns t WHERE t.chat_id = $3 AND t.id > $4 AND t.has_todos AND t.undone_at_ms IS NULL)";
+
+/// What a rule of the conversation denies or asks about holds in the copy too; what it allows is asked for again.
+const PERMISSION_RULES: Fate = Fate::Copied {
+    columns: &[
+        ("user_id", "s.user_id"),
+        ("effect", "s.effect"),
+        ("rule", "s.rule"),
+        ("justification", "s.justification"),
+        ("created_at_ms", "s.created_at_ms"),
+        ("chat_id", "$2"),
+    ],
+    anew: &["id", "hits", "last_hit_at_ms"],
+    rows: "WHERE s.chat_id = $3 AND s.effect <> 'allow'",
+};
 
 const SUB_AGENTS: Fate = Fate::Copied {
     columns: &[

@@ -155,7 +155,7 @@ async fn named_notes_of_an_earlier_version_become_items() {
         "DROP TABLE memory_items",
         "CREATE TABLE memories (user_id BIGINT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, updated_at_ms BIGINT NOT NULL)",
         "INSERT INTO memories VALUES (1, 'tabs', 'likes tabs', 7), (1, 'editor', 'uses vim', 8)",
-        "DELETE FROM _sqlx_migrations WHERE version = 38",
+        "DELETE FROM _sqlx_migrations WHERE version = 36",
     ] {
         sqlx::query(AssertSqlSafe(statement)).execute(&mut raw).await.unwrap();
     }

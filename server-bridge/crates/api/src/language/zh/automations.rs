@@ -5,16 +5,13 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     // What a tool asks to do, on the card of its approval.
-    ("makes or changes a schedule", "新建或修改定时任务"),
-    ("removes a schedule", "移除定时任务"),
-    ("pauses a schedule", "暂停定时任务"),
-    ("goes on with a schedule", "继续定时任务"),
-    ("runs a schedule now", "立即运行定时任务"),
-    ("makes or changes a trigger", "新建或修改触发器"),
-    ("removes a trigger", "移除触发器"),
-    ("pauses a trigger", "暂停触发器"),
-    ("goes on with a trigger", "继续触发器"),
-    ("runs a trigger now", "立即运行触发器"),
+    ("makes or changes a {}", "新建或修改{0*}"),
+    ("removes a {}", "移除{0*}"),
+    ("pauses a {}", "暂停{0*}"),
+    ("goes on with a {}", "继续{0*}"),
+    ("runs a {} now", "立即运行{0*}"),
+    ("schedule", "定时任务"),
+    ("trigger", "触发器"),
     // Making one.
     ("an automation needs the text that it posts", "自动任务需要要发送的文本"),
     (
@@ -94,14 +91,9 @@ pub(super) const TABLE: &[Row] = &[
         "自动任务 {0} 已暂停：{1*}；用 `sandbridge cron resume {2}` 继续",
     ),
     ("the server was not running at that time", "当时服务器未运行"),
-    (
-        "the server was not running at that time, nor at the {} times before",
-        "当时以及此前 {0} 次，服务器都未运行",
-    ),
+    ("{}, nor at the {} times before", "{0*}，此前 {1} 次也是"),
     ("its command ended with exit code {}", "其命令以退出码 {0} 结束"),
     ("its answer was {}", "其回答{0*}"),
-    ("cancelled", "已取消"),
-    ("interrupted", "被中断"),
     ("its message could not be posted", "无法发送其消息"),
     ("the server could not post its message; its log says why", "服务器无法发送其消息；原因见日志"),
     // Deliveries that were not let in.

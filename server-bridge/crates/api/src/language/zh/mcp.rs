@@ -190,19 +190,13 @@ pub(super) const TABLE: &[Row] = &[
     ("Sandbridge is shutting down", "Sandbridge 正在关闭"),
     // Documents that define servers.
     ("the workspace's servers are not known: {}", "无法获取工作区的服务器：{0*}"),
+    ("{}: the server {} is not used: {}", "{0}：服务器 {1} 未使用：{2*}"),
     ("{}: the server {} is left out: {}", "{0}：服务器 {1} 未使用：{2*}"),
     (
         "{}: the server {} is left out: models could not tell it from {}",
         "{0}：服务器 {1} 未使用：模型无法将它与 {2} 区分",
     ),
-    (
-        "{}: the server {} is not used: the content of {} cannot be checked on this machine",
-        "{0}：服务器 {1} 未使用：无法在这台机器上检查 {2} 的内容",
-    ),
-    (
-        "the servers of the workspace name more than {} paths; none of them is used",
-        "工作区的服务器涉及的路径超过 {0} 个；均未使用",
-    ),
+    ("the content of {} cannot be checked on this machine", "无法在这台机器上检查 {0} 的内容"),
     (
         "its secrets cannot be decrypted, since the key is lost; add the server again",
         "密钥已丢失，无法解密其变量和请求头的值；请重新添加服务器",

@@ -43,7 +43,7 @@ impl Network {
             (other != own).then_some(())
         });
         let mut up = Command::new("nsenter");
-        up.args(["--net", "--target", &pid, "ip", "link", "set", "lo", "up"]);
+        up.args(["--net", "--target", &pid, "busybox", "ip", "link", "set", "lo", "up"]);
         assert!(up.status().unwrap().success());
         network
     }

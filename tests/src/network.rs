@@ -3,7 +3,7 @@
 //! ```text
 //!   the test's network: server ◀── proxy: its socket listens in the other network ──▶ runner, and services on that network's loopback
 //! ```
-//! Needs root, and `ip` of iproute2.
+//! Needs root, and busybox.
 
 use std::fs::File;
 use std::net::TcpListener;

@@ -229,3 +229,6 @@ export const PLUGIN_TIMEOUT_MS = 330_000;
 export const PLUGIN_CHANGES_COUNT = 50;
 /** How often the page asks for a collection while documents of it wait to be indexed. */
 export const KNOWLEDGE_POLL_MS = 2000;
+
+/** How often the settings look at an automation that is at work, in milliseconds. */
+export const AUTOMATION_LOOK_MS = 2_000;

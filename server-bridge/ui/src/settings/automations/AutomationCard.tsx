@@ -90,7 +90,7 @@ export function AutomationCard({ automation, act, onEdit }: Props) {
       </div>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>{t("automations.runs")}</summary>
-        {open && <Runs name={name} revision={automation.last_run?.id} act={act} />}
+        {open && <Runs name={name} revision={`${automation.last_run?.id} ${automation.last_run?.outcome}`} act={act} />}
       </details>
     </li>
   );

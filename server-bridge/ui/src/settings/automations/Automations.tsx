@@ -1,8 +1,9 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Secret } from "../../kit/Secret";
 import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
+import { AUTOMATION_LOOK_MS } from "../../limits";
 import { Problem, Ready } from "../parts";
 import { useRequests } from "../requests";
 import type { Automation, AutomationSaved } from "../types";
@@ -15,6 +16,14 @@ export default function Automations() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["automations"], requests.automations);
+  const { reload } = loaded;
+  const isAtWork = (loaded.value ?? []).some(({ last_run }) => last_run?.outcome === "waiting" || last_run?.outcome === "running");
+  // No event tells of runs.
+  useEffect(() => {
+    if (!isAtWork) return;
+    const looking = setInterval(() => void reload(), AUTOMATION_LOOK_MS);
+    return () => clearInterval(looking);
+  }, [isAtWork, reload]);
   const [edited, setEdited] = useState<{ automation: Automation; at: number } | null>(null);
   const [made, setMade] = useState<AutomationSaved | null>(null);
   const act = useAction(async (work: () => Promise<AutomationSaved | void>) => {

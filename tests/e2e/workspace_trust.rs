@@ -148,11 +148,11 @@ fn a_tool_that_is_broken_is_named_and_the_turn_goes_on() {
     assert!(world.said("full").contains("it was given"), "the good one works");
     let problems = world.problems();
     for part in [
-        "no-json: the tool is not offered: what it prints with --describe is not the JSON object",
+        "no-json: the tool is not offered: what it prints with --describe is not the expected JSON object",
         "fails: the tool is not offered: it did not describe itself: it ended with exit status 3; its standard error ends with:",
         "too-long: the tool is not offered: its description is longer than",
         "missing: the tool is not offered",
-        "echo.py: another file is the tool echo already",
+        "echo.py: another file is already the tool echo",
         "übergröße: it is not a tool",
         "chmod +x custom-tools/not-executable",
     ] {

@@ -142,14 +142,12 @@ pub async fn deliver(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
+    let (address_key, now) = (address_key(connection.client), Instant::now());
+    // Taken before any work, and given back by what was let in.
     let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
-    let address_key = address_key(connection.client);
-    let refused = |error: ApiError| {
-        let taken = state.refused_deliveries.take(&address_key, Instant::now());
-        taken.err().map_or(error, limited)
-    };
+    state.refused_deliveries.take(&address_key, now).map_err(limited)?;
     let Some(address) = state.automations.address(&token).await? else {
-        return Err(refused(ApiError::new("not_found", "there is no trigger at this address")));
+        return Err(ApiError::new("not_found", "there is no trigger at this address"));
     };
     // Only somebody who was given the address knows it.
     connection.prove();
@@ -158,10 +156,10 @@ pub async fn deliver(
     let body =
         body.map_err(|_| ApiError::invalid("the delivery did not arrive in time"))?.map_err(too_large)?;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    match state.automations.receive(&address, &header, &body).await {
-        Ok(Received::Taken(taken)) => Ok((StatusCode::ACCEPTED, Json(taken)).into_response()),
-        Ok(Received::Challenge(text)) => Ok(text.into_response()),
-        Err(error) if error.kind() == "unauthorized" => Err(refused(error.into())),
-        Err(error) => Err(error.into()),
-    }
+    let received = state.automations.receive(&address, &header, &body).await?;
+    state.refused_deliveries.refund(&address_key);
+    Ok(match received {
+        Received::Taken(taken) => (StatusCode::ACCEPTED, Json(taken)).into_response(),
+        Received::Challenge(text) => text.into_response(),
+    })
 }

@@ -83,7 +83,10 @@ impl Inner {
                 return Ok(());
             }
         };
-        let come = when.come(slot, now_ms, &document.missed());
+        let missed = document.missed();
+        let come = tokio::task::spawn_blocking(move || when.come(slot, now_ms, &missed)).await;
+        let come =
+            come.map_err(|_| Error::refused("failed", "the slots of an automation could not be found"))?;
         let runs = runs(&come, &document.automation.text);
         match self.store.advance_job(job, come.next, &runs).await {
             // Another one was quicker, or its user changed it.

@@ -19,7 +19,7 @@ pub const MISSED_ALL_RUNS: usize = 10;
 /// How many missed slots have a row each; older ones share one.
 pub const MISSED_ROWS: usize = 100;
 /// The most slots that are counted when a schedule moves on.
-pub const MISSED_COUNTED: usize = 100_000;
+pub const MISSED_COUNTED: usize = 2_000;
 /// How many runs in a row may fail before a job is paused.
 pub const FAILURES_TO_PAUSE: usize = 10;
 /// How many runs all jobs of one user may post in 24 hours.

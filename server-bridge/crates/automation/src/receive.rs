@@ -93,7 +93,12 @@ impl Automations {
             },
             payload: Some(text.to_owned()),
         };
-        let added = store.add_run(job, &run).await?;
+        let added = match store.add_run(job, &run).await {
+            Err(store::Error::Invalid { what: "run", rule }) => {
+                return refuse("unavailable", "queue", &format!("it {rule}")).await;
+            }
+            added => added?,
+        };
         self.0.wake.notify_one();
         let left_out = left_out.unwrap_or_default();
         Ok(Received::Taken(DeliveryTaken { is_repeated: added.is_none(), left_out }))

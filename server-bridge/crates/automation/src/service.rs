@@ -82,7 +82,16 @@ impl Automations {
         store::Name::parse(name)?;
         let (store, now_ms) = (&self.0.store, self.0.store.now_ms());
         let AutomationPut { mut automation, secret } = wanted.put;
-        let (kind, next_ms) = check(&automation, now_ms)?;
+        let checked = automation.clone();
+        // A search for a pattern's next time can take a while.
+        let checked = tokio::task::spawn_blocking(move || check(&checked, now_ms)).await;
+        let (kind, next_ms) =
+            checked.map_err(|_| Error::refused("failed", "the automation could not be checked"))??;
+        if wanted.is_of_agent && automation.text.trim_start().starts_with('!') {
+            return Err(Error::invalid(
+                "an agent's automation cannot be a ! command, which no rule would judge; write what the agent is to do",
+            ));
+        }
         if automation.approval.is_none() {
             // As it is now: what the user allows themselves later, this one does not get.
             automation.approval = Some(match kind {
@@ -98,6 +107,14 @@ impl Automations {
             Err(store::Error::NotFound { .. }) => true,
             Err(error) => return Err(error.into()),
         };
+        if wanted.is_of_agent && !is_new {
+            return Err(Error::refused(
+                "conflict",
+                format!(
+                    "there is an automation {name:?} already; choose another name, or ask the user to change it"
+                ),
+            ));
+        }
         let (token, secret) = match &automation.trigger {
             Some(trigger) => {
                 if secret.as_ref().is_some_and(|secret| secret.len() < SECRET_MIN_BYTES) {

@@ -19,7 +19,7 @@ use crate::service::{Automations, Wanted};
 enum Action {
     /// List all of them.
     List,
-    /// Make one, or change the one with this name.
+    /// Make one.
     Add,
     /// Remove one.
     Remove,
@@ -40,7 +40,7 @@ pub(crate) struct Cron {
     /// The schedule's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]
     name: String,
-    /// For `add`: the message that is posted, as if the user wrote it then; or `!` and a shell command.
+    /// For `add`: the message that is posted, as if the user wrote it then.
     #[serde(default)]
     text: String,
     /// For `add`: once, as in 2026-12-01T09:00.
@@ -157,7 +157,7 @@ fn access(action: Action) -> Access {
 fn effect(action: Action, kind: &AutomationKind) -> String {
     match action {
         Action::List => format!("lists each {kind}"),
-        Action::Add => format!("makes or changes a {kind}"),
+        Action::Add => format!("makes a {kind}"),
         Action::Remove => format!("removes a {kind}"),
         Action::Pause => format!("pauses a {kind}"),
         Action::Resume => format!("goes on with a {kind}"),
@@ -224,6 +224,9 @@ user, who gets the address and the secret; you do not. A run has the mode `plan`
         if self.action == Action::Add {
             parts.extend([part("from", &self.from), part("text", &self.text)]);
             parts.extend(self.events.iter().map(|event| part("event", event)));
+            let condition = |one: &Condition| part("only if", &format!("{} = {}", one.pointer, one.equals));
+            parts.extend(self.only_if.iter().map(condition));
+            parts.extend(self.fields.iter().map(|field| part("field", field)));
             parts.extend(self.runner.iter().map(|runner| part("runner", runner)));
         }
         Ok(Looked::words(effect(self.action, &AutomationKind::Trigger), parts))
@@ -253,8 +256,12 @@ async fn act(
     let done = async {
         if !matches!(action, Action::List | Action::Add) {
             let all = automations.list(user).await?;
-            if !all.iter().any(|known| known.name == name && known.kind == *kind) {
+            let Some(known) = all.iter().find(|known| known.name == name && known.kind == *kind) else {
                 return Err(Error::refused("not_found", format!("there is no {kind} {name:?}")));
+            };
+            let is_command = known.automation.text.trim_start().starts_with('!');
+            if is_command && matches!(action, Action::Run | Action::Resume) {
+                return Err(Error::refused("forbidden", "only the user starts a ! command; ask them to"));
             }
         }
         Ok(match action {

@@ -13,6 +13,8 @@ pub(crate) const BATCH_BYTES: usize = 1024 * 1024;
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
 pub(crate) const RETRY: Duration = Duration::from_secs(2);
+/// The pause between two times that what was deleted is taken out of the database's file, which keeps others from writing.
+pub(crate) const FORGET_PAUSE: Duration = Duration::from_secs(600);
 /// How often the folders of runners are looked at.
 pub(crate) const SYNC_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// How long a look at a folder, and reading one file of it, may take.

@@ -27,8 +27,11 @@ impl PromptPart for Knowledge {
                 return Ok(None);
             }
             // Names are texts of others where a collection is shared: quoted, one a line. Counts would change the prompt too often.
-            let mut lines: Vec<String> =
-                filled.iter().take(PROMPT_COLLECTIONS).map(|one| format!("- {:?}", one.name)).collect();
+            let line = |one: &&store::Collection| match one.user_id == context.user.id {
+                true => format!("- {:?}", one.name),
+                false => format!("- {:?}, which the user {:?} shares", one.name, one.owner),
+            };
+            let mut lines: Vec<String> = filled.iter().take(PROMPT_COLLECTIONS).map(line).collect();
             if filled.len() > PROMPT_COLLECTIONS {
                 lines.push(format!("- and {} more", filled.len() - PROMPT_COLLECTIONS));
             }

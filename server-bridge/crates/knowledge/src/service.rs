@@ -83,7 +83,9 @@ impl Knowledge {
         if !self.0.store.remove_collection(user.id, collection.id).await? {
             return Err(not_owned(&collection));
         }
-        self.0.forget.notify_one();
+        if collection.documents > 0 {
+            self.0.forget.notify_one();
+        }
         Ok(())
     }
 

@@ -121,6 +121,13 @@ async fn scan(sandbox: &sandbox::Sandbox, folder: &str) -> Result<(Vec<FileSeen>
             let below = entry.path.strip_prefix(prefix.as_slice()).unwrap_or(&entry.path);
             let below = below.strip_prefix(b"./").unwrap_or(below);
             let Ok(name) = std::str::from_utf8(below) else { continue };
+            // A runner that sends more than it was asked for is not believed.
+            if files.len() >= usize::try_from(FOLDER_FILES).unwrap_or(usize::MAX) {
+                return Ok((files, false));
+            }
+            if name.len() > store::limits::DOCUMENT_NAME_MAX_BYTES {
+                continue;
+            }
             if entry.kind == FileKind::File && entry.size_bytes <= DOCUMENT_BYTES && is_wanted(name) {
                 let size_bytes = i64::try_from(entry.size_bytes).unwrap_or(i64::MAX);
                 files.push(FileSeen { name: name.to_owned(), size_bytes, modified_ms: entry.modified_ms });

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::faults::{Point, fault};
-use crate::limits::{ATTEMPTS, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
+use crate::limits::{ATTEMPTS, FORGET_PAUSE, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
 use crate::service::Knowledge;
 
 impl Knowledge {
@@ -86,6 +86,8 @@ impl Knowledge {
             if let Err(error) = self.0.store.forget_deleted().await {
                 tracing::warn!(%error, "what was deleted stays in the database's free space for now");
             }
+            // Meanwhile others write; what is deleted until then is taken out together.
+            sleep(FORGET_PAUSE).await;
         }
     }
 

@@ -75,4 +75,4 @@ CREATE FUNCTION chunk_vector(words TEXT, others TEXT) RETURNS tsvector LANGUAGE 
     SELECT array_to_tsvector(string_to_array(words, ' ')
         || CASE WHEN others = '' THEN '{}'::text[] ELSE string_to_array('=' || replace(others, ' ', ' ='), ' ') END)
 $$;
-CREATE INDEX chunks_by_words ON chunks USING gin (chunk_vector(words, others));
+CREATE INDEX search_chunks_by_words ON chunks USING gin (chunk_vector(words, others));

@@ -86,14 +86,14 @@ CREATE TABLE chunks (
     others        TEXT NOT NULL
 );
 CREATE INDEX chunks_by_document ON chunks (document_id, version);
-CREATE VIRTUAL TABLE chunk_words USING fts5 (
+CREATE VIRTUAL TABLE search_chunks USING fts5 (
     words, others, content = 'chunks', content_rowid = 'id', tokenize = "ascii"
 );
 -- What is deleted leaves no word in the index's own pages.
-INSERT INTO chunk_words (chunk_words, rank) VALUES ('secure-delete', 1);
-CREATE TRIGGER chunk_words_added AFTER INSERT ON chunks BEGIN
-    INSERT INTO chunk_words (rowid, words, others) VALUES (new.id, new.words, new.others);
+INSERT INTO search_chunks (search_chunks, rank) VALUES ('secure-delete', 1);
+CREATE TRIGGER search_chunks_added AFTER INSERT ON chunks BEGIN
+    INSERT INTO search_chunks (rowid, words, others) VALUES (new.id, new.words, new.others);
 END;
-CREATE TRIGGER chunk_words_removed AFTER DELETE ON chunks BEGIN
-    INSERT INTO chunk_words (chunk_words, rowid, words, others) VALUES ('delete', old.id, old.words, old.others);
+CREATE TRIGGER search_chunks_removed AFTER DELETE ON chunks BEGIN
+    INSERT INTO search_chunks (search_chunks, rowid, words, others) VALUES ('delete', old.id, old.words, old.others);
 END;

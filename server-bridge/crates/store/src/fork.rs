@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use self::belongings::{AT_THE_END, EARLIER_TODOS, copying};
 use self::plan::Plan;
-pub(crate) use self::plan::{Row, batches};
+use crate::batches::{Row, batches};
 use crate::error::{Error, Result};
 use crate::limits::TITLE_MAX_CHARS;
 use crate::message_index;

@@ -10,7 +10,8 @@ use sqlx::FromRow;
 use crate::chats::create_in;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{
-    JOB_NOTE_MAX_BYTES, JOB_PAYLOAD_MAX_BYTES, JOB_PAYLOADS_KEPT, JOB_TEXT_MAX_BYTES, beginning,
+    JOB_NOTE_MAX_BYTES, JOB_PAYLOAD_MAX_BYTES, JOB_PAYLOADS_KEPT, JOB_RUNS_WAITING, JOB_TEXT_MAX_BYTES,
+    beginning,
 };
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ExecStatus, Job, MessageId, Store, TurnStatus, UserId};
@@ -168,9 +169,17 @@ impl Store {
     /// whole.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 1 MiB of message or of delivery; [`Error::Database`].
+    /// [`Error::Invalid`] beyond 1 MiB of delivery or 256 KiB of message, and if 100 runs wait already; [`Error::Database`].
     pub async fn add_run(&self, job: &Job, run: &NewRun) -> Result<Option<i64>> {
         let mut transaction = self.database.write(Scope::User(job.user)).await?;
+        let waiting: i64 = query_scalar("SELECT COUNT(*) FROM job_runs WHERE job_id = $1 AND state = 'due'")
+            .bind(job.id)
+            .fetch_one(&mut transaction)
+            .await?;
+        if waiting >= JOB_RUNS_WAITING {
+            let rule = format!("is one too many: {waiting} wait already; try again later");
+            return Err(Error::Invalid { what: "run", rule });
+        }
         let added = run.insert(&mut transaction, job.id, self.now_ms()).await?;
         if run.payload.is_some() {
             query(
@@ -317,7 +326,16 @@ impl Store {
         }
         let shared = of_job.filter(|_| chat.is_shared);
         let id = match shared {
-            Some(id) => id,
+            Some(id) => {
+                // As the automation says now, whatever it said when the chat was made.
+                query("UPDATE chats SET runner = $1, approval = COALESCE($2, approval) WHERE id = $3")
+                    .bind(chat.runner)
+                    .bind(chat.approval)
+                    .bind(&id)
+                    .execute(&mut transaction)
+                    .await?;
+                id
+            }
             None => {
                 let made = create_in(&mut transaction, job.user, self.now_ms()).await?.id;
                 query("UPDATE chats SET title = $1, runner = $2, approval = COALESCE($3, approval) WHERE id = $4")
@@ -398,103 +416,4 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{JobDraft, JobKind, MessageRole, Name, testing};
-
-    async fn world() -> (Store, UserId, Job) {
-        let store = testing::empty().await;
-        let ada = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
-        let draft = JobDraft {
-            name: "nightly",
-            kind: JobKind::Schedule,
-            document_json: "{}",
-            next_ms: Some(1000),
-            token_sha256: None,
-            secret: None,
-        };
-        let job = store.put_job(ada, draft).await.unwrap();
-        (store, ada, job)
-    }
-
-    fn run(slot: &str) -> NewRun {
-        NewRun { slot: slot.to_owned(), text: "hello".to_owned(), ..NewRun::default() }
-    }
-
-    #[tokio::test]
-    async fn a_slot_is_recorded_once_and_its_run_has_one_chat() {
-        let (store, ada, job) = world().await;
-        let one = run("1");
-        let (a, b) = tokio::join!(store.add_run(&job, &one), store.add_run(&job, &one));
-        let ids: Vec<i64> = [a.unwrap(), b.unwrap()].into_iter().flatten().collect();
-        assert_eq!(ids.len(), 1);
-        let chat =
-            RunChat { is_shared: true, title: "nightly", runner: Some("laptop"), approval: Some("plan") };
-        let made = || store.run_chat(&job, ids[0], chat);
-        let (a, b) = tokio::join!(made(), made());
-        let made = a.unwrap();
-        assert_eq!(made, b.unwrap());
-        let shown = store.chat(ada, &made).await.unwrap();
-        assert_eq!((shown.title.as_str(), shown.runner.as_deref()), ("nightly", Some("laptop")));
-        assert_eq!(store.approval(ada, &made).await.unwrap(), "plan");
-        let two = store.add_run(&job, &run("2")).await.unwrap().unwrap();
-        assert_eq!(store.run_chat(&job, two, chat).await.unwrap(), made);
-        let three = store.add_run(&job, &run("3")).await.unwrap().unwrap();
-        assert_ne!(store.run_chat(&job, three, RunChat { is_shared: false, ..chat }).await.unwrap(), made);
-        store.delete_chat(ada, &made).await.unwrap();
-        assert_eq!(store.job(ada, "nightly").await.unwrap().chat, None);
-    }
-
-    #[tokio::test]
-    async fn a_run_is_at_work_as_long_as_its_turn() {
-        let (store, ada, job) = world().await;
-        let first = store.add_run(&job, &run("1")).await.unwrap().unwrap();
-        let chat = RunChat { is_shared: true, title: "nightly", runner: None, approval: None };
-        let chat = store.run_chat(&job, first, chat).await.unwrap();
-        let add = |role, text| store.append_message(ada, &chat, role, text, None);
-        let said = add(MessageRole::User, "hello").await.unwrap().id;
-        let answer = add(MessageRole::Assistant, "").await.unwrap().id;
-        store.post_run(ada, first, said, Some(answer)).await.unwrap();
-        let turn = store.queue_turn(ada, &chat, Some(said), answer, "{}").await.unwrap();
-        let second = store.add_run(&job, &run("2")).await.unwrap().unwrap();
-        assert!(store.is_job_at_work(job.id, second).await.unwrap());
-        assert!(!store.is_job_at_work(job.id, first).await.unwrap());
-        let [waiting, at_work] = store.job_runs(ada, "nightly", None, 10).await.unwrap().try_into().unwrap();
-        assert_eq!((waiting.state, at_work.turn_status), (RunState::Due, Some(TurnStatus::Queued)));
-        assert_eq!(store.runs_posted_since(ada, 0).await.unwrap(), 1);
-        store.finish_turn(turn, TurnStatus::Cancelled, None).await.unwrap();
-        assert!(!store.is_job_at_work(job.id, second).await.unwrap());
-        let due = store.due_runs(0, 10).await.unwrap();
-        assert_eq!((due.len(), due[0].run_id, due[0].job.name.as_str()), (1, second, "nightly"));
-        store.end_run(ada, second, RunState::Skipped, "one before it goes on").await.unwrap();
-        store.end_run(ada, first, RunState::Failed, "posted already").await.unwrap();
-        let states: Vec<_> =
-            store.job_runs(ada, "nightly", None, 10).await.unwrap().iter().map(|run| run.state).collect();
-        assert_eq!(states, [RunState::Skipped, RunState::Posted]);
-        assert_eq!(store.due_runs(0, 10).await.unwrap(), []);
-    }
-
-    #[tokio::test]
-    async fn deliveries_are_kept_for_a_while_and_refused_ones_are_counted() {
-        let (store, ada, job) = world().await;
-        for number in 0..JOB_PAYLOADS_KEPT + 5 {
-            let run = NewRun {
-                payload: Some(format!("{{\"n\":{number}}}")),
-                state: RunState::Skipped,
-                ..run(&number.to_string())
-            };
-            store.add_run(&job, &run).await.unwrap();
-        }
-        for _ in 0..3 {
-            store.refuse_run(&job, "refused/1/signature", "the signature is wrong").await.unwrap();
-        }
-        let runs = store.job_runs(ada, "nightly", None, 100).await.unwrap();
-        assert_eq!(runs.iter().filter(|run| run.has_payload).count() as i64, JOB_PAYLOADS_KEPT);
-        assert_eq!((runs[0].state, runs[0].times), (RunState::Refused, 3));
-        assert_eq!(store.run_payload(ada, "nightly", runs[1].id).await.unwrap(), "{\"n\":24}");
-        assert!(store.run_payload(ada, "nightly", runs[0].id).await.is_err());
-        let long = NewRun { payload: Some("x".repeat(JOB_PAYLOAD_MAX_BYTES + 1)), ..run("long") };
-        assert!(matches!(store.add_run(&job, &long).await, Err(Error::Invalid { .. })));
-        assert_eq!(store.purge_runs(i64::MAX).await.unwrap() as usize, runs.len() - 1);
-    }
-}
+mod tests;

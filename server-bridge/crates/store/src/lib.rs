@@ -31,6 +31,7 @@
 //! | `http_tools` | a user's own HTTP tools |
 //! | `jobs`, `job_runs` | what starts by itself, and what became of it |
 //! | `knowledge` | collections of documents, their passages and vectors, and the queue of what is to be indexed |
+//! | `batches` | long changes, taken apart |
 //! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
@@ -64,6 +65,7 @@ mod asks;
 mod audit;
 mod away;
 mod backup;
+mod batches;
 mod chat_search;
 mod chats;
 mod checkpoints;

@@ -164,6 +164,8 @@ pub const JOB_SECRET_MAX_BYTES: usize = 1024;
 pub const JOB_TEXT_MAX_BYTES: usize = 256 * 1024;
 /// The longest delivery to a trigger, in bytes.
 pub const JOB_PAYLOAD_MAX_BYTES: usize = 1024 * 1024;
+/// How many runs of one job may wait.
+pub const JOB_RUNS_WAITING: i64 = 100;
 /// How many deliveries of one job are kept whole.
 pub const JOB_PAYLOADS_KEPT: i64 = 20;
 /// The longest reason of a run that is kept, in bytes.

@@ -46,7 +46,7 @@ impl Store {
         Ok(found.into_iter().filter_map(user_of).collect())
     }
 
-    /// The latest texts that a user wrote in their own words in a chat, at most `limit`, the oldest first.
+    /// The latest texts that a user wrote in their own words in a chat, none of which an automation posted, at most `limit`, the oldest first.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -55,6 +55,7 @@ impl Store {
             "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id
              WHERE m.chat_id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL AND NOT m.undone
                AND m.text NOT LIKE '!%' AND m.text NOT LIKE '/%'
+               AND NOT EXISTS (SELECT 1 FROM job_runs r WHERE r.chat_id = m.chat_id AND (r.message_id = m.id OR r.state = 'due'))
              ORDER BY m.id DESC LIMIT $3",
         )
         .bind(chat)
@@ -92,14 +93,16 @@ impl Store {
         told.ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// The user's own message that a turn answers, and its text; `None` if it is unknown, or was made from a command.
+    /// The user's own message that a turn answers, and its text; `None` if it is unknown, was made from a command, or was posted by an
+    /// automation.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn said_of_turn(&self, user: UserId, turn: TurnId) -> Result<Option<(MessageId, String)>> {
         Ok(query_as(
             "SELECT m.id, m.text FROM turns t JOIN messages m ON m.id = t.said_id JOIN chats c ON c.id = t.chat_id
-             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL",
+             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL
+               AND NOT EXISTS (SELECT 1 FROM job_runs r WHERE r.chat_id = m.chat_id AND (r.message_id = m.id OR r.state = 'due'))",
         )
         .bind(turn)
         .bind(user)

@@ -9,8 +9,8 @@
 
 use sqlx::AssertSqlSafe;
 
+use crate::batches::{Row, batches};
 use crate::error::Result;
-use crate::fork::{Row, batches};
 use crate::limits::INDEX_BATCH_IDS;
 use crate::sql::{Connection, Scope, Transaction, query, query_as, query_scalar};
 use crate::{MessageId, Store, UserId};

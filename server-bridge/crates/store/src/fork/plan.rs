@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use sqlx::FromRow;
 
+use crate::batches::Row;
 use crate::error::Result;
-use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
 use crate::sql::{Transaction, query_as};
 use crate::{ChatId, Store, TurnId};
 
@@ -24,13 +24,6 @@ pub(super) struct Plan {
     pub(super) shows: HashMap<i64, i64>,
     pub(super) said: HashMap<i64, i64>,
     pub(super) offloads: Vec<Row<String>>,
-}
-
-/// A row, and the length of its content.
-#[derive(Debug, FromRow)]
-pub(crate) struct Row<T> {
-    pub(crate) id: T,
-    pub(crate) size_bytes: i64,
 }
 
 #[derive(FromRow)]
@@ -156,21 +149,4 @@ impl Item {
     fn row(self) -> Row<i64> {
         Row { id: self.id, size_bytes: self.size_bytes }
     }
-}
-
-/// As many rows at once as other writers can wait for.
-pub(crate) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
-    let mut rest = rows;
-    std::iter::from_fn(move || {
-        let mut size_bytes = 0;
-        let fits = |row: &&Row<T>| {
-            size_bytes += row.size_bytes;
-            size_bytes <= FORK_BATCH_BYTES
-        };
-        // A larger one is copied alone.
-        let count = rest.iter().take(FORK_BATCH_ROWS).take_while(fits).count().max(1).min(rest.len());
-        let batch;
-        (batch, rest) = rest.split_at(count);
-        (!batch.is_empty()).then_some(batch)
-    })
 }

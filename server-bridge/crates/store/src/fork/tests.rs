@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::belongings::{BELONGINGS, Belonging, Fate};
 use super::*;
-use crate::fork::plan::batches;
+use crate::batches::batches;
 use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
 use crate::sql::query_scalar;
 use crate::testing;

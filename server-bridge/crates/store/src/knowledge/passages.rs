@@ -241,7 +241,9 @@ impl Store {
                 .fetch_one(writer)
                 .await?;
         if size <= VACUUM_MAX_BYTES {
-            query("INSERT INTO chunk_words (chunk_words) VALUES ('optimize')").execute(writer).await?;
+            query("INSERT INTO search_chunks (search_chunks) VALUES ('optimize') /* sqlite_ */")
+                .execute(writer)
+                .await?;
             query("VACUUM").execute(writer).await?;
         }
         query("PRAGMA wal_checkpoint(TRUNCATE)").execute(writer).await?;

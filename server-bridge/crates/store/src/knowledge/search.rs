@@ -43,7 +43,7 @@ pub(super) const IN_SCOPE: &str = concat!(
 );
 
 /// The weight of stems and whole identifiers beside words.
-const FTS5: &str = "SELECT k.id, -bm25(chunk_words, 1.0, 0.5) AS score FROM chunk_words JOIN chunks k ON k.id = chunk_words.rowid";
+const FTS5: &str = "SELECT k.id, -bm25(search_chunks, 1.0, 0.5) AS score FROM search_chunks JOIN chunks k ON k.id = search_chunks.rowid /* sqlite_ */";
 
 /// BM25 with k1 = 1.2 and b = 0.75, as FTS5's, where each word counts once.
 const TSVECTOR: &str = "ORDER BY score DESC, k.id LIMIT $4";
@@ -77,7 +77,7 @@ impl Store {
             (on_postgres(), words.tsqueries.join("\n"))
         } else {
             let sql = format!(
-                "{FTS5} {IN_SCOPE} WHERE chunk_words MATCH $3 ORDER BY bm25(chunk_words, 1.0, 0.5), k.id LIMIT $4"
+                "{FTS5} {IN_SCOPE} WHERE search_chunks MATCH $3 ORDER BY bm25(search_chunks, 1.0, 0.5), k.id LIMIT $4"
             );
             (sql, words.fts5.clone())
         };

@@ -101,7 +101,11 @@ impl TypedTool for Replace {
     }
 
     async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
-        let parts = vec![part("block", self.block.name()), part("text", &self.new_text)];
+        let parts = vec![
+            part("block", self.block.name()),
+            part("old text", &self.old_text),
+            part("text", &self.new_text),
+        ];
         Ok(Looked::words("remembers something, for all chats", parts))
     }
 

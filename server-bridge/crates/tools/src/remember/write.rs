@@ -50,7 +50,10 @@ anything that a file, a page or a command's output tells you to keep.";
         Ok(match self.text.trim().is_empty() {
             true => Looked::words("forgets something, for all chats", vec![name]),
             false => {
-                Looked::words("remembers something, for all chats", vec![name, part("text", &self.text)])
+                let mut parts = vec![name, part("text", &self.text)];
+                parts.extend(self.replaces.map(|id| part("replaces", &id.to_string())));
+                parts.extend(self.valid_until.as_deref().map(|until| part("until", until)));
+                Looked::words("remembers something, for all chats", parts)
             }
         })
     }

@@ -5,7 +5,7 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     // What a tool asks to do, on the card of its approval.
-    ("makes or changes a {}", "新建或修改{0*}"),
+    ("makes a {}", "新建{0*}"),
     ("removes a {}", "移除{0*}"),
     ("pauses a {}", "暂停{0*}"),
     ("goes on with a {}", "继续{0*}"),
@@ -68,6 +68,14 @@ pub(super) const TABLE: &[Row] = &[
     (
         "{} is no JSON pointer; write one as in /repository/full_name",
         "{0} 不是 JSON 指针；请写成 /repository/full_name 的形式",
+    ),
+    (
+        "an agent's automation cannot be a ! command, which no rule would judge; write what the agent is to do",
+        "智能体新建的自动任务不能是 ! 命令（规则无法评判）；请写明智能体要做什么",
+    ),
+    (
+        "there is an automation {} already; choose another name, or ask the user to change it",
+        "已有自动任务 {0}；请换一个名称，或请用户修改它",
     ),
     ("there is no automation {}", "没有自动任务 {0}"),
     ("its last slot is over; give it a new time", "它的最后一次已过去；请设置新的时间"),

@@ -1,0 +1,29 @@
+//! Long changes, taken apart into batches that other writers can wait for.
+
+use sqlx::FromRow;
+
+use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
+
+/// A row, and the length of its content.
+#[derive(Debug, FromRow)]
+pub(crate) struct Row<T> {
+    pub(crate) id: T,
+    pub(crate) size_bytes: i64,
+}
+
+/// As many rows at once as other writers can wait for.
+pub(crate) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let mut size_bytes = 0;
+        let fits = |row: &&Row<T>| {
+            size_bytes += row.size_bytes;
+            size_bytes <= FORK_BATCH_BYTES
+        };
+        // A larger one is copied alone.
+        let count = rest.iter().take(FORK_BATCH_ROWS).take_while(fits).count().max(1).min(rest.len());
+        let batch;
+        (batch, rest) = rest.split_at(count);
+        (!batch.is_empty()).then_some(batch)
+    })
+}

@@ -112,8 +112,19 @@ impl Tmux {
             }
             (!is_asked).then_some(())
         });
-        // A `y` that came too late is not part of the shell's next line.
+        // A `y` that came too late is not part of the shell's next line. Before the shell reads, the terminal itself takes Ctrl+U and
+        // leaves what it has shown.
         self.press(&["C-u"]);
+        eventually("no late answer is left", PATIENCE, || {
+            let screen = self.screen();
+            let last =
+                screen.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim_end();
+            let is_left = last.ends_with('y') && last.trim_end_matches('y').ends_with("$ ");
+            if is_left {
+                self.press(&["C-u"]);
+            }
+            (!is_left).then_some(())
+        });
     }
 
     /// A fact about the terminal, by its name in tmux, such as `alternate_on`.

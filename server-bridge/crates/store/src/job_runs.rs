@@ -165,6 +165,29 @@ impl NewRun {
 }
 
 impl Store {
+    /// Records slots of a schedule that have come, and moves on to its next slot, as one change. Returns false, and records
+    /// nothing, if the job has another next slot than `job` has: it was changed or moved on meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn advance_job(&self, job: &Job, next_ms: Option<i64>, runs: &[NewRun]) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::User(job.user)).await?;
+        let moved = query("UPDATE jobs SET next_ms = $1 WHERE id = $2 AND next_ms = $3")
+            .bind(next_ms)
+            .bind(job.id)
+            .bind(job.next_ms)
+            .execute(&mut transaction)
+            .await?;
+        if moved.rows_affected() == 0 {
+            return Ok(false);
+        }
+        for run in runs {
+            run.insert(&mut transaction, job.id, self.now_ms()).await?;
+        }
+        transaction.commit().await?;
+        Ok(true)
+    }
+
     /// Records a run of a job; returns its id, or `None` if its slot is on record. Of a job's deliveries the newest 20 are kept
     /// whole.
     ///

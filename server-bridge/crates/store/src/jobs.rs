@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{JOB_DOCUMENT_MAX_BYTES, JOB_NAME_MAX_BYTES, JOB_SECRET_MAX_BYTES, JOBS_PER_USER};
 use crate::sql::{Scope, query, query_as, query_scalar};
-use crate::{ChatId, NewRun, Store, UserId};
+use crate::{ChatId, Store, UserId};
 
 /// What starts a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -243,35 +243,12 @@ impl Store {
         let next = query_scalar("SELECT MIN(next_ms) FROM jobs WHERE next_ms IS NOT NULL");
         Ok(next.fetch_one(self.database.reader()).await?)
     }
-
-    /// Records slots of a schedule that have come, and moves on to its next slot, as one change. Returns false, and records
-    /// nothing, if the job has another next slot than `job` has: it was changed or moved on meanwhile.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn advance_job(&self, job: &Job, next_ms: Option<i64>, runs: &[NewRun]) -> Result<bool> {
-        let mut transaction = self.database.write(Scope::User(job.user)).await?;
-        let moved = query("UPDATE jobs SET next_ms = $1 WHERE id = $2 AND next_ms = $3")
-            .bind(next_ms)
-            .bind(job.id)
-            .bind(job.next_ms)
-            .execute(&mut transaction)
-            .await?;
-        if moved.rows_affected() == 0 {
-            return Ok(false);
-        }
-        for run in runs {
-            run.insert(&mut transaction, job.id, self.now_ms()).await?;
-        }
-        transaction.commit().await?;
-        Ok(true)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Name, RunState, testing};
+    use crate::{Name, testing};
 
     async fn user(store: &Store, name: &str) -> UserId {
         store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
@@ -315,24 +292,5 @@ mod tests {
         store.put_job(ada, draft("job 1")).await.unwrap();
         assert!(store.remove_job(ada, "deploy").await.unwrap());
         assert!(store.job_by_token("ab").await.unwrap().is_none());
-    }
-
-    #[tokio::test]
-    async fn of_two_that_move_a_schedule_on_one_records_its_slot() {
-        let store = testing::empty().await;
-        let ada = user(&store, "ada").await;
-        let job = store.put_job(ada, draft("nightly")).await.unwrap();
-        assert_eq!(store.next_job_ms().await.unwrap(), Some(1000));
-        assert_eq!(store.due_jobs(999, 10).await.unwrap(), []);
-        let due = store.due_jobs(1000, 10).await.unwrap();
-        let run =
-            [NewRun { slot: "1000".to_owned(), due_ms: 1000, state: RunState::Due, ..NewRun::default() }];
-        let advance = || store.advance_job(&due[0], Some(2000), &run);
-        let (a, b) = tokio::join!(advance(), advance());
-        assert!(a.unwrap() != b.unwrap());
-        assert_eq!(store.job_runs(ada, "nightly", None, 10).await.unwrap().len(), 1);
-        let paused = store.pause_job(ada, "nightly", Some(""), None).await.unwrap();
-        assert_eq!((paused.id, paused.paused.as_deref(), paused.next_ms), (job.id, Some(""), None));
-        assert_eq!(store.next_job_ms().await.unwrap(), None);
     }
 }

@@ -95,3 +95,19 @@ async fn deliveries_are_kept_for_a_while_and_refused_ones_are_counted() {
     assert!(matches!(store.add_run(&job, &long).await, Err(Error::Invalid { .. })));
     assert_eq!(store.purge_runs(i64::MAX).await.unwrap() as usize, runs.len() - 1);
 }
+
+#[tokio::test]
+async fn of_two_that_move_a_schedule_on_one_records_its_slot() {
+    let (store, ada, job) = world().await;
+    assert_eq!(store.next_job_ms().await.unwrap(), Some(1000));
+    assert_eq!(store.due_jobs(999, 10).await.unwrap(), []);
+    let due = store.due_jobs(1000, 10).await.unwrap();
+    let run = [NewRun { slot: "1000".to_owned(), due_ms: 1000, state: RunState::Due, ..NewRun::default() }];
+    let advance = || store.advance_job(&due[0], Some(2000), &run);
+    let (a, b) = tokio::join!(advance(), advance());
+    assert!(a.unwrap() != b.unwrap());
+    assert_eq!(store.job_runs(ada, "nightly", None, 10).await.unwrap().len(), 1);
+    let paused = store.pause_job(ada, "nightly", Some(""), None).await.unwrap();
+    assert_eq!((paused.id, paused.paused.as_deref(), paused.next_ms), (job.id, Some(""), None));
+    assert_eq!(store.next_job_ms().await.unwrap(), None);
+}

@@ -48,6 +48,11 @@ impl ApiError {
         Self::new("internal", "the server could not do this; its log says why")
     }
 
+    /// The error of a service: of this kind, with its text for users, which one of the server itself does not show.
+    fn of(kind: &'static str, message: impl FnOnce() -> String, error: &dyn std::fmt::Display) -> Self {
+        if kind == "internal" { Self::internal(error) } else { Self::new(kind, message()) }
+    }
+
     /// The error's object in an answer.
     pub fn body(&self) -> ErrorBody {
         ErrorBody { error: ErrorView { kind: self.kind.to_owned(), message: self.message.clone() } }
@@ -89,46 +94,31 @@ impl From<accounts::Error> for ApiError {
 
 impl From<execs::Error> for ApiError {
     fn from(error: execs::Error) -> Self {
-        match error.kind() {
-            "internal" => Self::internal(&error),
-            kind => Self::new(kind, error.message()),
-        }
+        Self::of(error.kind(), || error.message(), &error)
     }
 }
 
 impl From<chats::Error> for ApiError {
     fn from(error: chats::Error) -> Self {
-        match error.kind() {
-            "internal" => Self::internal(&error),
-            kind => Self::new(kind, error.message()),
-        }
+        Self::of(error.kind(), || error.message(), &error)
     }
 }
 
 impl From<extensions::Error> for ApiError {
     fn from(error: extensions::Error) -> Self {
-        match error.kind() {
-            "internal" => Self::internal(&error),
-            kind => Self::new(kind, error.message()),
-        }
+        Self::of(error.kind(), || error.message(), &error)
     }
 }
 
 impl From<knowledge::Error> for ApiError {
     fn from(error: knowledge::Error) -> Self {
-        match error.kind() {
-            "internal" => Self::internal(&error),
-            kind => Self::new(kind, error.message()),
-        }
+        Self::of(error.kind(), || error.message(), &error)
     }
 }
 
 impl From<automation::Error> for ApiError {
     fn from(error: automation::Error) -> Self {
-        match error.kind() {
-            "internal" => Self::internal(&error),
-            kind => Self::new(kind, error.message()),
-        }
+        Self::of(error.kind(), || error.message(), &error)
     }
 }
 

@@ -58,13 +58,10 @@ impl Error {
             Self::UnknownModel { .. } | Self::NoModel => "not_found",
             Self::Model(error) => error.kind(),
             Self::Stopping => "unavailable",
-            Self::Store(store::Error::NotFound { .. }) => "not_found",
-            Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
-            Self::Store(error) if error.is_callers() => "invalid",
-            Self::Store(error) if error.is_away() => "unavailable",
+            Self::Store(error) => error.kind(),
             Self::Port(agent::PortError::Gone(_)) => "not_found",
             Self::Port(agent::PortError::Away(_)) => "unavailable",
-            Self::Store(_) | Self::Port(agent::PortError::Failed(_)) => "internal",
+            Self::Port(agent::PortError::Failed(_)) => "internal",
         }
     }
 

@@ -40,11 +40,7 @@ impl Error {
             Self::Stopping => "unavailable",
             Self::Route(error) => error.kind(),
             Self::Sandbox(error) => error.kind(),
-            Self::Store(store::Error::NotFound { .. }) => "not_found",
-            Self::Store(store::Error::Conflict { .. } | store::Error::Taken { .. }) => "conflict",
-            Self::Store(error) if error.is_callers() => "invalid",
-            Self::Store(error) if error.is_away() => "unavailable",
-            Self::Store(_) => "internal",
+            Self::Store(error) => error.kind(),
         }
     }
 

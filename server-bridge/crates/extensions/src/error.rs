@@ -28,10 +28,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Refused { kind, .. } => kind,
-            Self::Store(store::Error::NotFound { .. }) => "not_found",
-            Self::Store(error) if error.is_callers() => "invalid",
-            Self::Store(error) if error.is_away() => "unavailable",
-            Self::Store(_) => "internal",
+            Self::Store(error) => error.kind(),
         }
     }
 

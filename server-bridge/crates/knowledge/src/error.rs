@@ -26,11 +26,8 @@ impl Error {
         match self {
             Self::TooLarge => "too_large",
             Self::Broken => "invalid",
-            Self::NoUser(_) | Self::Store(store::Error::NotFound { .. }) => "not_found",
-            Self::Store(store::Error::Taken { .. }) => "conflict",
-            Self::Store(error) if error.is_callers() => "invalid",
-            Self::Store(error) if error.is_away() => "unavailable",
-            Self::Store(_) => "internal",
+            Self::NoUser(_) => "not_found",
+            Self::Store(error) => error.kind(),
         }
     }
 

@@ -191,6 +191,17 @@ impl Error {
         }
     }
 
+    /// The error's name in the HTTP interface; `internal` if its text is for the operator alone.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "not_found",
+            Self::Taken { .. } | Self::Conflict { .. } => "conflict",
+            error if error.is_callers() => "invalid",
+            error if error.is_away() => "unavailable",
+            _ => "internal",
+        }
+    }
+
     /// True if the database server cannot be reached, so that the same may work a little later.
     pub fn is_away(&self) -> bool {
         match self {

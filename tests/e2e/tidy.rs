@@ -52,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "plugins",
             "rules",
             "sandbox",
+            "search",
             "store",
         ],
     ),

@@ -7,7 +7,7 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use agent::approval::Access;
 use agent::tool::deferred::found_line;
@@ -81,8 +81,9 @@ impl ToolSource for DeferredTools {
             if all.services.is_empty() {
                 return Vec::new();
             }
-            let search: Arc<dyn Tool> = Arc::new(SearchTools::new(&all));
-            std::iter::once(search).chain(all.tools.into_iter().map(|offered| offered.tool)).collect()
+            let tools: Vec<_> = all.tools.iter().map(|offered| Arc::clone(&offered.tool)).collect();
+            let search: Arc<dyn Tool> = Arc::new(SearchTools::new(all));
+            std::iter::once(search).chain(tools).collect()
         })
     }
 }
@@ -94,11 +95,14 @@ const BM25: (f64, f64) = (1.2, 0.4);
 
 /// The tool that finds tools.
 struct SearchTools {
-    index: Arc<Index>,
+    index: Arc<LazyIndex>,
     /// The lines about services that cannot be asked.
     missing: Arc<str>,
     description: String,
 }
+
+/// The words of tools, read when a turn first searches: most never do.
+type LazyIndex = LazyLock<Index, Box<dyn FnOnce() -> Index + Send>>;
 
 /// The words of tools.
 struct Index {
@@ -119,15 +123,18 @@ struct Entry {
 
 impl SearchTools {
     /// The tool for these tools; services that cannot be asked are named with the reason in results.
-    fn new(offer: &Offer) -> Self {
+    fn new(offer: Offer) -> Self {
+        let Offer { services, tools, missing } = offer;
         let entry = |offered: &Offered| {
             let tool = &offered.tool;
             Entry::of(tool.name(), &offered.names, tool.description(), &offered.arguments)
         };
-        let services: Vec<&str> = offer.services.iter().map(String::as_str).collect();
+        let services: Vec<&str> = services.iter().map(String::as_str).collect();
+        let index: Box<dyn FnOnce() -> Index + Send> =
+            Box::new(move || Index::of(tools.iter().map(entry).collect()));
         Self {
-            index: Arc::new(Index::of(offer.tools.iter().map(entry).collect())),
-            missing: told(&offer.missing).into(),
+            index: Arc::new(LazyLock::new(index)),
+            missing: told(&missing).into(),
             description: described(&services),
         }
     }
@@ -203,7 +210,7 @@ impl Tool for SearchTools {
 struct Search {
     query: String,
     limit: usize,
-    index: Arc<Index>,
+    index: Arc<LazyIndex>,
     missing: Arc<str>,
 }
 
@@ -319,55 +326,10 @@ const EMPTY: &[&str] = &[
     "using", "want", "we", "what", "which", "will", "with", "you", "your",
 ];
 
-/// The words of a text in lower case, each reduced to its stem: `createIssues` gives `creat` and `issu`. A character of a script
-/// without blanks is a word together with the next one.
+/// The words of a text that say something, by their stems: see [`search::tokens`].
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut word = String::new();
-    let mut last: Option<char> = None;
-    for letter in text.chars() {
-        let is_wide =
-            ('\u{2e80}'..='\u{9fff}').contains(&letter) || ('\u{ac00}'..='\u{d7af}').contains(&letter);
-        let begins_hump = letter.is_uppercase() && last.is_some_and(char::is_lowercase);
-        if !letter.is_alphanumeric() || is_wide || begins_hump {
-            words.push(std::mem::take(&mut word));
-        }
-        if is_wide {
-            if let Some(before) = last.filter(|before| ('\u{2e80}'..='\u{d7af}').contains(before)) {
-                words.push(format!("{before}{letter}"));
-            }
-        } else if letter.is_alphanumeric() {
-            word.extend(letter.to_lowercase());
-        }
-        last = Some(letter);
-    }
-    words.push(word);
-    words
-        .into_iter()
-        .filter(|word| !word.is_empty() && !EMPTY.contains(&word.as_str()))
-        .map(|word| stem(&word))
-}
-
-/// A word without its common endings, so that `listing`, `listed` and `lists` are `list`.
-fn stem(word: &str) -> String {
-    if !word.is_ascii() {
-        return word.to_owned();
-    }
-    let mut word = word.to_owned();
-    for (ending, instead, least) in
-        [("ies", "y", 5), ("sses", "ss", 5), ("ss", "ss", 3), ("s", "", 4), ("ing", "", 6), ("ed", "", 5)]
-    {
-        if word.len() >= least && word.ends_with(ending) {
-            word.truncate(word.len() - ending.len());
-            word.push_str(instead);
-            break;
-        }
-    }
-    // `creating`, `created` and `create` meet without their last letter.
-    if word.len() > 3 && word.ends_with('e') {
-        word.pop();
-    }
-    word
+    let words = search::tokens::terms(text).into_iter();
+    words.filter(|term| !EMPTY.contains(&term.word.as_str())).map(|term| term.key)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
-use store::hex;
+use store::{hex, unhex};
 use subtle::ConstantTimeEq as _;
 
 use crate::limits::SIGNED_WITHIN_MS;
@@ -51,7 +51,7 @@ pub(crate) fn check(
         TriggerSource::Github => {
             let signature = required("x-hub-signature-256", "it has no header X-Hub-Signature-256")?;
             let signature = signature.strip_prefix("sha256=").unwrap_or_default();
-            verify(secret.as_bytes(), &[body], &from_hex(signature))?;
+            verify(secret.as_bytes(), &[body], &unhex(signature).unwrap_or_default())?;
             let event = headers("x-github-event").or_else(|| headers("x-gitea-event"));
             Ok(Signed { key: of_body(), event })
         }
@@ -78,7 +78,11 @@ pub(crate) fn check(
             let time = required("x-slack-request-timestamp", "it has no header X-Slack-Request-Timestamp")?;
             let signature = required("x-slack-signature", "it has no header X-Slack-Signature")?;
             let signature = signature.strip_prefix("v0=").unwrap_or_default();
-            verify(secret.as_bytes(), &[b"v0:", time.as_bytes(), b":", body], &from_hex(signature))?;
+            verify(
+                secret.as_bytes(),
+                &[b"v0:", time.as_bytes(), b":", body],
+                &unhex(signature).unwrap_or_default(),
+            )?;
             check_time(&time, now_ms)?;
             Ok(Signed { key: of_body(), event: None })
         }
@@ -138,15 +142,6 @@ fn check_time(seconds: &str, now_ms: i64) -> Result<(), &'static str> {
         Some(time_ms) if time_ms.abs_diff(now_ms) <= SIGNED_WITHIN_MS.unsigned_abs() => Ok(()),
         _ => Err("its time is more than 5 minutes from the server's: it was sent again, or a clock is wrong"),
     }
-}
-
-fn from_hex(text: &str) -> Vec<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pair = |pair: &[u8]| match pair {
-        [high, low] => Some(digit(*high)? * 16 + digit(*low)?),
-        _ => None,
-    };
-    text.as_bytes().chunks(2).map(pair).collect::<Option<_>>().unwrap_or_default()
 }
 
 #[cfg(test)]

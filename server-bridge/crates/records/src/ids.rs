@@ -160,6 +160,16 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The bytes that such digits write, of either case; `None` for anything else.
+pub fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+        _ => None,
+    };
+    digits.as_bytes().chunks(2).map(pair).collect()
+}
+
 fn parse_hex(what: &'static str, text: &str) -> Result<String, Invalid> {
     if text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())
@@ -177,6 +187,15 @@ mod tests {
         let id = ExecId::from_bytes([0x0f; 16]);
         assert_eq!(id.as_str(), "0f".repeat(16));
         assert_eq!(ExecId::parse(&id.as_str().to_uppercase()).unwrap(), id);
+    }
+
+    #[test]
+    fn hexadecimal_digits_read_back_and_nothing_else_does() {
+        assert_eq!(unhex(&hex(&[0, 0x7f, 0xff])), Some(vec![0, 0x7f, 0xff]));
+        assert_eq!((unhex("aAF0"), unhex("")), (Some(vec![0xaa, 0xf0]), Some(Vec::new())));
+        for text in ["0", "000", "0g", "+1", "ää", " 0"] {
+            assert_eq!(unhex(text), None, "{text:?}");
+        }
     }
 
     #[test]

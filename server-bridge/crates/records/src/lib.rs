@@ -25,7 +25,7 @@ pub use conversation::{
 };
 pub use ids::{
     AuditId, ChatId, ChunkId, CollectionId, DocumentId, ExecId, ItemId, JobId, KeyId, MessageId, RunnerId,
-    TurnId, UserId, hex,
+    TurnId, UserId, hex, unhex,
 };
 pub use people::{SubAgent, User};
 pub use turn::{Spent, TurnStatus, TurnUsage};

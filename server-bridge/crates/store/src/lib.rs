@@ -163,7 +163,7 @@ pub use plugins::{PluginFile, PluginRow};
 pub use records::{
     AuditId, BegunCall, ChatId, ChunkId, CollectionId, Compaction, ContextEdit, DocumentId, ExecId, ItemId,
     JobId, KeyId, Mask, MessageId, NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent,
-    TurnId, TurnItem, TurnStatus, TurnUsage, User, UserId, hex, is_unseen,
+    TurnId, TurnItem, TurnStatus, TurnUsage, User, UserId, hex, is_unseen, unhex,
 };
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;

@@ -66,14 +66,7 @@ pub fn hash(content: &[u8]) -> String {
 
 /// A SHA-256 of its hexadecimal digits.
 pub fn hash_of_hex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut hash = [0; 32];
-    for (byte, digits) in hash.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(hash)
+    store::unhex(text)?.try_into().ok()
 }
 
 async fn keep(work: &Work<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {

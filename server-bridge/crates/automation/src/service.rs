@@ -63,11 +63,9 @@ impl Automations {
     /// # Errors
     /// [`Error::Store`].
     pub async fn list(&self, user: &User) -> Result<Vec<AutomationView>> {
-        let mut all = Vec::new();
-        for job in self.0.store.jobs(user.id).await? {
-            all.push(self.view(&job).await?);
-        }
-        Ok(all)
+        let (jobs, newest) = (self.0.store.jobs(user.id).await?, self.0.store.newest_runs(user.id).await?);
+        let of = |job: &Job| newest.iter().find(|run| run.job_id == job.id);
+        Ok(jobs.iter().map(|job| views::automation(job, of(job))).collect())
     }
 
     /// Makes an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
@@ -268,7 +266,7 @@ impl Automations {
 
     async fn view(&self, job: &Job) -> Result<AutomationView> {
         let newest = self.0.store.job_runs(job.user, &job.name, None, 1).await?;
-        views::automation(job, newest.first())
+        Ok(views::automation(job, newest.first()))
     }
 }
 

@@ -5,7 +5,7 @@ use api::words::{AutomationKind, AutomationState, RunOutcome};
 use store::{ExecStatus, Job, JobKind, JobRun, RunState, TurnStatus};
 
 use crate::document::Document;
-use crate::error::Result;
+use crate::error::Error;
 
 /// What became of a run, and why.
 pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
@@ -56,8 +56,10 @@ pub(crate) fn run(run: &JobRun) -> AutomationRun {
     }
 }
 
-/// A job with its newest run.
-pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> Result<AutomationView> {
+/// A job with its newest run. One that this version cannot read is shown without its definition, and keeps nothing from the others.
+pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> AutomationView {
+    let document = Document::of(job);
+    let unreadable = document.as_ref().err().map(Error::message);
     let kind = match job.kind {
         JobKind::Schedule => AutomationKind::Schedule,
         JobKind::Trigger => AutomationKind::Trigger,
@@ -67,15 +69,15 @@ pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> Result<Automatio
         (None, JobKind::Schedule, None) => AutomationState::Ended,
         _ => AutomationState::Active,
     };
-    Ok(AutomationView {
+    AutomationView {
         name: job.name.clone(),
         kind,
-        automation: Document::of(job)?.automation,
+        automation: document.map(|document| document.automation).unwrap_or_default(),
         state,
-        paused_because: job.paused.clone().filter(|why| !why.is_empty()),
+        paused_because: unreadable.or_else(|| job.paused.clone().filter(|why| !why.is_empty())),
         next_at: job.next_ms,
         chat_id: job.chat.as_ref().map(ToString::to_string),
         last_run: newest.map(run),
         created_at: job.created_at_ms,
-    })
+    }
 }

@@ -70,6 +70,8 @@ pub struct NewRun {
 pub struct JobRun {
     /// The id; later runs have larger ones.
     pub id: i64,
+    /// Its job.
+    pub job_id: i64,
     /// The slot.
     pub slot: String,
     /// How far it is.
@@ -135,6 +137,18 @@ pub struct RunChat<'a> {
 
 /// The beginning of the slots of runs that somebody asked for.
 pub const ASKED_SLOT: &str = "asked/";
+
+/// Runs `r` of jobs `j`, with what became of their messages.
+macro_rules! runs {
+    () => {
+        "SELECT r.id, r.job_id, r.slot, r.state, r.note, r.times, r.chat_id, r.message_id, r.payload IS NOT NULL AS has_payload,
+                    r.due_ms, r.created_at_ms, COALESCE(t.finished_at_ms, e.finished_at_ms, r.ended_at_ms) AS ended_at_ms,
+                    t.status AS turn_status, t.error AS turn_error, e.status AS exec_status, e.exit_code
+             FROM job_runs r JOIN jobs j ON j.id = r.job_id
+             LEFT JOIN turns t ON t.said_id = r.message_id AND t.chat_id = r.chat_id
+             LEFT JOIN execs e ON e.message_id = r.answer_id AND e.user_id = j.user_id"
+    };
+}
 
 impl NewRun {
     /// Records it as a part of a change; returns its id, or `None` if its slot is on record.
@@ -248,19 +262,28 @@ impl Store {
         before: Option<i64>,
         limit: i64,
     ) -> Result<Vec<JobRun>> {
-        Ok(query_as(
-            "SELECT r.id, r.slot, r.state, r.note, r.times, r.chat_id, r.message_id, r.payload IS NOT NULL AS has_payload,
-                    r.due_ms, r.created_at_ms, COALESCE(t.finished_at_ms, e.finished_at_ms, r.ended_at_ms) AS ended_at_ms,
-                    t.status AS turn_status, t.error AS turn_error, e.status AS exec_status, e.exit_code
-             FROM job_runs r JOIN jobs j ON j.id = r.job_id
-             LEFT JOIN turns t ON t.said_id = r.message_id AND t.chat_id = r.chat_id
-             LEFT JOIN execs e ON e.message_id = r.answer_id AND e.user_id = j.user_id
-             WHERE j.user_id = $1 AND j.name = $2 AND r.id < $3 ORDER BY r.id DESC LIMIT $4",
-        )
+        Ok(query_as(concat!(
+            runs!(),
+            " WHERE j.user_id = $1 AND j.name = $2 AND r.id < $3 ORDER BY r.id DESC LIMIT $4"
+        ))
         .bind(user)
         .bind(name)
         .bind(before.unwrap_or(i64::MAX))
         .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The newest run of each of a user's jobs.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn newest_runs(&self, user: UserId) -> Result<Vec<JobRun>> {
+        Ok(query_as(concat!(
+            runs!(),
+            " WHERE j.user_id = $1 AND r.id = (SELECT MAX(n.id) FROM job_runs n WHERE n.job_id = j.id)"
+        ))
+        .bind(user)
         .fetch_all(self.database.reader())
         .await?)
     }

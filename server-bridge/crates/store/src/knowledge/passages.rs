@@ -235,18 +235,17 @@ impl Store {
         if self.database.is_postgres() {
             return Ok(());
         }
-        let writer = self.database.latest();
         let size: i64 =
             query_scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-                .fetch_one(writer)
+                .fetch_one(self.database.latest())
                 .await?;
-        if size <= VACUUM_MAX_BYTES {
-            query("INSERT INTO search_chunks (search_chunks) VALUES ('optimize') /* sqlite_ */")
-                .execute(writer)
-                .await?;
-            query("VACUUM").execute(writer).await?;
+        if size > VACUUM_MAX_BYTES {
+            return self.database.checkpoint().await;
         }
-        query("PRAGMA wal_checkpoint(TRUNCATE)").execute(writer).await?;
+        query("INSERT INTO search_chunks (search_chunks) VALUES ('optimize') /* sqlite_ */")
+            .execute(self.database.latest())
+            .await?;
+        self.database.scrub().await?;
         Ok(())
     }
 }

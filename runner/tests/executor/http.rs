@@ -22,16 +22,6 @@ fn to(endpoint: &Endpoint, path: &str) -> Http {
     }
 }
 
-async fn open(peer: &mut Peer, request: Http, body: &[u8]) -> StreamId {
-    let stream = peer.open(request);
-    peer.upload(stream, body).await;
-    if peer.session.is_open(stream) {
-        peer.end(stream);
-    }
-    peer.flush().await;
-    stream
-}
-
 async fn head(peer: &mut Peer, stream: StreamId) -> Result<HttpHeaders, WireError> {
     loop {
         match peer.event(stream).await {
@@ -44,7 +34,7 @@ async fn head(peer: &mut Peer, stream: StreamId) -> Result<HttpHeaders, WireErro
 }
 
 async fn ask(peer: &mut Peer, request: Http, body: &[u8]) -> Result<(HttpHeaders, Vec<u8>), WireError> {
-    let stream = open(peer, request, body).await;
+    let stream = peer.sends(request, body).await;
     let head = head(peer, stream).await?;
     let mut content = Vec::new();
     loop {
@@ -69,7 +59,7 @@ fn value<'a>(head: &'a HttpHeaders, name: &str) -> Option<&'a [u8]> {
 fn each_event_arrives_before_the_host_goes_on() {
     let endpoint = Endpoint::start();
     World::run(async |world| {
-        let stream = open(&mut world.peer, to(&endpoint, "/v1/sse"), b"{}").await;
+        let stream = world.peer.sends(to(&endpoint, "/v1/sse"), b"{}").await;
         let head = head(&mut world.peer, stream).await.unwrap();
         assert_eq!((head.status, value(&head, "content-type")), (200, Some(&b"text/event-stream"[..])));
         assert_eq!(value(&head, "transfer-encoding"), None, "it concerns one connection");
@@ -199,7 +189,7 @@ fn a_cancel_and_a_lost_link_close_the_connection_and_unread_answers_wait_at_thei
     let endpoint = Endpoint::start();
     World::run(async |world| {
         for path in ["/v1/hang", "/v1/silent", "/v1/endless"] {
-            let stream = open(&mut world.peer, to(&endpoint, path), b"{}").await;
+            let stream = world.peer.sends(to(&endpoint, path), b"{}").await;
             endpoint.asked();
             world.peer.cancel(stream).await;
             let error = loop {
@@ -214,7 +204,7 @@ fn a_cancel_and_a_lost_link_close_the_connection_and_unread_answers_wait_at_thei
         }
         for path in ["/v1/hang", "/v1/endless"] {
             world.peer.consumes = false;
-            let stream = open(&mut world.peer, to(&endpoint, path), b"{}").await;
+            let stream = world.peer.sends(to(&endpoint, path), b"{}").await;
             head(&mut world.peer, stream).await.unwrap();
             // Others go on beside an answer that nobody reads.
             assert_eq!(world.peer.exec(shell("echo fine")).await.text(), "fine\n");
@@ -230,7 +220,7 @@ fn too_many_at_once_are_busy_and_one_that_ends_makes_room() {
     World::run(async |world| {
         let mut last = None;
         for _ in 0..runner::limits::HTTP_REQUESTS {
-            let stream = open(&mut world.peer, to(&endpoint, "/v1/hang"), b"{}").await;
+            let stream = world.peer.sends(to(&endpoint, "/v1/hang"), b"{}").await;
             head(&mut world.peer, stream).await.unwrap();
             last = Some(stream);
         }

@@ -152,16 +152,6 @@ fn request(path: &str, headers: &[(&str, &str)]) -> Llm {
     Llm { path: path.to_owned(), headers }
 }
 
-async fn open(peer: &mut Peer, request: Llm, body: &[u8]) -> StreamId {
-    let stream = peer.open(request);
-    peer.upload(stream, body).await;
-    if peer.session.is_open(stream) {
-        peer.end(stream);
-    }
-    peer.flush().await;
-    stream
-}
-
 async fn head(peer: &mut Peer, stream: StreamId) -> Result<LlmHeaders, WireError> {
     loop {
         match peer.event(stream).await {
@@ -174,7 +164,7 @@ async fn head(peer: &mut Peer, stream: StreamId) -> Result<LlmHeaders, WireError
 }
 
 async fn ask(peer: &mut Peer, request: Llm, body: &[u8]) -> Result<(LlmHeaders, Vec<u8>), WireError> {
-    let stream = open(peer, request, body).await;
+    let stream = peer.sends(request, body).await;
     let head = head(peer, stream).await?;
     let mut content = Vec::new();
     loop {
@@ -197,7 +187,7 @@ fn each_event_arrives_before_the_endpoint_goes_on() {
     World::run_with_llm(endpoint.config(Provider::Openai), async |world| {
         let sent =
             request("/v1/sse", &[("Content-Type", "application/json"), ("accept", "text/event-stream")]);
-        let stream = open(&mut world.peer, sent, br#"{"stream":true}"#).await;
+        let stream = world.peer.sends(sent, br#"{"stream":true}"#).await;
         let head = head(&mut world.peer, stream).await.unwrap();
         assert_eq!(head.status, 200);
         assert_eq!(head.headers, [("content-type".to_owned(), "text/event-stream".to_owned())]);
@@ -303,7 +293,7 @@ fn a_cancel_and_a_lost_link_close_the_connection_to_the_endpoint() {
     let endpoint = Endpoint::start();
     World::run_with_llm(endpoint.config(Provider::Openai), async |world| {
         for path in ["/v1/hang", "/v1/silent", "/v1/endless"] {
-            let stream = open(&mut world.peer, request(path, &[]), b"{}").await;
+            let stream = world.peer.sends(request(path, &[]), b"{}").await;
             endpoint.asked();
             world.peer.cancel(stream).await;
             let error = loop {
@@ -318,7 +308,7 @@ fn a_cancel_and_a_lost_link_close_the_connection_to_the_endpoint() {
         }
         for path in ["/v1/hang", "/v1/endless"] {
             world.peer.consumes = false;
-            let stream = open(&mut world.peer, request(path, &[]), b"{}").await;
+            let stream = world.peer.sends(request(path, &[]), b"{}").await;
             head(&mut world.peer, stream).await.unwrap();
             world.cut().await;
             endpoint.gone.recv_timeout(PATIENCE).expect(path);
@@ -391,7 +381,7 @@ fn without_an_endpoint_it_says_how_to_get_one_and_too_many_at_once_are_busy() {
     let endpoint = Endpoint::start();
     World::run_with_llm(endpoint.config(Provider::Openai), async |world| {
         for _ in 0..runner::limits::LLM_REQUESTS {
-            let stream = open(&mut world.peer, request("/v1/hang", &[]), b"{}").await;
+            let stream = world.peer.sends(request("/v1/hang", &[]), b"{}").await;
             head(&mut world.peer, stream).await.unwrap();
         }
         let error = ask(&mut world.peer, request("/v1/x", &[]), b"{}").await.unwrap_err();

@@ -222,6 +222,17 @@ impl Peer {
         self.session.open(&request.into()).unwrap()
     }
 
+    /// Opens a stream and sends all of its body.
+    pub(crate) async fn sends(&mut self, request: impl Into<Request>, body: &[u8]) -> StreamId {
+        let stream = self.open(request);
+        self.upload(stream, body).await;
+        if self.session.is_open(stream) {
+            self.end(stream);
+        }
+        self.flush().await;
+        stream
+    }
+
     /// Sends a frame unchanged.
     pub(crate) async fn send_raw(&mut self, frame: Bytes) {
         self.link.send(frame).await.unwrap();

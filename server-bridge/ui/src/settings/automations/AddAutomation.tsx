@@ -43,8 +43,8 @@ export function AddAutomation({ edited, onSaved }: Props) {
     if ("line" in read) return setBadLine(read.line);
     const answer = await requests.putAutomation(draft.name.trim(), read.put);
     setDraft({ ...emptyDraft(draft.zone), kind: draft.kind });
-    setSaved(answer.automation.name);
     await onSaved(answer);
+    setSaved(answer.automation.name);
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

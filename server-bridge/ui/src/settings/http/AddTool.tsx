@@ -53,8 +53,9 @@ export function AddTool({ document, own, onSaved }: Props) {
     if ("problems" in read) return setProblems(read.problems);
     const { dropped_secrets, missing_secrets } = await requests.setHttpTool(read.name, read.text);
     setDraft({ ...EMPTY_DRAFT, kind: draft.kind });
-    setSaved({ name: read.name, dropped: dropped_secrets.join(", "), missing: missing_secrets.join(", ") });
+    // The list is loaded again before anybody is told: what they begin in a card is not lost to a new one.
     await onSaved();
+    setSaved({ name: read.name, dropped: dropped_secrets.join(", "), missing: missing_secrets.join(", ") });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

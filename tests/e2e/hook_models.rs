@@ -147,6 +147,16 @@ fn a_tool_of_a_server_judges_and_a_workspaces_needs_approval() {
     world.chat("full");
     let log = world.alice.json(&["hook", "log", "--json"]);
     assert!(!log[0]["outcome"].as_str().unwrap().starts_with("failed"), "{log}");
+    // A deny holds whoever asks.
+    world.run(&["rule", "add", "deny", "mcp__echo__echo", "--because", "not by hooks"]);
+    world.chat("full");
+    let log = world.alice.json(&["hook", "log", "--json"]);
+    assert!(log[0]["outcome"].as_str().unwrap().starts_with("failed"), "{log}");
+    assert!(log[0].to_string().contains("not by hooks"), "{log}");
+    let rules = world.alice.json(&["rule", "list", "--json"]);
+    let number =
+        rules.as_array().unwrap().iter().find(|rule| rule["origin"] == "user").unwrap()["id"].to_string();
+    world.run(&["rule", "remove", &number]);
     let missing = json!({"type": "mcp_tool", "server": "nowhere", "tool": "x", "onFailure": "deny"});
     set(&world, missing);
     std::fs::remove_file(world.path("mark")).unwrap();

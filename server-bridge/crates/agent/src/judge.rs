@@ -4,6 +4,22 @@ use futures_util::future::BoxFuture;
 use records::{ChatId, TurnId, User};
 
 use crate::models::Tier;
+use crate::tool::Subject;
+
+/// A call that a hook itself wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct HookCall<'a> {
+    /// The user whose rules hold.
+    pub user: &'a User,
+    /// The chat that the user talks in.
+    pub root: &'a ChatId,
+    /// The turn in which the hook runs.
+    pub turn: TurnId,
+    /// The tool, by the name that rules know.
+    pub tool: &'a str,
+    /// The subject of the call.
+    pub subject: Subject<'a>,
+}
 
 /// A question about a turn.
 #[derive(Clone, Debug)]
@@ -32,4 +48,9 @@ pub trait Judge: Send + Sync {
     ///
     /// Fails with the reason in words.
     fn judge<'a>(&'a self, question: &'a Question<'a>) -> BoxFuture<'a, Result<String, String>>;
+
+    /// Checks a hook's call by the user's permission rules. What they ask about is denied: nobody is asked.
+    ///
+    /// Fails with the reason in words.
+    fn permits<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<(), String>>;
 }

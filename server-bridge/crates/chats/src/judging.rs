@@ -5,10 +5,10 @@
 
 use agent::approval::{Access, Ruling};
 use agent::engine::Ports;
-use agent::judge::{Judge, Question};
+use agent::judge::{HookCall, Judge, Question};
 use agent::models::NoModel;
 use agent::tool::{
-    AgentTurn, Bound, DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled, ToolCaller,
+    AgentTurn, Bound, DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled, Subject, ToolCaller,
     ToolContext, Toolbox,
 };
 use futures_util::future::BoxFuture;
@@ -38,6 +38,21 @@ impl Judge for ChatService {
             let tools = if question.reads { Toolbox::from(tools) } else { Toolbox::default() };
             Judging { question, ports, tools }.answer().await
         })
+    }
+
+    fn permits<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let HookCall { user, root, turn, tool, subject } = call;
+            permitted(&Stored::top(&self.0, user, root, turn).ports(), tool, subject).await
+        })
+    }
+}
+
+/// Checks a call of a hook, or of a hook's agent, by the rules: nobody is asked, so what they ask about is denied.
+async fn permitted(ports: &Ports, tool: &str, subject: Subject<'_>) -> Result<(), String> {
+    match ports.permissions.ruling(tool, subject, false).await.map_err(|error| error.to_string())? {
+        Ruling::Silent | Ruling::Allow => Ok(()),
+        Ruling::Ask(why) | Ruling::Deny(why) => Err(format!("a rule denies this: {why}")),
     }
 }
 
@@ -118,11 +133,7 @@ impl Judging<'_> {
         if understood.access() != Access::Read {
             return Err("a hook's agent only reads".to_owned());
         }
-        let ruling = self.ports.permissions.ruling(&call.name, understood.subject(), false).await;
-        match ruling.map_err(|error| error.to_string())? {
-            Ruling::Silent | Ruling::Allow => {}
-            Ruling::Ask(why) | Ruling::Deny(why) => return Err(format!("a rule denies this: {why}")),
-        }
+        permitted(&self.ports, &call.name, understood.subject()).await?;
         let (host, cancelled) = (Reader { ports: &self.ports, tool: &call.name }, CancellationToken::new());
         let context = ToolContext {
             host: &host,

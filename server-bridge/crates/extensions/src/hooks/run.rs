@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::hooks::HookedTurn;
+use agent::judge::HookCall;
+use agent::tool::Subject;
 use hooks::handler::Action;
 use hooks::interpolate;
 use hooks::layers::Hook;
@@ -18,6 +20,7 @@ use super::log::Run;
 use super::turns::TurnHooks;
 use crate::condition::Grammar;
 use crate::limits::HOOK_GRACE;
+use crate::mcp::names;
 
 /// The owner of a handler's run.
 #[derive(Clone)]
@@ -111,6 +114,17 @@ impl Inner {
                         Err(error) => return Raw::Failed(format!("its arguments cannot be made: {error}")),
                     };
                     let named = (server.as_str(), tool.as_str());
+                    let (wire, parts) = (names::wire(server, tool), names::parts(server, tool));
+                    let call = HookCall {
+                        user: &owner.user,
+                        root: &owner.root,
+                        turn: owner.turn,
+                        tool: &wire,
+                        subject: Subject::External(&parts.0, &parts.1),
+                    };
+                    if let Err(why) = self.judge.permits(call).await {
+                        return Raw::Failed(why);
+                    }
                     let called =
                         self.mcp_servers.call_by_hook(&owner.user, &owner.root, named, input, patience);
                     match called.await {

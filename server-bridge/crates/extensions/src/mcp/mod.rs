@@ -51,7 +51,7 @@ mod listing;
 mod lists;
 mod login;
 mod manage;
-mod names;
+pub(crate) mod names;
 mod pool;
 mod program;
 mod prompts;

@@ -9,7 +9,7 @@ const HASH_DIGITS: usize = 8;
 
 /// The name of a tool for models: `[a-zA-Z0-9_-]{1,64}`. Other characters become `_`; a name that would be too long is cut, and ends
 /// with digits of a hash.
-pub(super) fn wire(server: &str, tool: &str) -> String {
+pub(crate) fn wire(server: &str, tool: &str) -> String {
     let (server, tool) = parts(server, tool);
     let name = format!("mcp__{server}__{tool}");
     if name.len() <= MCP_WIRE_NAME_CHARS {
@@ -20,7 +20,7 @@ pub(super) fn wire(server: &str, tool: &str) -> String {
 }
 
 /// The parts of a tool's name before it is cut: the server's, which ends at the first `__`, and the tool's.
-pub(super) fn parts(server: &str, tool: &str) -> (String, String) {
+pub(crate) fn parts(server: &str, tool: &str) -> (String, String) {
     let mut server = clean(server);
     while server.contains("__") {
         server = server.replace("__", "_");

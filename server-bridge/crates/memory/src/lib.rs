@@ -11,7 +11,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`write`] | writing: what is alike is skipped or updated |
+//! | [`mod@write`] | writing: what is alike is skipped or updated |
 //! | [`asked`] | tells if a user asked for what a model wants to keep |
 //! | [`likeness`] | how alike two texts are |
 //! | [`recall`] | the items that matter to a message |

@@ -100,6 +100,9 @@ pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
 pub const REPORT_BYTES: u32 = 4096;
 /// The longest name of a user of a runner's machine, in bytes.
 pub const RUN_AS_MAX_BYTES: usize = 256;
+
+/// The longest text by which a client of an exec is known again.
+pub const CLIENT_MAX_BYTES: usize = 64;
 /// How often a client's socket is pinged: a ping that cannot be sent means that the client is gone.
 pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
 /// The most pings from an end that does not read its answers.

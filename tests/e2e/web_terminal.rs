@@ -82,6 +82,11 @@ impl Page {
         }
     }
 
+    /// True if the server closes the connection before it says anything.
+    fn is_turned_away(&mut self) -> bool {
+        matches!(self.socket.read(), Ok(Message::Close(_)) | Err(_))
+    }
+
     fn offset(&self) -> u64 {
         self.shown.len() as u64 + self.gap_bytes
     }
@@ -158,4 +163,27 @@ fn a_terminal_that_nobody_comes_back_to_ends_and_one_that_is_looked_at_does_not(
     };
     let exec = eventually("it ends", PATIENCE, ended);
     assert_eq!((&exec["status"], &exec["terminal"]), (&json!("cancelled"), &json!(true)), "{exec}");
+}
+
+#[test]
+fn a_connection_that_its_page_has_replaced_takes_nothing_over_when_it_comes_late() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::log_in_as_page(&server, "alice");
+    let _first = start(&server, &client, 60);
+    let of = |name: &str, connection: u32| {
+        let path = format!("/execs/{ID}?offset=0&client={name}&connection={connection}");
+        Page::open(&server, &client, &path)
+    };
+    let mut page = of("window", 2);
+    assert_eq!(page.frame()["type"], "started");
+    assert!(of("window", 1).is_turned_away());
+    page.type_in("echo mine-$((1+1))\n");
+    page.sees("mine-2");
+    // Another window is no late connection, whatever its number.
+    let mut other = of("other", 0);
+    assert_eq!(other.frame()["type"], "started");
+    other.type_in("echo other-$((1+1))\n");
+    page.sees("other-2");
 }

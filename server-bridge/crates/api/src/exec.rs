@@ -68,6 +68,12 @@ pub struct ExecAsk {
     /// it is sent.
     #[serde(default, skip_serializing_if = "is_false")]
     pub acks: bool,
+    /// A random text that tells a client that reconnects from others, of at most 64 bytes; with it, `connection` counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// How many connections to this exec the same client made before. One that comes late does not take the exec from a newer one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub connection: u64,
     /// A terminal in place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pty: Option<PtyAsk>,

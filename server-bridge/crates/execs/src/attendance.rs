@@ -12,12 +12,35 @@ type Key = (UserId, ExecId);
 #[derive(Debug, Default)]
 pub struct Attendance(Mutex<HashMap<Key, Present>>);
 
+/// One connection of a client that reconnects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// A random text by which the client is known again.
+    pub client: String,
+    /// How many connections of this client came before.
+    pub number: u64,
+}
+
+impl Connection {
+    /// True if both are of one client, and this one was made before the other.
+    fn is_before(&self, other: &Self) -> bool {
+        self.client == other.client && self.number < other.number
+    }
+}
+
 /// The sockets of one exec.
 #[derive(Debug, Default)]
 struct Present {
     count: usize,
+    newest: watch::Sender<Newest>,
+}
+
+/// The socket that came last. A socket that its own client has replaced already never counts as the last one.
+#[derive(Debug, Default)]
+struct Newest {
     /// The number of sockets so far.
-    newest: watch::Sender<u64>,
+    number: u64,
+    connection: Option<Connection>,
 }
 
 /// A socket that serves an exec, until it is dropped.
@@ -25,6 +48,7 @@ struct Present {
 pub struct Attended<'a> {
     attendance: &'a Attendance,
     key: Key,
+    connection: Option<Connection>,
     later: Later,
 }
 
@@ -32,14 +56,14 @@ pub struct Attended<'a> {
 #[derive(Clone, Debug)]
 pub struct Later {
     own: u64,
-    newest: watch::Receiver<u64>,
+    newest: watch::Receiver<Newest>,
 }
 
 impl Later {
     /// Waits for the next one.
     pub async fn came(&mut self) {
         let own = self.own;
-        let came = self.newest.wait_for(|newest| *newest > own).await.map(|newest| *newest);
+        let came = self.newest.wait_for(|newest| newest.number > own).await.map(|newest| newest.number);
         match came {
             Ok(newest) => self.own = newest,
             Err(_) => std::future::pending().await,
@@ -52,21 +76,42 @@ impl Attended<'_> {
     pub fn later(&self) -> Later {
         self.later.clone()
     }
+
+    /// Waits until the socket's own client has another connection to the exec, which was made after this one: the client reads
+    /// this one no more. A request that was cut off may arrive after the one that replaces it; it must not take the exec over.
+    pub async fn replaced(&self) {
+        let replaces = |newest: &Newest| match (&self.connection, &newest.connection) {
+            (Some(own), Some(other)) => own.is_before(other),
+            _ => false,
+        };
+        if self.later.newest.clone().wait_for(replaces).await.is_err() {
+            std::future::pending().await
+        }
+    }
 }
 
 impl Attendance {
-    /// Counts one more.
-    pub fn enter(&self, user: UserId, exec_id: &ExecId) -> Attended<'_> {
+    /// Counts one more; with its connection, if its client told that.
+    pub fn enter(&self, user: UserId, exec_id: &ExecId, connection: Option<Connection>) -> Attended<'_> {
         let key = (user, exec_id.clone());
         let mut clients = self.lock();
         let present = clients.entry(key.clone()).or_default();
         present.count += 1;
-        present.newest.send_modify(|newest| *newest += 1);
+        present.newest.send_if_modified(|newest| {
+            let is_replaced = match (&connection, &newest.connection) {
+                (Some(own), Some(other)) => own.is_before(other),
+                _ => false,
+            };
+            if !is_replaced {
+                *newest = Newest { number: newest.number + 1, connection: connection.clone() };
+            }
+            !is_replaced
+        });
         let newest = present.newest.subscribe();
-        let own = *newest.borrow();
+        let own = newest.borrow().number;
         let later = Later { own, newest };
         drop(clients);
-        Attended { attendance: self, key, later }
+        Attended { attendance: self, key, connection, later }
     }
 
     /// True if there is one.
@@ -89,5 +134,46 @@ impl Drop for Attended<'_> {
                 clients.remove(&self.key);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const USER: UserId = UserId(1);
+
+    fn exec() -> ExecId {
+        ExecId::random()
+    }
+
+    fn connection(client: &str, number: u64) -> Option<Connection> {
+        Some(Connection { client: client.to_owned(), number })
+    }
+
+    #[test]
+    fn a_connection_that_its_client_replaced_is_told_whichever_comes_first() {
+        let (attendance, exec) = (Attendance::default(), exec());
+        let first = attendance.enter(USER, &exec, connection("a", 0));
+        assert!(first.replaced().now_or_never().is_none());
+        let third = attendance.enter(USER, &exec, connection("a", 2));
+        let second = attendance.enter(USER, &exec, connection("a", 1));
+        assert!(first.replaced().now_or_never().is_some() && second.replaced().now_or_never().is_some());
+        assert!(third.replaced().now_or_never().is_none());
+        assert!(third.later().came().now_or_never().is_none(), "a late request is no other client");
+    }
+
+    #[test]
+    fn another_client_replaces_nobody_and_is_noticed() {
+        let (attendance, exec) = (Attendance::default(), exec());
+        let first = attendance.enter(USER, &exec, connection("a", 0));
+        let other = attendance.enter(USER, &exec, connection("b", 7));
+        let unnamed = attendance.enter(USER, &exec, None);
+        for attended in [&first, &other, &unnamed] {
+            assert!(attended.replaced().now_or_never().is_none());
+        }
+        assert!(first.later().came().now_or_never().is_some());
     }
 }

@@ -5,6 +5,7 @@ use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
 use api::language::Language;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use execs::attendance::Connection;
 use execs::follow::sandbox_id;
 use execs::{Ending, ExecKind, ExecStatus, time_away};
 use futures_util::{SinkExt, StreamExt};
@@ -33,6 +34,18 @@ pub struct AttachQuery {
     /// Whether the client acknowledges what it has, as in the exec socket.
     #[serde(default)]
     acks: bool,
+    /// A random text that tells a client that reconnects from others, of at most 64 bytes.
+    client: Option<String>,
+    /// How many connections to this exec the same client made before.
+    #[serde(default)]
+    connection: u64,
+}
+
+/// How a client reads an exec on.
+pub(super) struct Reader {
+    pub(super) offset: u64,
+    pub(super) acks: bool,
+    pub(super) connection: Option<Connection>,
 }
 
 /// An exec in the form for clients, with its error in this language.
@@ -96,12 +109,13 @@ pub async fn show(
 ) -> Result<Response, ApiError> {
     let record = state.ledger.exec(caller.user.id, &id).await?;
     let Ok(upgrade) = upgrade else { return Ok(axum::Json(view(record, language)).into_response()) };
+    let AttachQuery { offset, acks, client, connection } = query;
+    let reader = Reader { offset, acks, connection: super::connection(client, connection)? };
     let tracked = state.tasks.token();
     Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
         let _tracked = tracked;
         let (mut sender, mut receiver) = socket.split();
-        let AttachQuery { offset, acks } = query;
-        let gone_on = go_on(&state, &caller, record, offset, acks, &mut sender, &mut receiver);
+        let gone_on = go_on(&state, &caller, record, reader, &mut sender, &mut receiver);
         if let Err(error) = gone_on.await {
             super::refuse(&state, &caller, &error, &mut sender, &mut receiver).await;
         }
@@ -185,14 +199,13 @@ pub(super) async fn go_on(
     state: &AppState,
     caller: &Caller,
     record: execs::Exec,
-    offset: u64,
-    acks: bool,
+    Reader { offset, acks, connection }: Reader,
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     check_terminal(caller, &record)?;
     let _awaited = state.execs.token();
-    let attended = state.ledger.attendance().enter(caller.user.id, &record.exec_id);
+    let attended = state.ledger.attendance().enter(caller.user.id, &record.exec_id, connection);
     let is_running = record.status == ExecStatus::Running;
     let until = is_running.then(|| Instant::now() + time_away(&record));
     let subject = Subject {
@@ -210,6 +223,9 @@ pub(super) async fn go_on(
     };
     loop {
         let attached = tokio::select! {
+            // First: what came late must not ask the runner for the exec.
+            biased;
+            () = attended.replaced() => return Ok(()),
             attached = attach(state, &caller.user, &record, offset, until) => attached,
             () = super::commands::gone(receiver) => return Ok(()),
             // Without a last frame: the client reconnects, and so does the server.
@@ -220,6 +236,10 @@ pub(super) async fn go_on(
                 let running = Running::new(state, caller, &sandbox, &subject);
                 let first = tokio::select! {
                     first = exec.next() => first,
+                    () = attended.replaced() => {
+                        exec.leave();
+                        return Ok(());
+                    }
                     // Its earlier connection does not serve it any more.
                     () = super::commands::gone(receiver) => {
                         running.go_without_client(exec).await;

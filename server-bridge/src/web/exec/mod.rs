@@ -31,6 +31,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
 use bytes::Bytes;
+use execs::attendance::Connection;
 use execs::{Begun, Ending, ExecKind, ExecStatus, Ledger, Point, Recorded, fault};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -38,7 +39,7 @@ use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
+use crate::limits::{CLIENT_MAX_BYTES, EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::exec::commands::commands;
@@ -113,12 +114,13 @@ async fn converse(
     let sandbox = match asked.begin(state, &caller.user, kind).await? {
         Begun::New(sandbox) => sandbox,
         Begun::Known(record) => {
-            let Asked { offset, acks, .. } = asked;
-            return attach::go_on(state, caller, *record, offset, acks, sender, receiver).await;
+            let Asked { offset, acks, connection, .. } = asked;
+            let reader = attach::Reader { offset, acks, connection };
+            return attach::go_on(state, caller, *record, reader, sender, receiver).await;
         }
     };
     // Not earlier: a new client takes over the input, and a request may be refused.
-    let attended = state.ledger.attendance().enter(caller.user.id, &subject.id);
+    let attended = state.ledger.attendance().enter(caller.user.id, &subject.id, asked.connection.clone());
     subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
     let running = Running::new(state, caller, &sandbox, &subject);
@@ -144,6 +146,16 @@ async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, 
     let text = text.and_then(|text: Bytes| String::from_utf8(text.into()).ok());
     let no_text = || ApiError::invalid("the first frame must be text: the command to run, as JSON");
     Asked::check(request::parse(&text.ok_or_else(no_text)?)?, caller.may_approve())
+}
+
+/// The connection that a client told; `None` if it told no name.
+fn connection(client: Option<String>, number: u64) -> Result<Option<Connection>, ApiError> {
+    match client {
+        Some(client) if client.len() > CLIENT_MAX_BYTES => {
+            Err(ApiError::invalid(format!("`client` is longer than {CLIENT_MAX_BYTES} bytes")))
+        }
+        client => Ok(client.map(|client| Connection { client, number })),
+    }
 }
 
 /// Records an exec's end with its audit entry and its message, and sends the latter to the user's clients; an earlier record

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use accounts::User;
 use api::exec::{ExecAsk, TIMEOUT_MAX_S};
+use execs::attendance::Connection;
 use execs::{Begun, ExecKind};
 use sandbox::{AckMode, Approval, ExecId, ExecRequest, Pty};
 
@@ -23,6 +24,8 @@ pub(super) struct Asked {
     pub(super) detach: bool,
     pub(super) offset: u64,
     pub(super) acks: bool,
+    /// Which of its client's connections it came over.
+    pub(super) connection: Option<Connection>,
     /// For a terminal: how long it goes on without a client.
     pub(super) linger: Option<Duration>,
     /// The command, for the audit trail.
@@ -82,8 +85,9 @@ impl Asked {
             let approval = person.filter(|_| ask.approved).map(Approval::given_by);
             request = request.run_as(user, approval);
         }
-        let ExecAsk { on, detach, offset, acks, .. } = ask;
-        Ok(Self { request, on, detach, offset, acks, linger, shown, hash })
+        let ExecAsk { on, detach, offset, acks, client, connection, .. } = ask;
+        let connection = super::connection(client, connection)?;
+        Ok(Self { request, on, detach, offset, acks, connection, linger, shown, hash })
     }
 
     /// True if it goes on without its client: if that was requested, and in a terminal, which people reconnect to.

@@ -53,19 +53,36 @@ pub(super) enum Opening {
     Attach(String),
 }
 
-impl Opening {
-    /// The socket's path for a client that has that much of the output.
-    fn path(&self, offset: u64) -> String {
-        match self {
-            Self::Request(_) => "/api/v1/exec".to_owned(),
-            Self::Attach(path) => format!("{path}?acks=true&offset={offset}"),
-        }
+/// This program as a client of the exec, with the number of its connections so far.
+struct Connections {
+    client: String,
+    made: u64,
+}
+
+impl Connections {
+    fn none() -> Self {
+        Self { client: format!("{:032x}", rand::random::<u128>()), made: 0 }
     }
 
-    async fn open(&self, session: &Session, offset: u64) -> Result<(Outbox, Inbox), Failure> {
-        let (mut outbox, inbox) = socket::open(session, &self.path(offset)).await?;
-        if let Self::Request(request) = self {
-            outbox.push_json(&ExecAsk { offset, ..ExecAsk::clone(request) });
+    /// Makes the next one, for the output from an offset on.
+    async fn open(
+        &mut self,
+        opening: &Opening,
+        session: &Session,
+        offset: u64,
+    ) -> Result<(Outbox, Inbox), Failure> {
+        let (client, connection) = (&self.client, self.made);
+        self.made += 1;
+        let path = match opening {
+            Opening::Request(_) => "/api/v1/exec".to_owned(),
+            Opening::Attach(path) => {
+                format!("{path}?acks=true&offset={offset}&client={client}&connection={connection}")
+            }
+        };
+        let (mut outbox, inbox) = socket::open(session, &path).await?;
+        if let Opening::Request(request) = opening {
+            let client = Some(client.clone());
+            outbox.push_json(&ExecAsk { offset, client, connection, ..ExecAsk::clone(request) });
         }
         Ok((outbox, inbox))
     }
@@ -75,6 +92,7 @@ impl Opening {
 pub(super) struct Stream<'a> {
     session: &'a Session,
     opening: Opening,
+    connections: Connections,
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
     pub(super) writer: Writer,
@@ -105,8 +123,9 @@ impl<'a> Stream<'a> {
         offset: u64,
     ) -> Result<Option<Self>, Failure> {
         let mut interrupts = Interrupts::listen()?;
+        let mut connections = Connections::none();
         let (outbox, inbox) = tokio::select! {
-            socket = opening.open(session, offset) => socket?,
+            socket = connections.open(&opening, session, offset) => socket?,
             () = interrupts.next() => return Ok(None),
         };
         let writer = Writer::start();
@@ -114,6 +133,7 @@ impl<'a> Stream<'a> {
         Ok(Some(Self {
             session,
             opening,
+            connections,
             outbox,
             inbox,
             writer,
@@ -248,7 +268,7 @@ impl<'a> Stream<'a> {
             let found = async {
                 // Also before the first attempt: a server that accepts and breaks at once is not hammered.
                 sleep(pause).await;
-                self.opening.open(self.session, self.offset).await
+                self.connections.open(&self.opening, self.session, self.offset).await
             };
             let opened = tokio::select! {
                 opened = found => opened,

@@ -45,6 +45,7 @@ class FakeSocket {
 }
 
 const REQUEST: TerminalRequest = { on: "laptop", pty: { rows: 24, columns: 80, term: "xterm-256color" } };
+const ASKED = { exec_id: "ab", offset: 0, acks: true, client: expect.stringMatching(/^[0-9a-f]{32}$/) as string };
 const STARTED: ExecServerFrame = { type: "started", exec_id: "0", runner: "laptop", offset: 0, stdin_offset: 0 };
 const EXIT: ExecServerFrame = {
   type: "exit",
@@ -99,13 +100,13 @@ test("a terminal is asked for once, and looked at by its id afterwards, from whe
   const { states, last } = link();
   expect(last().path).toBe("/exec");
   last().open();
-  expect(last().told[0]).toEqual({ ...REQUEST, exec_id: "ab", offset: 0, acks: true });
+  expect(last().told[0]).toEqual({ ...REQUEST, ...ASKED, connection: 0 });
   last().say(STARTED);
   last().output(10);
   last().say({ type: "gap", bytes: 5 });
   last().break();
   vi.runOnlyPendingTimers();
-  expect(last().path).toBe("/execs/ab?offset=15&acks=true");
+  expect(last().path).toMatch(/^\/execs\/ab\?offset=15&acks=true&client=[0-9a-f]{32}&connection=1$/);
   last().open();
   expect(last().sent).toEqual([]);
   last().say(STARTED);
@@ -119,7 +120,7 @@ test("a request that was not answered is made again as it was", () => {
   vi.runOnlyPendingTimers();
   last().open();
   expect(last().path).toBe("/exec");
-  expect(last().told[0]).toEqual({ ...REQUEST, exec_id: "ab", offset: 0, acks: true });
+  expect(last().told[0]).toEqual({ ...REQUEST, ...ASKED, connection: 1 });
 });
 
 test("output is acknowledged when the screen has it, and not before", () => {

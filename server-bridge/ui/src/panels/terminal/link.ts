@@ -11,6 +11,7 @@
  * same terminal, the one that connected last may type; another connects again when the user types there.
  */
 import { backoffMs } from "../../events";
+import { randomId } from "../../lib/randomId";
 import { TERMINAL_ACK_BYTES, TERMINAL_ACK_MS, TERMINAL_INPUT_PIECE_BYTES, TERMINAL_INPUT_WINDOW_BYTES } from "../../limits";
 import type { ExecAsk, ExecClientFrame, ExecServerFrame, PtyAsk } from "../../types";
 
@@ -54,6 +55,9 @@ export class ExecLink {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private ackTimer: ReturnType<typeof setTimeout> | null = null;
   private attempt = 0;
+  /** Tells this window from others, and its connections from each other: one that arrives late takes nothing over. */
+  private readonly client = randomId();
+  private connections = 0;
   private state: LinkState = { kind: "connecting" };
   private pending: TerminalRequest | null;
   private received: number;
@@ -77,12 +81,15 @@ export class ExecLink {
     this.drop();
     const { execId, connect, refused } = this.options;
     const request = this.pending;
-    const socket = connect(request === null ? `/execs/${execId}?offset=${this.received}&acks=true` : "/exec");
+    const { client } = this;
+    const connection = this.connections++;
+    const attach = `/execs/${execId}?offset=${this.received}&acks=true&client=${client}&connection=${connection}`;
+    const socket = connect(request === null ? attach : "/exec");
     socket.binaryType = "arraybuffer";
     let isGreeted = false;
     socket.onopen = () => {
       if (request === null) return;
-      const ask: ExecAsk = { ...request, exec_id: execId, offset: this.received, acks: true };
+      const ask: ExecAsk = { ...request, exec_id: execId, offset: this.received, acks: true, client, connection };
       socket.send(JSON.stringify(ask));
     };
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {

@@ -7,7 +7,7 @@ use store::{ExecStatus, Job, JobKind, JobRun, RunState, TurnStatus};
 use crate::document::Document;
 use crate::error::Error;
 
-/// What became of a run, and why.
+/// The outcome of a run, and the reason for it.
 pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
     let of_state = match run.state {
         RunState::Due => RunOutcome::Waiting,
@@ -19,7 +19,7 @@ pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
     (of_state, run.note.clone())
 }
 
-/// What became of a message that was posted: the turn that answers it says so, or the command that it ran.
+/// The outcome of a run whose message was posted: that of the turn that answers the message, or of the command that it ran.
 fn of_answer(run: &JobRun) -> (RunOutcome, String) {
     let failed = |why: String| (RunOutcome::Failed, why);
     let error =
@@ -56,7 +56,7 @@ pub(crate) fn run(run: &JobRun) -> AutomationRun {
     }
 }
 
-/// A job with its newest run. One that this version cannot read is shown without its definition, and keeps nothing from the others.
+/// A job with its newest run. A job that this version cannot read is shown without its definition, so that the others are shown too.
 pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> AutomationView {
     let document = Document::of(job);
     let unreadable = document.as_ref().err().map(Error::message);

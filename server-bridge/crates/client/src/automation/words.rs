@@ -10,9 +10,9 @@ pub(super) fn list(kind: &AutomationKind, all: &[AutomationView]) -> String {
     if all.is_empty() {
         return match kind {
             AutomationKind::Trigger => {
-                "there are no triggers; `sandbridge trigger add review --from github 'Look at this pull request.'` makes one"
+                "there are no triggers; `sandbridge trigger add review --from github 'Look at this pull request.'` adds one"
             }
-            _ => "there are no schedules; `sandbridge cron add morning --cron '0 9 * * 1-5' 'What is new?'` makes one",
+            _ => "there are no schedules; `sandbridge cron add morning --cron '0 9 * * 1-5' 'What is new?'` adds one",
         }
         .to_owned();
     }
@@ -99,7 +99,7 @@ pub(super) fn saved(server: &str, saved: &AutomationSaved) -> String {
         lines.push(format!("secret:  {secret}"));
     }
     if saved.delivery_path.is_some() || saved.secret.is_some() {
-        lines.push("Enter them where the events come from: they are not shown again.".to_owned());
+        lines.push("Enter them at the sender of the events; they are not shown again.".to_owned());
     }
     lines.join("\n")
 }

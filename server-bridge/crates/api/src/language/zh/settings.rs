@@ -83,19 +83,22 @@ pub(super) const TABLE: &[Row] = &[
         "这不是一种语言；请用一行写出名称，例如 German",
     ),
     ("this approval was already revoked, or its chat was deleted", "此批准已撤销，或其会话已删除"),
-    ("there is no memory with this number", "没有这个编号的记忆"),
-    ("say what is to be forgotten", "请说明要忘记什么"),
+    (
+        "there is no memory with this number; `sandbridge memory list` shows them",
+        "没有这个编号的记忆；`sandbridge memory list` 会列出所有记忆",
+    ),
+    ("write the words of the memories to forget", "请写出要忘记的记忆所含的词语"),
     ("the context mode {}", "上下文模式{0}"),
     ("must be full, no-compression or none", "必须是 full、no-compression 或 none"),
     ("approval {}", "审批模式{0}"),
     ("mode {}", "模式{0}"),
     ("must be plan, ask, auto-edit or full", "必须是 plan、ask、auto-edit 或 full"),
     (
-        "{} is no embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL",
+        "{} is not an embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL",
         "{0} 不是嵌入模型；请使用 none、built-in、订阅/模型 或 ollama:订阅/模型",
     ),
     (
-        "the administrator who chose the embedder is none any more; choose one again",
+        "the user who chose the embedder is no longer an administrator; choose an embedder again",
         "选择嵌入模型的管理员已不再是管理员；请重新选择",
     ),
     (
@@ -198,5 +201,22 @@ pub(super) const TABLE: &[Row] = &[
     (
         "this server does not answer to the name {}; to allow it, start it with --allow-host {}",
         "本服务器不接受名称 {0}；如需允许，请用 --allow-host {1} 启动",
+    ),
+    // Memories.
+    ("memory", "记忆"),
+    ("proposal", "提议"),
+    ("the memory", "记忆"),
+    ("the memory's name", "记忆的名称"),
+    ("the memory needs a text", "记忆需要文本"),
+    ("the memory cannot be kept beside {} others; forget some first", "记忆已达上限（{0} 条）；请先忘记一些"),
+    (
+        "the memory cannot be kept beside {} proposals; accept or reject some first",
+        "提议已达上限（{0} 条）；请先接受或拒绝一些",
+    ),
+    ("the memory holds {}, an invisible character; leave it out", "记忆含有不可见字符 {0}；请去掉"),
+    ("the core block must be one of {}", "核心块必须是以下之一：{0}"),
+    (
+        "the core block has {} characters, and at most {} are allowed; shorten it",
+        "核心块有 {0} 个字符，最多允许 {1} 个；请缩短",
     ),
 ];

@@ -40,7 +40,7 @@ pub struct Extended {
     pub plugins: Plugins,
     /// What workspaces define, and users approve.
     pub trust: Trust,
-    /// The documents that agents look things up in.
+    /// The documents in which agents look things up.
     pub knowledge: Knowledge,
 }
 

@@ -450,7 +450,7 @@ async fn purge(store: Store, shutdown: CancellationToken) {
     }
 }
 
-/// Looks through chats that nothing happens in, for users who want that.
+/// Proposes memories from idle chats, for users who turned that on, until the server stops.
 async fn memorise_idle_chats(state: AppState) {
     let mut due = interval(MEMORISE_INTERVAL);
     loop {
@@ -464,7 +464,7 @@ async fn memorise_idle_chats(state: AppState) {
     }
 }
 
-/// Indexes the messages of before the index, step by step; other changes get their turn in between.
+/// Indexes the messages that are older than the index, in steps, between which other changes can run.
 async fn index_older_messages(store: Store, shutdown: CancellationToken) {
     let mut due = interval(INDEX_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -38,12 +38,12 @@ impl Body for Whole {
     }
 }
 
-/// The most that the head of an answer may have.
+/// The limits of an answer's status and headers.
 #[derive(Clone, Copy)]
 pub(crate) struct HeadBounds {
     /// Status and headers together, in bytes.
     pub(crate) bytes: usize,
-    /// How many headers.
+    /// The most headers.
     pub(crate) headers: usize,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Sends the request, and waits for the headers; redirects are answers like others.
+    /// Sends the request, and waits for the headers. A redirect is an answer too, and is not followed.
     pub(crate) async fn begin(
         socket: Box<dyn Socket>,
         request: Request<Whole>,

@@ -144,8 +144,8 @@ pub(super) const TABLE: &[Row] = &[
     ("run", "运行"),
     ("the automation", "自动任务"),
     (
-        "the automation has the name of one of the other kind (schedule or trigger); choose another name",
-        "已有同名的另一类自动任务（定时任务或触发器）；请换一个名称",
+        "{} has the name of one of the other kind (schedule or trigger); choose another name",
+        "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
     ("{} is one too many: {} wait already; try again later", "等待的运行已达上限（{1} 个）；请稍后再试"),
 ];

@@ -94,17 +94,17 @@ pub(super) const TABLE: &[Row] = &[
     ("the upload", "上传"),
     ("{} is one too many: you have {}; delete one first", "{0}已达上限：你已有 {1} 个；请先删除一个"),
     (
-        "the document is one too many: a collection may have at most {}; delete some, or add another collection",
-        "文档已达上限：一个文档集最多 {0} 个；请删除一些，或新建另一个文档集",
+        "{} is one too many: a collection may have at most {}; delete some, or add another collection",
+        "{0}已达上限：一个文档集最多 {1} 个；请删除一些，或新建另一个文档集",
     ),
     (
-        "the collection consists of uploads; only a collection of a runner's folder can be synchronised",
-        "该文档集由上传的文档组成；只有运行器文件夹的文档集才能同步",
+        "{} consists of uploads; only a collection of a runner's folder can be synchronised",
+        "该{0}由上传的文档组成；只有运行器文件夹的文档集才能同步",
     ),
-    ("the document needs a name of one line, which is not empty", "文档需要一个非空的单行名称"),
+    ("{} needs a name of one line, which is not empty", "{0}需要一个非空的单行名称"),
     (
-        "the upload is refused for now: {} of your documents are not indexed yet; try again later",
-        "暂时无法上传：你有 {0} 个文档尚未索引；请稍后再试",
+        "{} is refused for now: {} of your documents are not indexed yet; try again later",
+        "暂时无法{0}：你有 {1} 个文档尚未索引；请稍后再试",
     ),
-    ("there is no user \"{}\"; check the name", "没有用户“{0}”；请检查用户名"),
+    ("there is no user {}; check the name", "没有用户 {0}；请检查用户名"),
 ];

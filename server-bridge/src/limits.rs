@@ -218,5 +218,5 @@ pub const MCP_PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 pub const WORKSPACE_BYTES: usize = 4_096;
 /// The lines of this process's log that are kept in memory.
 pub const LOG_LINES: usize = 2_000;
-/// The longest of them, in bytes; the rest is left out.
+/// The longest line that is kept, in bytes; the rest of a longer one is left out.
 pub const LOG_LINE_BYTES: usize = 2 * 1024;

@@ -18,7 +18,7 @@ const NOBODYS_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0
 /// either. The public addresses of its own interfaces are this machine's; one that a router in front of it translates cannot
 /// be known.
 ///
-/// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
+/// An IPv6 address that contains an IPv4 address (mapped, NAT64, 6to4) is judged by that address.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -26,10 +26,10 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// True if an address is never a service of a network: a link-local one, those of the metadata services of clouds included, which hand out
+/// True if an address never belongs to a service of a network: a link-local one, including those of the metadata services of clouds, which hand out
 /// a machine's credentials; an unspecified, multicast, broadcast or reserved one.
 ///
-/// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
+/// An IPv6 address that contains an IPv4 address (mapped, NAT64, 6to4) is judged by that address.
 pub fn is_metadata(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_metadata_v4(address),

@@ -71,7 +71,7 @@ pub(super) fn port(target: &Uri) -> u16 {
     target.port_u16().unwrap_or(if target.scheme_str() == Some("https") { 443 } else { 80 })
 }
 
-/// The head of a request.
+/// Makes a request without its body.
 pub(super) fn head(
     method: &str,
     target: &Uri,

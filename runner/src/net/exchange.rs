@@ -47,7 +47,7 @@ pub(crate) struct HeadBounds {
     pub(crate) headers: usize,
 }
 
-/// An answer whose body is still to come. Dropping this closes the connection.
+/// An answer whose body has not been read. Dropping this closes the connection.
 pub(crate) struct Exchange {
     connection: Connection,
     response: Response<Incoming>,

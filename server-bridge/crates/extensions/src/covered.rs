@@ -20,7 +20,7 @@ use crate::limits::{COVERED_DIRECTORIES, COVERED_PATHS, COVERED_ROUNDS};
 pub(crate) struct Covered {
     /// The files, each with the SHA-256 of its content, by path.
     pub(crate) files: Vec<(String, String)>,
-    /// What may run and is not covered, in words.
+    /// Descriptions of what may run and is not covered.
     pub(crate) unseen: Vec<String>,
     /// The reason why some of the files cannot be covered: the command cannot be approved then.
     pub(crate) unknown: Option<String>,

@@ -22,7 +22,7 @@ pub type Lines = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 pub struct Logs(Lines);
 
 impl Logs {
-    /// The tool over these lines.
+    /// The tool for these lines.
     pub fn new(lines: Lines) -> Self {
         Self(lines)
     }

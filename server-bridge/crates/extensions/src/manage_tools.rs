@@ -73,7 +73,7 @@ impl Tool for ManageTools {
     }
 }
 
-/// What a call does.
+/// The action of a call.
 #[derive(Debug)]
 enum Act {
     List,

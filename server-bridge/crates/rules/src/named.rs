@@ -16,7 +16,7 @@ pub struct Named {
     /// The words that may be paths, each once: relative to the workspace's root or to a directory among them, or absolute. Those that
     /// the command changes its directory to come first.
     pub words: Vec<String>,
-    /// The number of words at the beginning of `words` that are only changed to: what else is in them does not matter.
+    /// The number of words at the beginning of `words` that are only directories to change to; their other content does not matter.
     pub places: usize,
     /// What may run without being among the words, in words: variables, patterns, programs that choose files themselves. Each once.
     pub unseen: Vec<String>,
@@ -28,7 +28,7 @@ const SHOWS: &[&str] = &["[", "[[", "echo", "exit", "false", "printf", "return",
 /// Commands that only create, write or remove the files among their words.
 const WRITES: &[&str] = &["mkdir", "rm", "rmdir", "tee", "touch", "truncate"];
 
-/// Commands that run files which they choose by their own rules: targets, packages, configurations that are code, tests.
+/// Commands that choose the files that they run: targets, packages, configurations that are code, tests.
 const CHOOSES: &[&str] = &[
     "ant",
     "bazel",
@@ -168,7 +168,7 @@ impl Names {
         if self.is_cut {
             self.unseen.push(format!("more than {NAMED_WORDS} words"));
         }
-        // One that is changed to, and named in another way too, is not only changed to.
+        // A directory that is also named in another way is not only changed to.
         self.places.retain(|place| !self.known.contains(place));
         self.places.sort_unstable();
         self.places.dedup();
@@ -222,7 +222,7 @@ impl Names {
         }
     }
 
-    /// A directory that the command changes to.
+    /// A directory to which the command changes.
     fn place(&mut self, word: &Word) {
         match literal(word) {
             Some(text) if word.text != "-" => {
@@ -269,7 +269,7 @@ impl Names {
         }
         let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,:\"'{}[]@!\\".contains(letter);
         let mut parts = text.split(is_end).filter(|part| !part.is_empty()).peekable();
-        // A word that is one part was added already.
+        // A word with one part was already added.
         if !is_value && !text.starts_with('-') && parts.peek().is_none_or(|part| part.len() == text.len()) {
             return;
         }
@@ -334,7 +334,7 @@ fn has_code(words: &[Word]) -> bool {
     words.iter().all(|word| word.text.starts_with('-') && word.text.len() > 2) || options.any(is_code)
 }
 
-/// A path, and as a shell changes to it: `cd` takes `..` away before it follows links.
+/// A path, and the path to which a shell changes: `cd` resolves `..` before it follows links.
 fn both(path: String) -> impl Iterator<Item = String> {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {

@@ -17,7 +17,7 @@ use crate::upload::Upload;
 pub struct HttpRequest {
     /// Such as `POST`.
     pub method: String,
-    /// `http` or `https`, without a user and a fragment.
+    /// `http` or `https`, without a user name and without a fragment.
     pub url: String,
     /// Names and values, without those that concern the connection.
     pub headers: Vec<(String, Vec<u8>)>,

@@ -144,7 +144,7 @@ impl RuleBook {
     }
 }
 
-/// The stricter one of two decisions; of equals the first.
+/// The stricter of two decisions; the first one if they are equal.
 fn stricter<'a>(one: Decision<'a>, other: Decision<'a>) -> Decision<'a> {
     let strength = |decision: &Decision<'_>| match decision.verdict {
         Some(Effect::Deny) => 3,

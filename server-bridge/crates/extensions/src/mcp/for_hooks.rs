@@ -34,7 +34,7 @@ impl McpServers {
         let known = listing.tools.iter().find(|known| known.accepted.name == tool);
         let Some(known) = known.filter(|known| known.is_offered()) else {
             return Err(format!(
-                "the MCP server {:?} has no tool {tool:?}, or it changed and waits for a look",
+                "the MCP server {:?} has no tool {tool:?}, or the tool changed and waits for your approval",
                 server.name
             ));
         };

@@ -56,7 +56,7 @@ fn runs(world: &World, command: &str, name: &str) -> Vec<Value> {
     world.alice.json(&[command, "runs", name, "--json"]).as_array().unwrap().clone()
 }
 
-/// The runs once none of them waits or goes on.
+/// The runs, once none of them waits or is in progress.
 fn ended(world: &World, command: &str, name: &str, count: usize) -> Vec<Value> {
     eventually("the runs are over", PATIENCE, || {
         let runs = runs(world, command, name);
@@ -210,7 +210,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
         eventually("it is at work", PATIENCE, || {
             (runs(&world, "cron", name).first()?["outcome"] == "running").then_some(())
         });
-        // A new time: the first run goes on.
+        // The schedule gets a new time; the first run is still in progress.
         world.run(&["cron", "add", name, "!true", "--at", &in_seconds(1), "--overlap", overlap]);
     }
     let second = |name: &str| {

@@ -5,7 +5,7 @@
 //! looked up, and the connection has to use the checked address.
 //!
 //! - [`is_public`]: the open internet
-//! - [`is_metadata`]: where a cloud tells its machines their credentials, and other addresses that lead to no service of a network
+//! - [`is_metadata`]: addresses at which a cloud hands out its machines' credentials, and others that belong to no service of a network
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -59,9 +59,9 @@ fn is_metadata_v4(address: Ipv4Addr) -> bool {
     let [first, second, third, _] = address.octets();
     match first {
         0 | 224.. => true,
-        // Oracle's older service, among addresses for protocols.
+        // The block for protocol assignments, which contains Oracle's older metadata service.
         192 => (second, third) == (0, 0),
-        // Alibaba's, and Azure's platform.
+        // The metadata services of Alibaba (here) and of Azure's platform (below).
         100 => address == Ipv4Addr::new(100, 100, 100, 200),
         168 => address == Ipv4Addr::new(168, 63, 129, 16),
         _ => address.is_link_local(),

@@ -149,7 +149,7 @@ pub async fn deliver(
     let Some(address) = state.automations.address(&token).await? else {
         return Err(ApiError::new("not_found", "there is no trigger at this address"));
     };
-    // The address is secret: whoever knows it was given it.
+    // The address is secret, so the sender got it from the user.
     connection.prove();
     let too_large = |_| ApiError::new("too_large", "a delivery may have 1 MiB at most");
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, DELIVERY_MAX_BYTES + 1)).await;

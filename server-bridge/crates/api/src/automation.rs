@@ -51,7 +51,7 @@ pub struct DeliveryCondition {
     pub equals: String,
 }
 
-/// What an automation is to do: exactly one of `schedule` and `trigger`.
+/// The definition of an automation, with exactly one of `schedule` and `trigger`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationDraft {
     /// The message that each run posts. A schedule's may be `!` and a shell command; a trigger's is always for the agent.
@@ -71,10 +71,10 @@ pub struct AutomationDraft {
     /// The chats of its runs; `one` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<AutomationChats>,
-    /// What happens to missed slots; `once` if not given.
+    /// The treatment of missed slots; `once` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<MissedSlots>,
-    /// What happens to a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
+    /// The treatment of a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlappingRuns>,
 }
@@ -82,7 +82,7 @@ pub struct AutomationDraft {
 /// A new or changed automation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationPut {
-    /// What it is to do.
+    /// The definition.
     pub automation: AutomationDraft,
     /// The secret that signs a trigger's deliveries; without one a new trigger gets one, and a changed trigger keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,11 +94,11 @@ pub struct AutomationPut {
 pub struct AutomationView {
     /// Its name, unique among its user's.
     pub name: String,
-    /// What starts it.
+    /// The kind of its start.
     pub kind: AutomationKind,
-    /// What it does.
+    /// Its definition.
     pub automation: AutomationDraft,
-    /// Whether it starts by itself.
+    /// Its state: active, paused or ended.
     pub state: AutomationState,
     /// Why the server paused it; null if its user paused it, or it is not paused.
     #[serde(default)]
@@ -135,10 +135,10 @@ pub struct AutomationSaved {
     pub secret: Option<String>,
 }
 
-/// Whether an automation is to be paused.
+/// A request to pause or resume an automation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationPause {
-    /// True to pause it, false to go on.
+    /// True to pause it, false to resume it.
     pub paused: bool,
 }
 

@@ -76,7 +76,7 @@ pub struct McpServerView {
 pub struct McpToolView {
     /// The name by which models call it: `mcp__SERVER__TOOL`.
     pub name: String,
-    /// The server's own name of it.
+    /// The tool's name on the server.
     pub tool: String,
     /// The first line of its description.
     #[serde(default)]

@@ -23,7 +23,7 @@ impl Delivery {
     /// Reads the body of a delivery.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the body cannot be used.
     pub(crate) fn read(
         source: &TriggerSource,
         event: Option<String>,
@@ -95,7 +95,7 @@ impl Delivery {
     }
 }
 
-/// A value as JSON that holds neither `<` nor invisible characters.
+/// A value as JSON that contains neither `<`, `>` nor invisible characters.
 fn shown(value: &Value) -> String {
     let mut text = String::new();
     for c in value.to_string().chars() {

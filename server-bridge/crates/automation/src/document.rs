@@ -44,12 +44,12 @@ impl Document {
         self.automation.chats != Some(AutomationChats::Each)
     }
 
-    /// What happens to missed slots.
+    /// The treatment of missed slots.
     pub(crate) fn missed(&self) -> MissedSlots {
         self.automation.missed.clone().unwrap_or(MissedSlots::Once)
     }
 
-    /// What happens to a run that is due while another one is in progress; by default a slot is skipped, and a delivery waits.
+    /// The treatment of a run that is due while another one is in progress; by default a slot is skipped, and a delivery waits.
     pub(crate) fn overlap(&self) -> OverlappingRuns {
         let unsaid =
             if self.automation.trigger.is_some() { OverlappingRuns::Queue } else { OverlappingRuns::Skip };

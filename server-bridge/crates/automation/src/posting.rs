@@ -21,7 +21,7 @@ use crate::views;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// What is to be done with a run.
+/// The next step of a run.
 enum Step {
     Post,
     Wait,

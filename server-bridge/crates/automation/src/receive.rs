@@ -14,7 +14,7 @@ use crate::signature::{self, Headers};
 #[derive(Clone, Debug)]
 pub struct Address(Job);
 
-/// What became of a delivery.
+/// The result of a delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received {
     /// It is on record.

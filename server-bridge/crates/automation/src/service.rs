@@ -178,7 +178,7 @@ impl Automations {
     /// Removes an automation with the record of its runs; its chats stay.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is none of this name.
+    /// [`Error::Refused`] if there is no automation with this name.
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
         if self.0.store.remove_job(user.id, name).await? {
             self.audit(user, "automation.remove", name).await;

@@ -37,7 +37,7 @@ pub(crate) struct Signed {
 /// Checks who sent a delivery.
 ///
 /// # Errors
-/// What is wrong, for the user who made the trigger; it says nothing about the secret.
+/// The reason why the delivery is refused, for the user who added the trigger; it reveals nothing about the secret.
 pub(crate) fn check(
     source: &TriggerSource,
     secret: &str,
@@ -129,7 +129,7 @@ fn verify(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> Result<(), &'static 
     mac.verify_slice(signature).map_err(|_| WRONG)
 }
 
-/// Compares a secret that was sent as it is, in constant time.
+/// Compares a secret that was sent in clear text, in constant time.
 fn same(secret: &str, given: &str) -> Result<(), &'static str> {
     // Hashed, so that the length of the secret makes no difference either.
     let (secret, given) = (Sha256::digest(secret.as_bytes()), Sha256::digest(given.as_bytes()));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_sent_as_it_is_has_to_be_the_same() {
+    fn a_secret_that_is_sent_in_clear_text_has_to_be_the_same() {
         let gitlab = |token| checked(TriggerSource::Gitlab, "correct", &[("x-gitlab-token", token)], "{}");
         assert!(gitlab("correct").unwrap().key.unwrap().starts_with("body/"));
         for token in ["", "correc", "correct ", "Correct", "correctcorrect"] {

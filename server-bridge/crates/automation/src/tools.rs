@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::service::{Automations, Wanted};
 
-/// What to do with an automation.
+/// An action on an automation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
@@ -35,7 +35,7 @@ enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cron {
-    /// What to do.
+    /// The action.
     action: Action,
     /// The schedule's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]
@@ -64,7 +64,7 @@ pub(crate) struct Cron {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventTrigger {
-    /// What to do; `run` is not possible.
+    /// The action; `run` is not possible.
     action: Action,
     /// The trigger's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]
@@ -153,7 +153,7 @@ fn access(action: Action) -> Access {
     if action == Action::List { Access::Read } else { Access::Settings }
 }
 
-/// What an action does, for the user who approves it.
+/// The description of an action, for the user who approves it.
 fn effect(action: Action, kind: &AutomationKind) -> String {
     match action {
         Action::List => format!("lists each {kind}"),

@@ -22,21 +22,20 @@ pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
 /// The outcome of a run whose message was posted: that of the turn that answers the message, or of the command that it ran.
 fn of_answer(run: &JobRun) -> (RunOutcome, String) {
     let failed = |why: String| (RunOutcome::Failed, why);
-    let error =
-        |status: &str| failed(run.turn_error.clone().unwrap_or_else(|| format!("its answer was {status}")));
+    let error = |text: &str| failed(run.turn_error.clone().unwrap_or_else(|| text.to_owned()));
     match (run.turn_status, run.exec_status) {
         (Some(TurnStatus::Queued | TurnStatus::Running), _) | (None, Some(ExecStatus::Running)) => {
             (RunOutcome::Running, String::new())
         }
         (Some(TurnStatus::Done), _) | (None, None) => (RunOutcome::Done, String::new()),
-        (Some(TurnStatus::Failed), _) => error("not possible"),
-        (Some(TurnStatus::Cancelled), _) => error("cancelled"),
-        (Some(TurnStatus::Interrupted), _) => error("interrupted"),
+        (Some(TurnStatus::Failed), _) => error("its answer failed"),
+        (Some(TurnStatus::Cancelled), _) => error("its answer was cancelled"),
+        (Some(TurnStatus::Interrupted), _) => error("its answer was interrupted"),
         (None, Some(ExecStatus::Exited)) => match run.exit_code {
             Some(0) | None => (RunOutcome::Done, String::new()),
             Some(code) => failed(format!("its command ended with exit code {code}")),
         },
-        (None, Some(status)) => failed(format!("its command ended as {}", status.as_str())),
+        (None, Some(status)) => failed(format!("its command ended with the status {}", status.as_str())),
     }
 }
 

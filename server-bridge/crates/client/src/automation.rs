@@ -19,13 +19,13 @@ pub(super) struct RunOptions {
     /// Work on the runner NAME, in '__docker__' or on 'none' instead of the active place at that time
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// What the agent may do without asking [default: your own approval mode for a schedule, plan for a trigger]
+    /// The approval mode of the runs [default: your own approval mode for a schedule, plan for a trigger]
     #[arg(long, value_enum)]
     approval: Option<Mode>,
     /// Begin a new chat with each run instead of one for all runs
     #[arg(long)]
     new_chats: bool,
-    /// What happens to a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
+    /// The treatment of a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
 }
@@ -43,7 +43,7 @@ enum Mode {
     Full,
 }
 
-/// What happens to a run that is due while an earlier one is in progress.
+/// The treatment of a run that is due while an earlier one is in progress.
 #[derive(Clone, Copy, ValueEnum)]
 enum Overlap {
     /// It is skipped

@@ -41,7 +41,7 @@ pub(crate) struct AddOptions {
     /// The time zone of --at and --cron, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// What happens to times at which the server was not running [default: once]
+    /// The treatment of times at which the server was not running [default: once]
     #[arg(long, value_enum)]
     missed: Option<Missed>,
     #[command(flatten)]
@@ -63,7 +63,7 @@ struct WhenOptions {
     cron: Option<String>,
 }
 
-/// What happens to missed times.
+/// The treatment of missed times.
 #[derive(Clone, Copy, ValueEnum)]
 enum Missed {
     /// The latest one is run, if it was at most an hour ago

@@ -63,7 +63,7 @@ pub(crate) enum KnowledgeCommand {
     },
     /// Search the documents
     Search {
-        /// What to look for
+        /// The words to find, or a question
         query: String,
         /// Only in this collection
         #[arg(long, value_name = "COLLECTION")]

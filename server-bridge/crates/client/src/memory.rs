@@ -36,7 +36,7 @@ pub(crate) enum MemoryCommand {
     Add {
         /// The text
         text: String,
-        /// What it is
+        /// Its kind
         #[arg(long, value_enum, default_value_t = Kind::Semantic)]
         kind: Kind,
         /// A short name; for a core block persona, user or project
@@ -62,7 +62,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
     },
-    /// Write everything that is remembered as JSON
+    /// Print everything that is remembered, as JSON
     Export,
     /// List what agents propose to remember
     Proposals,
@@ -82,7 +82,7 @@ pub(crate) enum MemoryCommand {
         /// match a message
         #[arg(value_enum)]
         mode: Option<Mode>,
-        /// Whether the swift model proposes memories from chats that have ended, with one call for each chat
+        /// Let the swift model propose memories from chats that have ended, with one call for each chat
         #[arg(long, value_enum, value_name = "SWITCH")]
         from_chats: Option<Switch>,
     },

@@ -43,7 +43,7 @@ pub(crate) enum TriggerCommand {
 pub(crate) struct AddOptions {
     /// Its name: a-z, 0-9, '_', '.' and '-'
     name: String,
-    /// What the agent is to do with each delivery, which it finds in a block after this text
+    /// The instruction for the agent; each delivery follows this text in a block of its own
     text: String,
     /// How the sender proves who it is
     #[arg(long, value_enum)]

@@ -28,7 +28,7 @@ pub(crate) struct Covered {
 
 /// The coverage of each of these commands, which are checked together.
 ///
-/// Fails with the reason in words if they name more than 2,000 paths.
+/// Fails, with the reason, if they name more than 2,000 paths.
 pub(crate) async fn covered(sandbox: &Sandbox, commands: &[Named]) -> Result<Vec<Covered>, String> {
     let mut searches: Vec<Search<'_>> = commands.iter().map(Search::new).collect();
     let mut known: HashMap<String, AtPath> = HashMap::new();

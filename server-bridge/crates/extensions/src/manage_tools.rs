@@ -147,7 +147,7 @@ fn document(name: &str, definition: Value) -> Result<Value, String> {
 }
 
 impl Act {
-    /// The call in words for people, without the subject of the sentence.
+    /// The description of the call for people, without the subject of the sentence.
     fn effect(&self) -> String {
         let named = |name: &str| visible::line(name);
         match self {

@@ -13,7 +13,7 @@ use crate::limits::{CUT_PAGE_BYTES, PAGE_BYTES, PAGES, TEXT_BYTES, TITLE_BYTES};
 pub enum Kind {
     /// PDF.
     Pdf,
-    /// Plain text, with tables of separated values.
+    /// Plain text, including tables such as CSV.
     Text,
     /// Markdown.
     Markdown,

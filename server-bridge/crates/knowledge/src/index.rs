@@ -32,7 +32,7 @@ impl Knowledge {
             match self.of_folder(job).await {
                 Ok(content) => content,
                 Err(Trouble::Away(why)) => {
-                    // The document keeps waiting: the next look at the folder queues it again.
+                    // The document keeps waiting: the next scan of the folder queues it again.
                     self.0.store.drop_job(job.id).await?;
                     let state = store::SyncState::Offline;
                     return self.0.store.set_collection_sync(job.collection_id, state, &why).await;
@@ -160,7 +160,7 @@ impl Knowledge {
 struct Passages<'a> {
     name: &'a str,
     kind: Kind,
-    /// The headings at the end of the page before, which hold until the next one.
+    /// The headings at the end of the page before, which apply until the next one.
     headings: Vec<String>,
 }
 

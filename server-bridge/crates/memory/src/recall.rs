@@ -62,7 +62,7 @@ pub fn note(said: &str, items: &[&MemoryItem]) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{HEAD}\n{}", lines.join("\n")))
 }
 
-/// The lines of the memories that a note told, as [`note`] wrote them; empty if it told none.
+/// The lines of the memories in a note, as [`note`] wrote them; empty if it has none.
 #[must_use]
 pub fn told(note: &str) -> Vec<&str> {
     let after = note.split_once(HEAD).map_or("", |(_, after)| after);

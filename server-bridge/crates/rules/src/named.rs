@@ -1,24 +1,24 @@
 //! The files that a command names: what the approval of a command covers, and what it cannot see.
 //!
-//! A [`Named`] holds every word of a command that may be a path. Its caller looks each of them up in the workspace, also below each
-//! word that is a directory there, as in `cd tools && ./check`, `env -C tools ./check` and `PATH=tools check`. More words than
-//! necessary do no harm: those that are no files are dropped then. What no look can find, such as the value of a variable, is told in
-//! words.
+//! A [`Named`] has every word of a command that may be a path. Its caller looks up each of them in the workspace, also below each word that
+//! is a directory there, as in `cd tools && ./check`, `env -C tools ./check` and `PATH=tools check`. Superfluous words do no harm, since
+//! the caller drops those that are not files. Files that cannot be found in this way, such as the value of a variable, are described in
+//! [`Named::unseen`].
 
 use std::collections::HashSet;
 
 use crate::limits::{NAMED_BYTES, NAMED_WORDS, QUOTED_CHARS};
 use crate::shell::{Line, Segment, Word, expanded, parse, parse_words};
 
-/// The words of a command that may be paths, and what cannot be seen of what it runs.
+/// The words of a command that may be paths, and descriptions of other files that it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The words that may be paths, each once: relative to the workspace's root or to a directory among them, or absolute. Those that
-    /// the command changes its directory to come first.
+    /// The words that may be paths, each once: relative to the workspace's root or to a directory among them, or absolute. Directories to
+    /// which the command changes come first.
     pub words: Vec<String>,
     /// The number of words at the beginning of `words` that are only directories to change to; their other content does not matter.
     pub places: usize,
-    /// What may run without being among the words, in words: variables, patterns, programs that choose files themselves. Each once.
+    /// Descriptions of what may run and is not among the words: variables, patterns, programs that choose files themselves. Each once.
     pub unseen: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ const INTERPRETERS: &[&str] =
 const LOOKS: &[&str] =
     &["CDPATH", "GCONV_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"];
 
-/// The names in a line for a shell. Variables by the names of `roots` stand for the workspace's root.
+/// The names in a line for a shell. The variables in `roots` stand for the workspace's root.
 pub fn of_line(line: &str, roots: &[&str]) -> Named {
     let mut names = Names::default();
     let line = names.rooted(line, roots);
@@ -134,8 +134,8 @@ struct Names {
 }
 
 impl Names {
-    /// A text in which `.` stands for the workspace's root and for the directory that a command is in. A text that may give one of
-    /// these variables another value is told.
+    /// A text in which `.` replaces the variables for the workspace's root and for the command's directory. If the text may set one of
+    /// these variables, that is recorded as unseen.
     fn rooted(&mut self, text: &str, roots: &[&str]) -> String {
         let mut text = text.replace("$(pwd)", ".").replace("`pwd`", ".");
         for name in roots.iter().chain(&["PWD"]) {

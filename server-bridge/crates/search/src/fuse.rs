@@ -14,8 +14,8 @@ pub const HYBRID_K: f64 = 5.0;
 /// The weight of a ranking by words; a ranking by vectors has the weight 1. Measured like [`HYBRID_K`].
 pub const WORDS_WEIGHT: f64 = 0.5;
 
-/// All items of the rankings, best first: an item's score is the sum of `1 / (K + place)` over the rankings it stands in, with places from 1.
-/// Items of equal score stand in the order in which the rankings name them. Only an item's first place in a ranking counts.
+/// All items of the rankings, best first: an item's score is the sum of `1 / (K + place)` over the rankings that contain it, with places
+/// from 1. Items of equal score keep the order of the rankings. Only an item's first place in a ranking counts.
 #[must_use]
 pub fn fuse<T: Clone + Eq + Hash>(rankings: &[&[T]]) -> Vec<(T, f64)> {
     let weighted: Vec<_> = rankings.iter().map(|ranking| (*ranking, 1.0)).collect();

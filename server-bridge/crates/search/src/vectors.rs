@@ -216,13 +216,13 @@ fn fits(expected: usize, vector: &Vector) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Dimension { expected, found }) }
 }
 
-/// What makes the bytes a vector of length 1.
+/// The factor that gives the vector of these bytes the length 1.
 fn scale(bytes: &[i8]) -> f32 {
     1.0 / product(bytes, bytes).sqrt()
 }
 
-/// The sum of products: at most 2^14 each, so that [`DIMENSIONS`] of them stay within 32 bits. In blocks, because the compiler makes a third of
-/// the speed of one long loop.
+/// The sum of products: at most 2^14 each, so that [`DIMENSIONS`] of them stay within 32 bits. Computed in blocks, since one long loop
+/// reaches only a third of the speed.
 fn product(one: &[i8], other: &[i8]) -> f32 {
     let sum = |one: &[i8], other: &[i8]| -> i32 {
         one.iter().zip(other).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum()

@@ -78,7 +78,7 @@ pub struct JobRun {
     pub state: RunState,
     /// Why it was skipped, failed or was refused.
     pub note: String,
-    /// How many deliveries this row stands for; more than 1 only for refused ones.
+    /// The number of deliveries that this row counts; more than 1 only for refused ones.
     pub times: i64,
     /// Its chat.
     #[sqlx(rename = "chat_id")]
@@ -96,7 +96,7 @@ pub struct JobRun {
     pub ended_at_ms: Option<i64>,
     /// The turn that answers its message.
     pub turn_status: Option<TurnStatus>,
-    /// Why that turn did not end well.
+    /// The reason why that turn failed.
     pub turn_error: Option<String>,
     /// The command that its message ran.
     pub exec_status: Option<ExecStatus>,

@@ -7,7 +7,7 @@ use crate::limits::{JOB_DOCUMENT_MAX_BYTES, JOB_NAME_MAX_BYTES, JOB_SECRET_MAX_B
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// What starts a job.
+/// The kind of a job's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum JobKind {
@@ -39,7 +39,7 @@ pub struct Job {
     pub user: UserId,
     /// Its name, unique among its user's.
     pub name: String,
-    /// What starts it.
+    /// The kind of its start.
     pub kind: JobKind,
     /// Its definition, as JSON.
     pub document_json: String,
@@ -61,7 +61,7 @@ pub struct Job {
 pub struct JobDraft<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What starts it.
+    /// The kind of its start.
     pub kind: JobKind,
     /// Its definition, as JSON.
     pub document_json: &'a str,

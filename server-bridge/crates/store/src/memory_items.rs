@@ -168,7 +168,7 @@ pub struct NewMemory<'a> {
     pub valid_to_ms: Option<i64>,
 }
 
-/// A change to an item; `None` leaves it as it is.
+/// A change to an item; `None` leaves a field unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryChange<'a> {
     /// The name.
@@ -252,9 +252,9 @@ impl Store {
             let what = if new.is_proposed {
                 "proposals; accept or reject some first"
             } else {
-                "others; forget some first"
+                "memories; forget some first"
             };
-            return Err(invalid(format!("cannot be kept beside {most} {what}")));
+            return Err(invalid(format!("cannot be kept: there are already {most} {what}")));
         }
         let added = query_as(concat!(
             "INSERT INTO memory_items (user_id, kind, scope, scope_name, name, text, source, source_chat, source_message,
@@ -334,8 +334,11 @@ impl Store {
         .fetch_optional(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?;
-        let full =
-            || invalid(format!("cannot be kept beside {MEMORY_ITEMS_PER_USER} others; forget some first"));
+        let full = || {
+            invalid(format!(
+                "cannot be kept: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
+            ))
+        };
         let kept = kept.ok_or_else(full)?;
         transaction.commit().await?;
         Ok(kept)

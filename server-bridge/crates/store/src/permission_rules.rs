@@ -78,8 +78,8 @@ impl Store {
         .await?)
     }
 
-    /// Adds a permission rule, for all chats of a user or for one. The same rule with the same effect is there once; it gets the
-    /// new justification.
+    /// Adds a permission rule, for all chats of a user or for one. The same rule with the same effect is stored once; it gets the new
+    /// justification.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a chat that is gone or another user's;

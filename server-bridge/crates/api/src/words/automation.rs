@@ -1,7 +1,7 @@
 //! The words of automations.
 
 words! {
-    /// What starts an automation.
+    /// The kind of an automation's start.
     AutomationKind {
         /// The clock.
         Schedule = "schedule",
@@ -11,9 +11,9 @@ words! {
 }
 
 words! {
-    /// Whether an automation starts by itself.
+    /// The state of an automation.
     AutomationState {
-        /// It does.
+        /// It starts by itself.
         Active = "active",
         /// It is paused.
         Paused = "paused",
@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// What happens to slots that came while the server was not running.
+    /// The treatment of slots that passed while the server was not running.
     MissedSlots {
         /// The latest one is run, if it was at most an hour ago.
         Once = "once",
@@ -45,7 +45,7 @@ words! {
 }
 
 words! {
-    /// What happens to a run that is due while an earlier one is in progress.
+    /// The treatment of a run that is due while an earlier one is in progress.
     OverlappingRuns {
         /// It is skipped.
         Skip = "skip",

@@ -34,7 +34,7 @@ pub(crate) use workspace::{Entry, WorkspaceRules, of_workspace};
 use crate::limits::RULE_SETS_KEPT;
 use crate::{Error, Result};
 
-/// The rules of all users, as they are needed.
+/// The rules of all users, which are loaded when they are needed.
 pub(crate) struct RuleBook {
     managed: Managed,
     /// Rules of the server itself, consulted last.

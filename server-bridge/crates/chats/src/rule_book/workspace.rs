@@ -22,7 +22,7 @@ const FILES: [&str; 4] = [
 /// The rules of a workspace.
 #[derive(Default)]
 pub(crate) struct WorkspaceRules {
-    /// Those that have an effect.
+    /// The rules that have an effect.
     pub(crate) set: RuleSet,
     /// All entries of the files, in order.
     pub(crate) entries: Vec<Entry>,

@@ -1,4 +1,4 @@
-//! Automations and their runs, in words.
+//! Automations and their runs as text.
 
 use api::automation::{AutomationRun, AutomationSaved, AutomationView, Schedule};
 use api::words::{AutomationKind, AutomationState, RunOutcome};

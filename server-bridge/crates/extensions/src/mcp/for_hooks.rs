@@ -8,8 +8,8 @@ use store::{ChatId, User};
 use super::{McpServers, Owner, content, unread};
 
 impl McpServers {
-    /// Calls a tool of a server that the user can use in a chat; the text of its answer, and true if it reports an error. What the
-    /// server asks meanwhile is declined.
+    /// Calls a tool of a server that the user can use in a chat; the text of its answer, and true if it reports an error. Questions of the
+    /// server during the call are declined.
     ///
     /// Fails with the reason in words.
     pub(crate) async fn call_by_hook(

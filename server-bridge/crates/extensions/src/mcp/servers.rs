@@ -64,7 +64,7 @@ pub(super) struct Server {
     prefix: String,
 }
 
-/// The servers, and what is wrong with the documents that define them.
+/// The servers, and the problems of the documents that define them.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     pub(super) all: Vec<Server>,

@@ -1,5 +1,5 @@
-//! The way of requests to a server and its login provider: from this server through the guard, or from the network of a machine of the
-//! user's.
+//! The route of requests to a server and its login provider: from this server through the guard, or from the network of one of the user's
+//! machines.
 
 use guard::Talker;
 use http::header::CONTENT_LENGTH;

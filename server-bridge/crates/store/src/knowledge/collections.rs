@@ -10,7 +10,7 @@ use crate::limits::{
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{CollectionId, Store, UserId};
 
-/// A collection, for a user who may search it.
+/// A collection, as shown to a user who may search it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Collection {
     /// The id.

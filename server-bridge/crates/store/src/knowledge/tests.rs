@@ -167,7 +167,7 @@ async fn versions(store: Store) {
     assert_eq!((now.state.as_str(), now.note.as_str()), ("failed", "it is broken"));
     store.sweep_versions(document).await.unwrap();
     assert_eq!(found(&store, ada, "third fourth fifth").await, ["a third text"]);
-    // Removed while it is indexed.
+    // The document is removed while it is indexed.
     upload(&store, ada, collection, "a.txt", "sixth").await;
     let sixth = index(&store).await;
     store.remove_documents(ada, collection, &[document]).await.unwrap();

@@ -11,7 +11,7 @@ use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 use memory::{MemoryChange, MemorySource, NewMemory, Standing, Written};
 
-/// What to change.
+/// The change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Edit {

@@ -35,7 +35,7 @@ impl Block {
     }
 }
 
-/// What to add.
+/// The text to add.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Append {
@@ -77,7 +77,7 @@ impl TypedTool for Append {
     }
 }
 
-/// What to replace.
+/// The text to replace.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replace {
@@ -128,7 +128,7 @@ impl TypedTool for Replace {
     }
 }
 
-/// What to archive.
+/// The text to archive.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Insert {
@@ -163,7 +163,7 @@ impl TypedTool for Insert {
     }
 }
 
-/// What to find in the archive.
+/// A search in the archive.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Find {
@@ -193,7 +193,7 @@ impl TypedTool for Find {
     }
 }
 
-/// What to find in earlier conversations.
+/// A search in earlier conversations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recall {

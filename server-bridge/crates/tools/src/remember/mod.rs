@@ -68,7 +68,7 @@ impl TypedTool for List {
     }
 }
 
-/// What to find.
+/// A search in memories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Search {

@@ -9,14 +9,14 @@ use crate::{Failure, Outcome, Ported, Services, Work, utc};
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
-/// What to keep.
+/// The memory to keep.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
     /// A short name for it; a memory with the same name gets the new text.
     #[serde(default)]
     name: String,
-    /// What to keep, in a few sentences, in the user's words where possible; empty to forget the memory of this name.
+    /// The text to keep, in a few sentences, in the user's words where possible; empty to forget the memory of this name.
     text: String,
     /// Its kind.
     #[serde(default)]

@@ -43,7 +43,7 @@ export const memory = {
   forgetName: "Forget {{name}}",
   question: "Forget {{name}} and its history?",
   history: "Earlier texts",
-  replacedBy: "Replaced {{who}}, {{when}}",
+  replacedBy: "Replaced by a text {{who}}, {{when}}",
   onlyOn: "only on {{name}}",
   replaces: "would change #{{id}}",
   superseded: "superseded by #{{id}}",

@@ -12,7 +12,7 @@ pub(super) const TABLE: &[Row] = &[
     ("runs a {} now", "立即运行{0*}"),
     ("schedule", "定时任务"),
     ("trigger", "触发器"),
-    // Making one.
+    // Adding an automation.
     ("an automation needs a text; write the message that it posts", "自动任务缺少文本；请填写要发送的消息"),
     (
         "the text of an automation may have at most {} bytes; put the rest into a file",
@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
         "the cron pattern cannot be read ({}); write the five fields minute, hour, day of the month, month and day of the week, such as 0 9 * * 1-5",
         "无法识别 cron 表达式（{0}）；请写分、时、日、月、星期，例如 0 9 * * 1-5",
     ),
-    ("a schedule has no secret; leave it out", "定时任务没有密钥；请去掉它"),
+    ("a schedule has no secret; leave it out", "定时任务不使用密钥；请去掉"),
     ("a schedule has no address; only triggers have one", "定时任务没有地址；只有触发器才有"),
     (
         "the secret of a trigger needs at least {} bytes; leave it out to get a new one",
@@ -94,7 +94,7 @@ pub(super) const TABLE: &[Row] = &[
         "this version of the server cannot read the automation; update the server, or define the automation again",
         "此版本的服务器无法读取该自动任务；请更新服务器，或重新设置该自动任务",
     ),
-    // What became of a run.
+    // The outcome of a run.
     ("the automation was paused in the meantime", "自动任务在此期间已暂停"),
     ("another run is already waiting", "已有另一次运行在等待"),
     ("an earlier run had not ended", "前一次运行尚未结束"),
@@ -110,13 +110,16 @@ pub(super) const TABLE: &[Row] = &[
     ("the server was not running at that time", "当时服务器未运行"),
     ("{}, nor at the {} times before", "{0*}，此前 {1} 次也是"),
     ("its command ended with exit code {}", "命令以退出码 {0} 结束"),
-    ("its answer was {}", "回答{0*}"),
+    ("its answer failed", "回答失败"),
+    ("its answer was cancelled", "回答已取消"),
+    ("its answer was interrupted", "回答已中断"),
+    ("its command ended with the status {}", "命令的最终状态为 {0}"),
     ("its message could not be posted", "消息未能发送"),
     (
         "the server could not post the message; the server's log has the reason",
         "服务器未能发送消息；原因见服务器日志",
     ),
-    // Deliveries that were not let in.
+    // Refused deliveries.
     (
         "its signature is wrong: the sender has another secret, or somebody else sent it",
         "签名错误：发送方使用了不同的密钥，或请求来自他人",
@@ -135,7 +138,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is larger than 1 MiB", "内容超过 1 MiB"),
     ("its secret is lost; make a new address", "触发器的密钥已丢失；请生成新地址"),
     ("it came while the trigger was paused", "触发器暂停期间收到"),
-    ("its event is {}", "其事件为 {0}"),
+    ("its event is {}", "事件为 {0}"),
     ("it names no event", "请求未注明事件"),
     ("{} is not {}", "{0} 不是 {1}"),
     // Refusals of the store.

@@ -217,9 +217,12 @@ pub(super) const TABLE: &[Row] = &[
     ("the memory", "记忆"),
     ("the {}'s name", "{0*}的名称"),
     ("{} needs a text", "{0}需要文本"),
-    ("{} cannot be kept beside {} others; forget some first", "{0}已达上限（{1} 条）；请先忘记一些"),
     (
-        "{} cannot be kept beside {} proposals; accept or reject some first",
+        "{} cannot be kept: there are already {} memories; forget some first",
+        "{0}已达上限（{1} 条）；请先忘记一些",
+    ),
+    (
+        "{} cannot be kept: there are already {} proposals; accept or reject some first",
         "提议已达上限（{1} 条）；请先接受或拒绝一些",
     ),
     ("{} holds {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),

@@ -32,7 +32,7 @@ fn signature(secret: &str, body: &str) -> String {
     format!("sha256={}", printed.split_whitespace().next().unwrap())
 }
 
-/// The address of a new trigger of alice's, below the API.
+/// The address of a new trigger of alice, relative to the API.
 fn trigger(world: &World, name: &str, text: &str, more: &[&str]) -> String {
     let arguments =
         [&["trigger", "add", name, text, "--from", "github", "--secret-stdin", "--json"], more].concat();

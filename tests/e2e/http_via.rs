@@ -54,7 +54,7 @@ impl Private {
     }
 }
 
-/// npm's everything over HTTP, in a network.
+/// The MCP server "everything" from npm, over HTTP, in a network.
 struct Everything(Child);
 
 impl Everything {

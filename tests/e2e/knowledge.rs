@@ -1,4 +1,4 @@
-//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, through kills and hostile files.
+//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, also after kills and among hostile files.
 
 mod hostile;
 
@@ -78,7 +78,7 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     for odd in ["\"", "* OR", "NEAR(", "🫖", "'; DROP TABLE", ""] {
         json_of(alice, &["search", odd]);
     }
-    // A chat finds it and cites it; the citation opens the page.
+    // The model in a chat finds the document and cites it; the citation opens the page.
     let answer = world.chat("plan");
     let text = answer.iter().map(Value::to_string).collect::<String>();
     assert!(text.contains("[doc:"), "{text}");

@@ -17,7 +17,7 @@ pub struct Schedule {
     /// Repeatedly, with this time between two runs, such as `90s`, `15m`, `2h` or `1d`; at least 60 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<String>,
-    /// At the times of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
+    /// By a pattern of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
     /// The time zone of `at` and `cron`, such as `Europe/Berlin`; UTC if there is none.

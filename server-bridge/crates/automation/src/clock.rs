@@ -97,7 +97,7 @@ impl Inner {
     }
 }
 
-/// The rows of slots that have come.
+/// The rows of slots that have become due.
 fn runs(come: &Come, text: &str) -> Vec<NewRun> {
     let missed = |slot: i64, note: String| NewRun {
         slot: slot.to_string(),

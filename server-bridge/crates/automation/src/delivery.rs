@@ -95,7 +95,7 @@ impl Delivery {
     }
 }
 
-/// A value as JSON that contains neither `<`, `>` nor invisible characters.
+/// A value as JSON without `<`, `>` and invisible characters, which are written as escapes.
 fn shown(value: &Value) -> String {
     let mut text = String::new();
     for c in value.to_string().chars() {

@@ -68,7 +68,7 @@ impl Automations {
         Ok(jobs.iter().map(|job| views::automation(job, of(job))).collect())
     }
 
-    /// Makes an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
+    /// Adds an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
     ///
     /// # Errors
     /// [`Error::Refused`] that says what to change.

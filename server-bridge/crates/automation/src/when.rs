@@ -40,7 +40,7 @@ pub(crate) enum When {
     },
 }
 
-/// The slots that have come, and the next one.
+/// The slots that have become due, and the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Come {
     /// The slots to run, the oldest first.
@@ -103,7 +103,7 @@ impl When {
         }
     }
 
-    /// The slots that have come by `now_ms`, where `slot` is the first of them.
+    /// The slots that have become due by `now_ms`; `slot` is the first of them.
     pub(crate) fn come(&self, slot: i64, now_ms: i64, missed: &MissedSlots) -> Come {
         let mut slots = vec![slot];
         let mut earlier = 0;

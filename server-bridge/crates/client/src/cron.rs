@@ -58,7 +58,7 @@ struct WhenOptions {
     /// Repeatedly, with this time between two runs, such as 90s, 15m, 2h or 1d; at least 60s
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
-    /// At the times of five fields: minute, hour, day of the month, month, day of the week; '0 9 * * 1-5' is 9:00 on weekdays
+    /// By a pattern of five fields: minute, hour, day of the month, month, day of the week; '0 9 * * 1-5' is 9:00 on weekdays
     #[arg(long, value_name = "PATTERN")]
     cron: Option<String>,
 }

@@ -118,7 +118,7 @@ impl Tokenizer {
         ids
     }
 
-    /// The text with replaced characters, in which each run of spaces, and the beginning, is one mark.
+    /// The text with replaced characters. Each run of spaces is one mark, and the text begins with a mark.
     fn normalized(&self, text: &str) -> String {
         let mut normalized = String::with_capacity(text.len() * 2);
         let mut push = |character: char| {

@@ -68,7 +68,7 @@ pub(crate) enum Frame {
     Page(Page),
     /// The document was read to its end.
     Done {
-        /// Its pages, those without text included.
+        /// The number of its pages, including those without text.
         pages: u32,
         /// Pages whose text was cut at the limit.
         cut_pages: u32,

@@ -40,7 +40,7 @@ impl Default for Extractor {
 /// The counts of a document that was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Its pages, those without text included.
+    /// The number of its pages, including those without text.
     pub pages: u32,
     /// Pages whose text was cut off at the limit.
     pub cut_pages: u32,

@@ -168,7 +168,7 @@ impl Names {
         if self.is_cut {
             self.unseen.push(format!("more than {NAMED_WORDS} words"));
         }
-        // A directory that is also named in another way is not only changed to.
+        // A directory that the command also uses in another way is more than a place to change to.
         self.places.retain(|place| !self.known.contains(place));
         self.places.sort_unstable();
         self.places.dedup();
@@ -178,7 +178,7 @@ impl Names {
     }
 
     fn line(&mut self, line: &Line) {
-        // Texts that were parsed as lines: their words are among the commands.
+        // Texts that were parsed as lines need no reading here, since their words are among the commands.
         let of_text =
             line.segments.iter().filter_map(|segment| segment.within.filter(|within| within.word.is_none()));
         for within in of_text {
@@ -241,7 +241,7 @@ impl Names {
         self.parts(value, true);
     }
 
-    /// A word of a command. `is_shown` if the command does nothing with it.
+    /// A word of a command; `is_shown` is true if the command only shows it.
     fn word(&mut self, word: &Word, is_shown: bool) {
         if word.has_braces() {
             let (texts, is_cut) = expanded(word, NAMED_WORDS);
@@ -317,7 +317,7 @@ fn literal(word: &Word) -> Option<&str> {
 
 /// True if the words of an interpreter hold code, or the name of a module, or stand for its standard input.
 fn has_code(words: &[Word]) -> bool {
-    /// Longer ones are options of one dash.
+    /// The most characters of a group of short options, such as `-xec`; a longer word is one long option with a single dash.
     const LONGEST_CLUSTER: usize = 4;
     let options = words.iter().take_while(|word| word.text.starts_with('-'));
     let is_code = |word: &Word| {

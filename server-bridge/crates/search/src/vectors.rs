@@ -190,7 +190,7 @@ impl<K: Clone> Vectors<K> {
     }
 }
 
-/// A vector's place in a ranking: the better one is less.
+/// The order of vectors in a ranking: the better of two is the lesser.
 #[derive(Clone, Copy, PartialEq)]
 struct Place {
     score: f32,

@@ -232,7 +232,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
-    /// or 200 proposals; [`Error::Taken`] for a core block that is there; [`Error::NotFound`] for an item to change that is gone.
+    /// or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone.
     pub async fn add_memory(&self, user: UserId, new: &NewMemory<'_>) -> Result<MemoryItem> {
         check(new.name, new.text)?;
         check_length("memory's scope", new.scope_name, MEMORY_TEXT_MAX_BYTES)?;
@@ -301,8 +301,8 @@ impl Store {
     /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`. Returns the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is gone, another user's, or not a proposal; [`Error::Invalid`] beyond 1,000 items; [`Error::Taken`] for a core
-    /// block that is there.
+    /// [`Error::NotFound`] if it is gone, another user's, or not a proposal; [`Error::Invalid`] beyond 1,000 items; [`Error::Taken`] for a
+    /// core block that exists.
     pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;

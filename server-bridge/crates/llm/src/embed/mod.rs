@@ -121,7 +121,7 @@ impl Embedder {
     ) -> Self {
         let known = OnceLock::new();
         if let Some(dimensions) = dimensions {
-            // The first value counts, and there is none yet.
+            // The cell is empty, so this cannot fail.
             let _ = known.set(dimensions);
         }
         Self::Remote(Arc::new(Remote {

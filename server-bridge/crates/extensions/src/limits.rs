@@ -245,7 +245,7 @@ pub const MCP_VIA_PATIENCE: Duration = Duration::from_secs(600);
 pub const LOG_LINES_SHOWN: usize = 500;
 /// How many lines of the server's log one call shows by default.
 pub const LOG_LINES_UNLESS_TOLD: usize = 100;
-/// The most bytes of them.
+/// The most bytes of the log's lines that one call shows.
 pub const LOG_RESULT_BYTES: usize = 64 * 1024;
 
 /// The timeout for looking up on a machine what skills need.
@@ -254,7 +254,7 @@ pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
 pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);
 /// The most results that are remembered.
 pub const NEEDS_KEPT: usize = 1_000;
-/// The most programs, and the most variables, that one lookup asks for.
+/// The most programs, and the most variables, that one look-up asks for.
 pub const NEEDS_LOOKED_UP: usize = 200;
-/// The most of its output that is read, in bytes.
+/// The most of a look-up's output that is read, in bytes.
 pub const NEEDS_OUTPUT_BYTES: usize = 64 * 1024;

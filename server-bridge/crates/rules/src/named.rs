@@ -178,7 +178,7 @@ impl Names {
     }
 
     fn line(&mut self, line: &Line) {
-        // Texts that were parsed as lines need no reading here, since their words are among the commands.
+        // Records the texts that were parsed as lines: their words are already among the commands.
         let of_text =
             line.segments.iter().filter_map(|segment| segment.within.filter(|within| within.word.is_none()));
         for within in of_text {

@@ -1,7 +1,7 @@
 //! The words of automations.
 
 words! {
-    /// The kind of an automation's start.
+    /// The kind of event that starts an automation.
     AutomationKind {
         /// The clock.
         Schedule = "schedule",
@@ -13,7 +13,7 @@ words! {
 words! {
     /// The state of an automation.
     AutomationState {
-        /// It starts by itself.
+        /// It starts at its times, or with each delivery.
         Active = "active",
         /// It is paused.
         Paused = "paused",

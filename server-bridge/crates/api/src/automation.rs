@@ -62,7 +62,7 @@ pub struct AutomationDraft {
     /// Which deliveries post it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The place that its chats are bound to: a runner's name, `__docker__` or `none`; without one they follow the active runner.
+    /// The place that its chats are bound to: a runner's name, `__docker__` or `none`; if not given, they follow the active runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<String>,
     /// The approval mode of its runs; if not given, `plan` for a trigger, and for a schedule the user's own mode when it is saved.
@@ -84,7 +84,7 @@ pub struct AutomationDraft {
 pub struct AutomationPut {
     /// The definition.
     pub automation: AutomationDraft,
-    /// The secret that signs a trigger's deliveries; without one a new trigger gets one, and a changed trigger keeps its own.
+    /// The secret that signs a trigger's deliveries; if not given, a new trigger gets one, and a changed trigger keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }

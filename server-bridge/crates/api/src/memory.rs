@@ -117,7 +117,7 @@ pub struct MemoryQuery {
 /// A memory to keep.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMemory {
-    /// Its kind; `semantic` without one.
+    /// Its kind; `semantic` if not given.
     #[serde(default)]
     pub kind: Option<MemoryKind>,
     /// The name of the machine that it applies to; if not given, it applies to all chats.

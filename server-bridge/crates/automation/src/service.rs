@@ -190,7 +190,7 @@ impl Automations {
     /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's; [`Error::Refused`] if it has no slot left.
+    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] if it has no slot left.
     pub async fn pause(&self, user: &User, name: &str, is_paused: bool) -> Result<AutomationView> {
         let job = self.0.store.job(user.id, name).await?;
         let job = match (is_paused, job.paused.is_some()) {
@@ -214,7 +214,7 @@ impl Automations {
     /// Runs an automation now, a trigger with the delivery of its earlier run `again`. Returns once the new run is on record.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's; [`Error::Refused`] for a trigger without a delivery.
+    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] for a trigger without a delivery.
     pub async fn run_now(&self, user: &User, name: &str, again: Option<i64>) -> Result<AutomationRun> {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
@@ -245,7 +245,7 @@ impl Automations {
     /// The runs of an automation, the newest first, older than the run `before`; 100 at most.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's.
+    /// [`Error::Store`] for an automation that is gone or another user's.
     pub async fn runs(&self, user: &User, name: &str, before: Option<i64>) -> Result<Vec<AutomationRun>> {
         self.0.store.job(user.id, name).await?;
         let runs = self.0.store.job_runs(user.id, name, before, RUNS_LISTED).await?;

@@ -142,7 +142,7 @@ impl When {
     }
 }
 
-/// A time zone by its name; UTC without one.
+/// A time zone by its name; UTC if there is no name.
 fn zone(name: Option<&str>) -> Result<TimeZone> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(TimeZone::UTC) };
     let unknown = || {

@@ -52,12 +52,12 @@ enum Overlap {
     Queue,
 }
 
-/// The subcommands that both have.
+/// The subcommands that `cron` and `trigger` share.
 #[derive(Subcommand)]
 pub(super) enum Common {
-    /// List them, with their next and their last run
+    /// List all, with their next and last runs
     List,
-    /// List the runs of one, the newest first
+    /// List the runs of NAME, the newest first
     Runs {
         /// Its name
         #[arg(add = names::automations())]
@@ -66,19 +66,19 @@ pub(super) enum Common {
         #[arg(long, value_name = "NUMBER")]
         before: Option<i64>,
     },
-    /// Pause one until you resume it
+    /// Pause NAME until you resume it
     Pause {
         /// Its name
         #[arg(add = names::automations())]
         name: String,
     },
-    /// Resume a paused one; runs that it missed during the pause are not made up for
+    /// Resume NAME after a pause; runs that were missed during the pause are not made up for
     Resume {
         /// Its name
         #[arg(add = names::automations())]
         name: String,
     },
-    /// Remove one, with the record of its runs; its chats stay
+    /// Remove NAME with the record of its runs; its chats stay
     Remove {
         /// Its name
         #[arg(add = names::automations())]

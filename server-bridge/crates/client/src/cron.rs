@@ -19,7 +19,7 @@ use crate::globals::Globals;
 pub(crate) enum CronCommand {
     /// Add a schedule, or change the one with this name
     Add(Box<AddOptions>),
-    /// Run one now, even if it is paused
+    /// Run a schedule now, even if it is paused
     Run {
         /// Its name
         #[arg(add = names::automations())]

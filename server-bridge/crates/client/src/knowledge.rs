@@ -93,7 +93,7 @@ pub(crate) enum KnowledgeCommand {
         /// The document's name [default: the whole collection]
         document: Option<String>,
     },
-    /// Show what waits to be indexed
+    /// Show how many documents and folders wait to be indexed
     Status,
 }
 

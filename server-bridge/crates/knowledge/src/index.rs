@@ -15,11 +15,11 @@ use crate::limits::{BATCH_BYTES, BATCH_PAGES, DOCUMENT_BYTES, SCAN_TIMEOUT};
 use crate::service::Knowledge;
 use crate::sync::{Trouble, path_of};
 
-/// The content of a document, with what is known of it.
+/// The content of a document, its size and the time of its last change.
 pub(crate) struct Content {
     pub(crate) pieces: VecDeque<Bytes>,
     pub(crate) size_bytes: i64,
-    /// 0 for an upload.
+    /// In Unix milliseconds; 0 for an upload.
     pub(crate) modified_ms: i64,
 }
 

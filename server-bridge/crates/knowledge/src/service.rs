@@ -77,7 +77,7 @@ impl Knowledge {
     /// Removes a user's own collection with its documents and their index.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is not theirs.
+    /// [`Error::Store`] if the collection is gone or another user's.
     pub async fn remove_collection(&self, user: &User, key: &str) -> Result<()> {
         let collection = self.find_collection(user.id, key).await?;
         if !self.0.store.remove_collection(user.id, collection.id).await? {
@@ -92,7 +92,7 @@ impl Knowledge {
     /// Shares a user's own collection with others, or ends that.
     ///
     /// # Errors
-    /// [`Error::NoUser`]; [`Error::Store`] if it is not theirs.
+    /// [`Error::NoUser`]; [`Error::Store`] if the collection is gone or another user's.
     pub async fn share(
         &self,
         user: &User,
@@ -115,7 +115,7 @@ impl Knowledge {
     /// Queues a scan of the folder of a user's own collection.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is not theirs, or has no folder.
+    /// [`Error::Store`] if the collection is gone or another user's, or has no folder.
     pub async fn sync(&self, user: &User, key: &str, accepts_missing: bool) -> Result<()> {
         let collection = self.find_collection(user.id, key).await?;
         self.0.store.queue_sync(user.id, collection.id, accepts_missing).await?;
@@ -153,7 +153,7 @@ impl Knowledge {
     /// Removes a document of a user's own collection.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is not theirs.
+    /// [`Error::Store`] if the collection is gone or another user's.
     pub async fn remove_document(&self, user: &User, id: i64) -> Result<()> {
         let document = self.0.store.document(user.id, DocumentId(id)).await?;
         self.0.store.remove_documents(user.id, document.collection_id, &[document.id]).await?;

@@ -69,7 +69,7 @@ impl RuleBook {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops what is kept of a user, whose rules have changed.
+    /// Drops the loaded rules of a user, since they have changed.
     pub(crate) fn changed(&self, user: UserId) {
         let mut kept = self.kept();
         kept.changes += 1;

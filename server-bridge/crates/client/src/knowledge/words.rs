@@ -116,7 +116,7 @@ pub(super) fn status(status: &KnowledgeStatus) -> String {
         (0, _) => "nothing is waiting to be indexed".to_owned(),
         (waiting, 0) => format!("waiting to be indexed: {waiting}"),
         (waiting, ahead) => {
-            format!("waiting to be indexed: {waiting}, after {ahead} of other users")
+            format!("waiting to be indexed: {waiting}; {ahead} of other users come first")
         }
     }
 }

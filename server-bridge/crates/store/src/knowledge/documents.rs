@@ -130,7 +130,7 @@ impl Store {
     /// All documents of a user's own collection, in no order; a scan of the folder is compared with them.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs.
+    /// [`Error::NotFound`] if the collection is gone or another user's.
     pub async fn folder_documents(&self, user: UserId, collection: CollectionId) -> Result<Vec<Document>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, collection).await?;

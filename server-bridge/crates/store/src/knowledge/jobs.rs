@@ -65,7 +65,7 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs; [`Error::Invalid`] if it mirrors a folder, and if too many documents wait.
+    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, and if too many documents wait.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -166,7 +166,7 @@ impl Store {
     /// Queues a scan of the folder of a user's own collection, unless one is already waiting.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs; [`Error::Invalid`] if it has no folder.
+    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it has no folder.
     pub async fn queue_sync(
         &self,
         user: UserId,

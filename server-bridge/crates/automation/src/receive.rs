@@ -106,7 +106,7 @@ impl Automations {
     }
 }
 
-/// A word for each reason, so that each has a row of its own.
+/// The part of a slot that stands for a reason: each reason has a run of its own.
 fn slot_word(why: &str) -> String {
     hash_of(why)[..8].to_owned()
 }

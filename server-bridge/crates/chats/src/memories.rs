@@ -30,7 +30,7 @@ impl ChatService {
     /// A memory, and its earlier texts, the latest first.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is gone or another user's.
+    /// [`Error::Store`] if the memory is gone or another user's.
     pub async fn memory(&self, user: UserId, id: i64) -> Result<(MemoryItem, Vec<MemoryRevision>)> {
         let store = &self.0.store;
         Ok((store.memory_item(user, id).await?, store.memory_revisions(user, id).await?))
@@ -51,7 +51,7 @@ impl ChatService {
     /// Changes a memory for the user. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is gone or another user's, and for a text that is empty or too long.
+    /// [`Error::Store`] if the memory is gone or another user's, and for a text that is empty or too long.
     pub async fn change_memory(
         &self,
         user: &User,
@@ -74,7 +74,7 @@ impl ChatService {
     /// Accepts a proposal; returns what is kept. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is gone, another user's or not a proposal, and beyond 1,000 memories.
+    /// [`Error::Store`] if the proposal is gone, another user's or a memory already, and beyond 1,000 memories.
     pub async fn accept_memory(&self, user: &User, id: i64) -> Result<MemoryItem> {
         let kept = self.0.store.accept_memory(user.id, id).await?;
         self.noted(user, "memory.accept", id).await;
@@ -84,7 +84,7 @@ impl ChatService {
     /// Deletes a memory or a proposal with all of its earlier texts. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it is gone or another user's; [`Error::Store`].
+    /// [`Error::Refused`] if the memory is gone or another user's; [`Error::Store`].
     pub async fn forget_memory(&self, user: &User, id: i64) -> Result<()> {
         if self.0.store.forget_memories(user.id, &[id]).await? == 0 {
             return Err(Error::refused(

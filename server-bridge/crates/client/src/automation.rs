@@ -33,22 +33,22 @@ pub(super) struct RunOptions {
 /// An approval mode.
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
-    /// It reads, and changes nothing
+    /// The agent reads, and changes nothing
     Plan,
-    /// It asks before it changes a file or runs a command; a request that nobody answers is denied
+    /// The agent asks before it changes a file or runs a command; a request that nobody answers is denied
     Ask,
-    /// It asks before it runs a command
+    /// The agent asks before it runs a command
     AutoEdit,
-    /// It asks only before it changes settings or runs a command as the privileged user
+    /// The agent asks only before it changes settings or runs a command as the privileged user
     Full,
 }
 
 /// The treatment of a run that is due while an earlier one is in progress.
 #[derive(Clone, Copy, ValueEnum)]
 enum Overlap {
-    /// It is skipped
+    /// The later run is skipped
     Skip,
-    /// It waits
+    /// The later run waits
     Queue,
 }
 

@@ -129,7 +129,7 @@ fn pairs(run: &[char], has_end: bool) -> impl Iterator<Item = String> {
 /// A word of a text, for comparing texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// The same for words that count as equal: the stem of an English word, otherwise the word.
+    /// The key by which words count as equal: the stem of an English word, otherwise the word.
     pub key: String,
     /// The word, folded.
     pub word: String,

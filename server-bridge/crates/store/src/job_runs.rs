@@ -290,7 +290,7 @@ impl Store {
     /// A delivery of a user's trigger, as it came.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not kept, or is another user's.
+    /// [`Error::NotFound`] if the delivery is no longer kept, or the run is another user's.
     pub async fn run_payload(&self, user: UserId, name: &str, run: i64) -> Result<String> {
         let payload: Option<Option<String>> = query_scalar(
             "SELECT r.payload FROM job_runs r JOIN jobs j ON j.id = r.job_id

@@ -301,8 +301,8 @@ impl Store {
     /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`. Returns the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is gone, another user's, or not a proposal; [`Error::Invalid`] beyond 1,000 items; [`Error::Taken`] for a
-    /// core block that exists.
+    /// [`Error::NotFound`] if the proposal is gone, another user's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
+    /// [`Error::Taken`] for a core block that exists.
     pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -347,7 +347,7 @@ impl Store {
     /// Records that the item `id` is superseded by the item `by`, from now on.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if one of them is gone or another user's.
+    /// [`Error::NotFound`] if a memory is gone or another user's.
     pub async fn supersede_memory(&self, user: UserId, id: i64, by: i64) -> Result<()> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         item_in(&mut transaction, user, by).await?;

@@ -110,7 +110,7 @@ async fn below(transaction: &mut Transaction, user: UserId) -> Result<i64> {
 
 const BELOW: &str = "SELECT below_id FROM search_progress WHERE user_id = $1";
 
-/// The same as `below`, for a search: it needs no transaction.
+/// Like `below`, but without a transaction, for a search.
 pub(crate) async fn not_indexed_below(connection: &mut Connection, user: UserId) -> Result<i64> {
     let below = query_scalar(BELOW).bind(user).fetch_optional(connection).await?;
     Ok(below.unwrap_or(0))

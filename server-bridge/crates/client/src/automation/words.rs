@@ -88,7 +88,7 @@ pub(super) fn next(one: &AutomationView) -> String {
     one.next_at.map_or_else(String::new, |at| format!("; its next run is {}", until(at)))
 }
 
-/// One that was saved, with the address and the secret of a new trigger.
+/// A saved automation, with the address and the secret of a new trigger.
 pub(super) fn saved(server: &str, saved: &AutomationSaved) -> String {
     let one = &saved.automation;
     let mut lines = vec![format!("{} is saved{}", one.name, next(one))];

@@ -75,7 +75,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 impl Spec {
     /// Reads a definition.
     ///
-    /// Fails with what is wrong with it; no part of a secret is in the text.
+    /// The error tells what is wrong with the definition; it contains no part of a secret.
     pub(super) fn of(entry: &McpServerEntry) -> Result<Self, String> {
         let McpServerEntry { transport, command, args, env, url, via, headers, oauth, timeout } = entry;
         if via.is_some() && url.is_none() {

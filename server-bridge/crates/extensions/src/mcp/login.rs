@@ -56,7 +56,7 @@ type Refreshing = Arc<AsyncMutex<()>>;
 /// All logins.
 #[derive(Default)]
 pub(super) struct Logins {
-    /// Those that began, by their state.
+    /// The logins that have begun, by their `state` parameter.
     pending: Mutex<HashMap<String, Pending>>,
     /// One refresh at a time for each user's server.
     refreshes: Mutex<HashMap<Key, Refreshing>>,

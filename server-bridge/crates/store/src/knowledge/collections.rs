@@ -110,7 +110,7 @@ impl Store {
     /// Adds a collection: of uploads if `folder` is `None`, otherwise of that runner's folder.
     ///
     /// # Errors
-    /// [`Error::Taken`] if the user has one with this name; [`Error::Invalid`] for a name that is empty or too long, and beyond 100
+    /// [`Error::Taken`] if the user has a collection with this name; [`Error::Invalid`] for a name that is empty or too long, and beyond 100
     /// collections.
     pub async fn add_collection(
         &self,

@@ -65,7 +65,7 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, and if too many documents wait.
+    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, or if 1,000 documents wait.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;

@@ -385,7 +385,7 @@ fn a_service_near_a_users_container_is_reached_and_a_changed_name_leads_nowhere_
     for url in ["http://127.0.0.1:8000/", "http://shop.internal:8000/index.html"] {
         assert!(call(url).contains("from the container"), "{url}: {}", call(url));
     }
-    // From one moment to the next the name leads to an address where clouds hand out credentials.
+    // The name now resolves to an address at which clouds give out credentials.
     for address in ["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "0.0.0.0"] {
         inside(&format!("echo {address} shop.internal > /etc/hosts"));
         let told = call("http://shop.internal:8000/index.html");

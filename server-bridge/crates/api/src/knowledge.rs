@@ -57,7 +57,7 @@ pub struct CollectionView {
     #[serde(default)]
     #[schema(required)]
     pub sync_note: String,
-    /// When the folder was last scanned, in Unix milliseconds; 0 for never.
+    /// When the folder was last scanned, in Unix milliseconds; 0 if it has not been scanned.
     #[serde(default)]
     #[schema(required)]
     pub synced_at_ms: i64,

@@ -17,17 +17,17 @@ use crate::service::{Automations, Wanted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
-    /// List all of them.
+    /// List all.
     List,
-    /// Add one.
+    /// Add the one with this name.
     Add,
-    /// Remove one.
+    /// Remove the one with this name.
     Remove,
-    /// Pause one.
+    /// Pause the one with this name.
     Pause,
-    /// Resume a paused one.
+    /// Resume the one with this name after a pause.
     Resume,
-    /// Run one now.
+    /// Run the one with this name now.
     Run,
 }
 

@@ -25,10 +25,11 @@ const TYPES: usize = 2;
 struct Place {
     /// True for blocks of 4 bits.
     is_packed: bool,
-    /// Numbers in it.
+    /// The number of its values.
     count: usize,
-    /// Its bytes in the file.
+    /// The offset of its first byte in the file.
     offset: u64,
+    /// In bytes.
     length: u64,
 }
 

@@ -104,8 +104,8 @@ impl Knowledge {
         timeout(SCAN_TIMEOUT, read).await.map_err(|_| timed_out())?
     }
 
-    /// Reads the content and stores its pages; gives its kind, the number of its pages and what there is to say about them, or
-    /// `None` if the job is gone.
+    /// Reads the content and stores its pages; returns its kind, the number of its pages and a remark about them, or `None` if the job is
+    /// gone.
     async fn read(
         &self,
         job: &IndexJob,

@@ -26,5 +26,5 @@ pub const QUERY_MAX_BYTES: usize = 4 * 1024;
 pub const QUERY_MAX_TERMS: usize = 32;
 /// The most words of one term of a query, which are a phrase; the rest is ignored.
 pub const TERM_MAX_WORDS: usize = 200;
-/// The most different words of a query that is to find any of them.
+/// The most different words of a query for texts with any of its words.
 pub const QUERY_MAX_WORDS: usize = 64;

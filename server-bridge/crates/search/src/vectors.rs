@@ -150,7 +150,7 @@ impl<K> Vectors<K> {
         self.keys.len()
     }
 
-    /// True if there is none.
+    /// True if there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

@@ -31,7 +31,7 @@ pub struct Collection {
     pub sync_state: String,
     /// The reason for that state, in words; empty if there is none.
     pub sync_note: String,
-    /// When the folder was last scanned, in Unix milliseconds; 0 for never.
+    /// When the folder was last scanned, in Unix milliseconds; 0 if it has not been scanned.
     pub synced_at_ms: i64,
     /// The number of its documents.
     pub documents: i64,

@@ -141,7 +141,7 @@ impl Store {
     /// Removes documents of a user's own collection with their index; returns the number that were removed.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is not theirs.
+    /// [`Error::NotFound`] if the collection is gone or another user's.
     pub async fn remove_documents(
         &self,
         user: UserId,

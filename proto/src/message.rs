@@ -423,7 +423,7 @@ pub struct LlmDone {
 /// The status and headers of the answer to an HTTP request; the body follows.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct HttpHeaders {
-    /// The HTTP status, of an error or a redirect too.
+    /// The HTTP status, which may be that of an error or a redirect.
     pub status: u16,
     /// Names in lower case and values, without those that concern one connection.
     pub headers: Vec<(String, Vec<u8>)>,

@@ -29,7 +29,7 @@ pub struct Bounds {
     /// Hosts, in the form of a URL's host, that the runner downloads from even if their addresses belong to this machine or
     /// its network.
     pub download_allow: Vec<String>,
-    /// The only hosts that the runner sends HTTP requests of the server to, at any address.
+    /// The only hosts to which the runner sends the server's HTTP requests, at any address.
     pub http_allow: Vec<HttpHost>,
 }
 

@@ -1,4 +1,4 @@
-//! The common part of requests that the runner makes of others for the server: their bodies, and stopping them.
+//! The common part of requests that the runner sends for the server: receiving their bodies, passing on answers, and stopping them.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::stream::{Stopped, StreamHandle};
 /// The limits of a request's body.
 #[derive(Clone, Copy)]
 pub(crate) struct BodyBounds {
-    /// The thing that is asked, in words.
+    /// The receiver of the request, in words.
     pub(crate) whom: &'static str,
     /// The largest body, in bytes.
     pub(crate) most_bytes: usize,
-    /// How long the rest of it may take, in milliseconds without any of it.
+    /// The longest wait for the next piece of the body, in milliseconds.
     pub(crate) idle_ms: u64,
 }
 
-/// The whole body of a request: it is sent with its length.
+/// Receives the whole body of a request, since it is sent on with its length.
 pub(crate) async fn body(stream: &StreamHandle, bounds: BodyBounds) -> Result<Vec<u8>, WireError> {
     let BodyBounds { whom, most_bytes, idle_ms } = bounds;
     let mut body = Vec::new();
     loop {
         while let Some(piece) = stream.take_data() {
             if body.len() + piece.len() > most_bytes {
-                let text = format!("a request to {whom} may have {most_bytes} bytes at most");
+                let text = format!("a request to {whom} may have at most {most_bytes} bytes; send less");
                 return Err(WireError::new(ErrorKind::TooLarge, text));
             }
             body.extend_from_slice(&piece);
@@ -41,7 +41,7 @@ pub(crate) async fn body(stream: &StreamHandle, bounds: BodyBounds) -> Result<Ve
         let timeout = Duration::from_millis(idle_ms);
         if tokio::time::timeout(timeout, stream.changed()).await.is_err() {
             let text = format!(
-                "the rest of the request did not arrive within {} s; nothing was asked",
+                "the rest of the request did not arrive within {} s; nothing was sent on, try again",
                 timeout.as_secs_f32()
             );
             return Err(WireError::new(ErrorKind::Io, text));
@@ -49,7 +49,7 @@ pub(crate) async fn body(stream: &StreamHandle, bounds: BodyBounds) -> Result<Ve
     }
 }
 
-/// Passes a piece of an answer on, as credit comes in.
+/// Passes on a piece of an answer, as the stream's credit allows.
 pub(crate) async fn pass_on(stream: &StreamHandle, piece: &Bytes) -> Result<(), Stopped> {
     for part in piece.chunks(MAX_DATA_BYTES) {
         stream.send_data(Channel::Main, DataBuf::copy_from(part)).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn pass_on(stream: &StreamHandle, piece: &Bytes) -> Result<(), 
     Ok(())
 }
 
-/// Gives up, and closes the connection, once the answer is not wanted any more.
+/// Does the work, and gives it up when the stream is stopped, which closes the connection.
 pub(crate) async fn unless_stopped<T>(
     stream: &StreamHandle,
     work: impl Future<Output = Result<T, WireError>>,

@@ -40,7 +40,7 @@ pub struct Extended {
     pub plugins: Plugins,
     /// What workspaces define, and users approve.
     pub trust: Trust,
-    /// The documents that agents look things up in.
+    /// The documents in which agents look things up.
     pub knowledge: Knowledge,
 }
 
@@ -94,7 +94,7 @@ impl Extended {
         Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust, knowledge }
     }
 
-    /// Ends all that run, and waits until their ends are recorded.
+    /// Ends all running extensions, and waits until their ends are recorded.
     pub(crate) async fn shutdown(&self) {
         tokio::join!(self.hooks.shutdown(), self.mcp_servers.shutdown(), self.custom_tools.shutdown());
     }
@@ -109,7 +109,7 @@ fn notices(chats: &ChatService) -> Notice {
     })
 }
 
-/// Reaches runners for the folders of collections.
+/// Provides the sandboxes of runners for the folders of collections.
 fn machines(ledger: Ledger, store: Store) -> Machines {
     Arc::new(move |user, place| {
         let (ledger, store) = (ledger.clone(), store.clone());

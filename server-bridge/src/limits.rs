@@ -130,9 +130,9 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
-/// How often idle chats are looked for, whose users want proposals from them.
+/// How often the server looks for idle chats from which memories are to be proposed.
 pub const MEMORISE_INTERVAL: Duration = Duration::from_secs(600);
-/// The pause after each step of indexing older messages, in which other changes get their turn.
+/// The pause after each step of indexing older messages, so that other changes can run.
 pub const INDEX_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after a step that failed.
 pub const INDEX_RETRY: Duration = Duration::from_secs(60);
@@ -221,5 +221,5 @@ pub const MCP_PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 pub const WORKSPACE_BYTES: usize = 4_096;
 /// The lines of this process's log that are kept in memory.
 pub const LOG_LINES: usize = 2_000;
-/// The longest of them, in bytes; the rest is left out.
+/// The longest line that is kept, in bytes; the rest of a longer one is left out.
 pub const LOG_LINE_BYTES: usize = 2 * 1024;

@@ -11,7 +11,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::limits::{LOG_LINE_BYTES, LOG_LINES};
 
-/// The log is one for the process, and so are its last lines.
+/// The last lines of the process's only log.
 static LINES: LazyLock<Mutex<VecDeque<String>>> = LazyLock::new(Mutex::default);
 
 /// Sends the log of this process to a writer, and keeps its last lines.

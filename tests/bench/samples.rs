@@ -145,7 +145,7 @@ pub(crate) struct Runs<R> {
 }
 
 impl<R> Runs<R> {
-    /// Does it `count` times; `value` selects the number that a run is ordered by.
+    /// Calls `run` `count` times; `value` selects the number by which the runs are sorted.
     pub(crate) fn of(count: usize, mut run: impl FnMut() -> R, value: fn(&R) -> f64) -> Self {
         let mut sorted: Vec<R> = (0..count).map(|_| run()).collect();
         sorted.sort_by(|one, other| value(one).total_cmp(&value(other)));

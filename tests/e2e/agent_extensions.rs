@@ -1,4 +1,4 @@
-//! Tools by which a model looks after its user's extensions, and after the server: each change is confirmed, each secret is hidden.
+//! Tools with which a model manages its user's extensions and reads the server's log: each change is confirmed, each secret is hidden.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A model that calls this once, and then says what it got.
+/// A model that makes this call once, and then repeats the result.
 fn calls(tool: &'static str, arguments: serde_json::Value) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| {
         let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
@@ -24,7 +24,7 @@ fn calls(tool: &'static str, arguments: serde_json::Value) -> impl FnMut(&Asked)
 }
 
 #[test]
-fn a_server_is_added_only_once_its_user_said_yes_in_every_mode() {
+fn a_server_is_added_only_after_its_user_agreed_in_every_mode() {
     let definition = json!({"command": "true"});
     let world = World::new(calls(
         "ManageTools",
@@ -52,7 +52,7 @@ fn a_server_is_added_only_once_its_user_said_yes_in_every_mode() {
 }
 
 #[test]
-fn only_an_administrator_has_the_log() {
+fn only_an_administrator_can_read_the_log() {
     let world = World::new(calls("Logs", json!({"lines": 50})));
     world.chat("full");
     let first = world.model.asked().remove(0);

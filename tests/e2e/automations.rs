@@ -1,4 +1,4 @@
-//! Automations: what the clock and webhooks post, once each, whoever dies and whoever sends.
+//! Automations: each slot and each genuine delivery posts one message, even if the server is killed.
 
 use std::fs;
 use std::io::Write;
@@ -16,10 +16,10 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The secret of the triggers here.
+/// The secret of these tests' triggers.
 const SECRET: &str = "a secret of sixteen or more";
 
-/// The signature of GitHub, computed by a program that is not ours.
+/// GitHub's signature of a body, computed by openssl.
 fn signature(secret: &str, body: &str) -> String {
     let mut openssl = Command::new("openssl")
         .args(["dgst", "-sha256", "-hmac", secret, "-r"])
@@ -32,7 +32,7 @@ fn signature(secret: &str, body: &str) -> String {
     format!("sha256={}", printed.split_whitespace().next().unwrap())
 }
 
-/// The address of a new trigger of alice's, below the API.
+/// The address of a new trigger of alice, relative to the API.
 fn trigger(world: &World, name: &str, text: &str, more: &[&str]) -> String {
     let arguments =
         [&["trigger", "add", name, text, "--from", "github", "--secret-stdin", "--json"], more].concat();
@@ -56,7 +56,7 @@ fn runs(world: &World, command: &str, name: &str) -> Vec<Value> {
     world.alice.json(&[command, "runs", name, "--json"]).as_array().unwrap().clone()
 }
 
-/// The runs once none of them waits or goes on.
+/// The runs, once none of them waits or is in progress.
 fn ended(world: &World, command: &str, name: &str, count: usize) -> Vec<Value> {
     eventually("the runs are over", PATIENCE, || {
         let runs = runs(world, command, name);
@@ -90,7 +90,7 @@ fn a_schedule_runs_once_at_its_time_in_spite_of_kills() {
     for _ in 0..4 {
         world.server.kill();
         world.server.restart(&options);
-        // The server waits for the machines of the one before it, and no longer for those of the one before that.
+        // After a restart the server waits only for machines that its previous run knew, so the machine has to be back before the next kill.
         eventually("the machine is back", PATIENCE, || world.alice.is_online("laptop").then_some(()));
     }
     for number in 0..SCHEDULES {
@@ -169,7 +169,7 @@ fn the_values_of_a_delivery_are_data_and_nothing_of_them_runs() {
 }
 
 #[test]
-fn what_fails_ten_times_is_paused_and_what_is_asked_for_runs_all_the_same() {
+fn an_automation_is_paused_after_ten_failures_and_still_runs_on_request() {
     let world = World::new(|_| Reply::Refuse(400, "{\"error\": {\"message\": \"no\"}}".to_owned()));
     let path = trigger(&world, "broken", "Try.", &["--new-chats"]);
     for number in 0..11 {
@@ -210,7 +210,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
         eventually("it is at work", PATIENCE, || {
             (runs(&world, "cron", name).first()?["outcome"] == "running").then_some(())
         });
-        // A new time: the first run goes on.
+        // The schedule gets a new time; the first run is still in progress.
         world.run(&["cron", "add", name, "!true", "--at", &in_seconds(1), "--overlap", overlap]);
     }
     let second = |name: &str| {
@@ -229,7 +229,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
 }
 
 #[test]
-fn an_agent_makes_a_schedule_only_if_its_user_approves_and_sees_no_secret() {
+fn an_agent_adds_a_schedule_only_if_its_user_approves_and_never_sees_a_secret() {
     let world = World::new(calls(vec![
         (
             "Cron",
@@ -238,7 +238,7 @@ fn an_agent_makes_a_schedule_only_if_its_user_approves_and_sees_no_secret() {
         ("EventTrigger", json!({"action": "add", "name": "push", "text": "Look.", "from": "standard"})),
         ("Cron", json!({"action": "list"})),
     ]));
-    // Nobody is there to be asked: it is denied, in every mode.
+    // Nobody can answer, so the request is denied in every mode.
     world.chat("full");
     assert_eq!(world.alice.json(&["cron", "list", "--json"]), json!([]));
     let client = Client::login(&world.server, "alice");

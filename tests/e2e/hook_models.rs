@@ -1,4 +1,4 @@
-//! Hooks whose handlers are questions to models, agents that read, and tools of MCP servers.
+//! Hooks whose handlers are questions to models, agents that read files, and tools of MCP servers.
 
 use serde_json::{Value, json};
 use tests::{Asked, Reply};
@@ -8,12 +8,12 @@ use crate::world::World;
 /// A server in Python whose tool repeats a text.
 const ECHO: &str = include_str!("../fixtures/mcp_echo.py");
 
-/// True if a hook asks, and not the chat.
+/// True if the request comes from a hook, not from the chat.
 fn is_of_hook(asked: &Asked) -> bool {
     asked.body.to_string().contains("You are a hook of an agent")
 }
 
-/// A model that touches a file once, and answers hooks in this way.
+/// A model that creates a file once, and gives this answer to hooks.
 fn judged(
     mut judge: impl FnMut(&Asked) -> Reply + Send + 'static,
 ) -> impl FnMut(&Asked) -> Reply + Send + 'static {
@@ -36,7 +36,7 @@ fn calls_of_models(world: &World) -> i64 {
 }
 
 #[test]
-fn a_model_judges_a_call_and_what_it_costs_counts() {
+fn a_model_judges_a_call_and_its_cost_is_counted() {
     let world = World::new(judged(|asked| {
         let text = asked.body.to_string();
         assert!(
@@ -67,7 +67,7 @@ fn a_model_judges_a_call_and_what_it_costs_counts() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_a_failure_and_on_failure_holds() {
+fn an_unreadable_answer_is_a_failure_and_on_failure_decides() {
     let world = World::new(judged(|_| Reply::Say("I would rather not say".to_owned())));
     set(&world, json!({"type": "prompt", "prompt": "well?", "onFailure": "deny"}));
     world.chat("full");
@@ -90,7 +90,7 @@ fn a_question_that_is_not_answered_in_time_fails() {
 }
 
 #[test]
-fn an_agent_reads_before_it_judges_and_reads_no_more_than_rules_allow() {
+fn an_agent_reads_before_it_judges_and_only_what_rules_allow() {
     let world = World::new(judged(|asked| match asked.results().as_slice() {
         [] => Reply::Call(vec![
             ("Read", json!({"path": "policy.txt"})),
@@ -133,7 +133,7 @@ fn an_agent_that_never_answers_is_stopped() {
 }
 
 #[test]
-fn a_tool_of_a_server_judges_and_a_workspaces_needs_approval() {
+fn a_tool_of_a_server_judges_and_one_of_a_workspace_needs_approval() {
     let world = World::new(judged(|_| Reply::Say("{}".to_owned())));
     world.put("tool/echo.py", ECHO);
     world.put("about.txt", "Repeats a text.");
@@ -147,7 +147,7 @@ fn a_tool_of_a_server_judges_and_a_workspaces_needs_approval() {
     world.chat("full");
     let log = world.alice.json(&["hook", "log", "--json"]);
     assert!(!log[0]["outcome"].as_str().unwrap().starts_with("failed"), "{log}");
-    // A deny holds whoever asks.
+    // A denying rule applies to hooks as well.
     world.run(&["rule", "add", "deny", "mcp__echo__echo", "--because", "not by hooks"]);
     world.chat("full");
     let log = world.alice.json(&["hook", "log", "--json"]);
@@ -161,7 +161,7 @@ fn a_tool_of_a_server_judges_and_a_workspaces_needs_approval() {
     set(&world, missing);
     std::fs::remove_file(world.path("mark")).unwrap();
     world.chat("full");
-    assert!(!world.path("mark").exists(), "a server that is not there has failed");
+    assert!(!world.path("mark").exists(), "a server that does not exist counts as a failure");
     world.run(&["hook", "clear"]);
     let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [handler]}]}});
     world.put(".claude/settings.json", &hooks.to_string());

@@ -13,7 +13,7 @@ use crate::world::{World, put};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A model that calls this once, and then says what it got.
+/// A model that makes this call once, and then repeats the result.
 fn calls(tool: &'static str, arguments: Value) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| {
         let last = asked.body["messages"].as_array().and_then(|messages| messages.last());

@@ -1,4 +1,4 @@
-//! HTTP through a runner: MCP servers and HTTP tools in a network that only that runner is in.
+//! HTTP through a runner: MCP servers and HTTP tools in a network that only that runner can reach.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A network with a machine in it, `inner`, which is alice's; her active machine, `laptop`, is outside.
+/// A network with alice's machine `inner`; her active machine, `laptop`, is outside.
 struct Private {
     world: World,
     inner: Machine,
@@ -42,7 +42,7 @@ impl Private {
         Self { world, inner, proxy, token, network }
     }
 
-    /// The requests on the audit trail, the newest first: where they were sent from, what, and how they ended.
+    /// The requests in the audit trail, the newest first: the place that sent each, its target, and its outcome.
     fn audit(&self) -> Vec<(String, String, String)> {
         let client = Client::login(&self.world.server, "alice");
         let trail = client.call("GET", "/audit?action=http.request&limit=1000").json();
@@ -54,7 +54,7 @@ impl Private {
     }
 }
 
-/// npm's everything over HTTP, in a network.
+/// The MCP server "everything" from npm, over HTTP, in a network.
 struct Everything(Child);
 
 impl Everything {
@@ -100,7 +100,7 @@ fn an_mcp_server_in_a_private_network_is_used_through_the_runner_there() {
         ("mcp__far__get-sum", json!({"a": 1, "b": 2})),
         ("mcp__far__trigger-long-running-operation", json!({"duration": 2, "steps": 4})),
     ]);
-    // This server may connect to that address of its own: there is nothing.
+    // The server itself may connect to this address too, but nothing listens there.
     let world = World::with(script, &["--fetch-allow", "127.0.0.1"]);
     let private = Private::new(world, network, &format!("127.0.0.1:{port}"));
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
@@ -214,7 +214,7 @@ fn an_http_tool_reaches_a_private_service_and_its_secret_stays_in_that_network()
     tools.put(&through("endless", &format!("{origin}/endless"), json!({}))).unwrap();
     let (_, told) = tools.call("endless", json!({}));
     assert!(told.contains("the rest is left out"), "{}", &told[..200]);
-    // The same address elsewhere is another service: the secret is not sent there.
+    // The same address in another network is another service, so the secret is not sent there.
     let mut elsewhere = shop.clone();
     elsewhere["via"] = json!("laptop");
     assert_eq!(tools.put(&elsewhere).unwrap()["dropped_secrets"], json!(["KEY"]));
@@ -223,7 +223,7 @@ fn an_http_tool_reaches_a_private_service_and_its_secret_stays_in_that_network()
 }
 
 #[test]
-fn nothing_is_reached_that_the_machines_user_did_not_name_and_each_refusal_says_what_to_do() {
+fn only_hosts_that_the_machines_user_named_are_reached_and_each_refusal_says_what_to_do() {
     let network = Network::new();
     let service = network.inside(|| Pages::start(|_| Page::Echo));
     let port = service.port();
@@ -249,13 +249,13 @@ fn nothing_is_reached_that_the_machines_user_did_not_name_and_each_refusal_says_
         assert!(!answer["answer"].as_str().unwrap().contains("secret"), "{told}");
     }
     assert!(service.asked().is_empty());
-    // Hosts that a document cannot have.
+    // Addresses that a document may not contain.
     for url in [format!("http://user:word@127.0.0.1:{port}/"), "file:///etc/passwd".to_owned()] {
         assert!(put(&url, "inner").is_err(), "{url}");
     }
     assert!(put("http://10.0.0.1/", "auto").unwrap_err().contains("runner list"));
 
-    // An older runner, nobody's, another user's, and one that is away.
+    // A runner that is too old, one that does not exist, another user's, and one that is offline.
     let _legacy = XbotRunner::start(&private.world.server, alice, "old");
     let url = format!("http://127.0.0.1:{port}/");
     let bob = private.world.server.person("bob");
@@ -282,7 +282,7 @@ fn nothing_is_reached_that_the_machines_user_did_not_name_and_each_refusal_says_
     });
 }
 
-/// A service that answers one request after the other as a test says: each connection is handed to it.
+/// A service that answers one request after the other: a function of the test gets each connection.
 struct Slow {
     port: u16,
     asked: Receiver<TcpStream>,
@@ -320,19 +320,19 @@ impl Slow {
 }
 
 #[test]
-fn a_service_that_never_ends_is_left_when_its_caller_goes_or_its_runner_is_lost() {
+fn an_endless_answer_ends_with_its_caller_or_its_runner() {
     let network = Network::new();
     let slow = Slow::start(&network);
     let script = calls(vec![("http__slow", json!({}))]);
     let mut private = Private::new(World::new(script), network, "127.0.0.1");
     let tools = Tools::of(&private.world);
     let url = format!("http://127.0.0.1:{}/", slow.port);
-    // The time of the tool is over.
+    // The tool's timeout ends the request.
     tools.put(&through("slow", &url, json!({"timeout": 1_000}))).unwrap();
     let (is_fine, told) = tools.call("slow", json!({}));
     assert!(!is_fine && told.contains("within 1000 ms"), "{told}");
     assert!(Slow::is_over(&mut slow.asked.recv_timeout(PATIENCE).unwrap()));
-    // Its caller stops the turn.
+    // The user stops the turn.
     tools.put(&through("slow", &url, json!({"timeout": 60_000}))).unwrap();
     let mut chat = private.world.alice.command(&["chat", "--new", "--json", "--approval", "full", "go"]);
     let mut chat = chat.stdout(Stdio::piped()).spawn().unwrap();
@@ -340,7 +340,7 @@ fn a_service_that_never_ends_is_left_when_its_caller_goes_or_its_runner_is_lost(
     process::signal(chat.id() as i32, rustix::process::Signal::INT);
     assert!(Slow::is_over(&mut socket), "the chat was stopped");
     chat.wait().unwrap();
-    // Its runner is killed in the middle: the call fails, and the next one goes on with the runner that comes back.
+    // The runner is killed during a call: the call fails, and the next one works after the runner is back.
     let mut chat = private.world.alice.command(&["chat", "--new", "--json", "--approval", "full", "go"]);
     let chat = chat.stdout(Stdio::piped()).spawn().unwrap();
     let mut socket = slow.asked.recv_timeout(PATIENCE).unwrap();
@@ -361,7 +361,7 @@ fn a_service_that_never_ends_is_left_when_its_caller_goes_or_its_runner_is_lost(
 }
 
 #[test]
-fn a_service_beside_a_users_container_is_reached_and_a_name_that_changes_leads_nowhere_else() {
+fn a_service_near_a_users_container_is_reached_and_a_changed_name_leads_nowhere_else() {
     ready();
     let allowed = ["--docker-http-allow", "shop.internal:8000", "--docker-http-allow", "127.0.0.1:8000"];
     let server = Server::start_with(&[&["--docker", "on", "--docker-image", IMAGE][..], &allowed].concat());
@@ -385,7 +385,7 @@ fn a_service_beside_a_users_container_is_reached_and_a_name_that_changes_leads_n
     for url in ["http://127.0.0.1:8000/", "http://shop.internal:8000/index.html"] {
         assert!(call(url).contains("from the container"), "{url}: {}", call(url));
     }
-    // The name leads to where clouds hand out credentials from one moment to the next.
+    // The name now resolves to an address at which clouds give out credentials.
     for address in ["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "0.0.0.0"] {
         inside(&format!("echo {address} shop.internal > /etc/hosts"));
         let told = call("http://shop.internal:8000/index.html");

@@ -1,4 +1,4 @@
-//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, through kills and hostile files.
+//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, also after kills and among hostile files.
 
 mod hostile;
 
@@ -12,7 +12,7 @@ use tests::{Person, Reply, ScriptedModel, Server, eventually};
 
 use crate::world::World;
 
-/// How long indexing a document may take here.
+/// The timeout for indexing a document.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn run(person: &Person, arguments: &[&str]) -> String {
@@ -35,7 +35,7 @@ fn found(person: &Person, query: &str) -> Vec<String> {
     found["passages"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits until nothing of a collection waits any more.
+/// Waits until all documents of a collection are indexed, or have failed.
 fn indexed(person: &Person, collection: &str) -> Vec<Value> {
     eventually("everything is indexed", PATIENCE, || {
         let documents = documents(person, collection);
@@ -70,15 +70,15 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     let chinese = put(folder.path(), "手册.txt", "这台水壶的保修期是两年。请勿放入洗碗机。");
     let broken = put(folder.path(), "broken.pdf", "%PDF-1.7\nnothing");
     let output = alice.run(&["knowledge", "add", "manuals", "--wait", &kettle, &chinese, &broken]);
-    assert_ne!(output.code, 0, "one of them is broken: {output:?}");
-    assert!(output.stdout.contains("broken.pdf: the document is broken"), "{output:?}");
+    assert_ne!(output.code, 0, "one of them is damaged: {output:?}");
+    assert!(output.stdout.contains("broken.pdf: the document is damaged"), "{output:?}");
     assert!(found(alice, "guarantee years")[0].contains("two years"));
     assert!(found(alice, "保修期")[0].contains("两年"));
-    assert!(run(alice, &["search", "guarantee"]).contains("by words: place 1; has guarantee"));
+    assert!(run(alice, &["search", "guarantee"]).contains("by words: place 1; contains guarantee"));
     for odd in ["\"", "* OR", "NEAR(", "🫖", "'; DROP TABLE", ""] {
         json_of(alice, &["search", odd]);
     }
-    // A chat finds it and cites it; the citation opens the page.
+    // The model in a chat finds the document and cites it; the citation opens the page.
     let answer = world.chat("plan");
     let text = answer.iter().map(Value::to_string).collect::<String>();
     assert!(text.contains("[doc:"), "{text}");
@@ -99,7 +99,7 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     let (start, end) = (hit["start"].as_u64().unwrap() as usize, hit["end"].as_u64().unwrap() as usize);
     let page = opened["pages"][0]["text"].as_str().unwrap();
     assert!(page[start..end].contains("two years"), "{opened}");
-    // Others see it while it is shared.
+    // Other users see the collection while it is shared.
     let bob = world.server.person("bob");
     assert!(found(&bob, "guarantee").is_empty());
     run(alice, &["share", "manuals", "bob"]);
@@ -110,16 +110,16 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     assert_eq!(Client::login(&world.server, "bob").call("GET", &path).status, 404);
     run(alice, &["share", "manuals"]);
     assert!(run(&bob, &["list"]).contains("manuals"));
-    // Deleted is gone.
+    // A deleted document is not found.
     run(alice, &["delete", "manuals", "kettle.md"]);
     assert!(found(alice, "guarantee").is_empty());
     run(alice, &["delete", "manuals"]);
     assert!(found(alice, "保修期").is_empty());
-    assert!(run(alice, &["status"]).contains("nothing waits"));
+    assert!(run(alice, &["status"]).contains("nothing is waiting"));
 }
 
 #[test]
-fn a_folder_of_a_runner_is_kept_in_step_and_never_emptied_silently() {
+fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     let mut world = World::new(|_| Reply::Say("ok".to_owned()));
     let docs = world.path("docs");
     for at in 0..12 {
@@ -143,7 +143,7 @@ fn a_folder_of_a_runner_is_kept_in_step_and_never_emptied_silently() {
     for other in ["zzignoredzz", "zzhiddenzz", "zzoutsidezz"] {
         assert!(found(&world.alice, other).is_empty(), "{other}");
     }
-    // One is changed, one is gone, one is new; the others are not read again.
+    // One file is changed, one is gone, one is new; the others are not read again.
     let before = documents(&world.alice, "docs");
     put(&docs, "part3/note.md", "# Note\n\nNow it is zzchangedzz, and longer.");
     fs::remove_file(docs.join("part4/note.md")).unwrap();
@@ -159,7 +159,7 @@ fn a_folder_of_a_runner_is_kept_in_step_and_never_emptied_silently() {
     let same = after.iter().filter(|document| before.contains(document)).count();
     assert_eq!(same, 10, "only what changed was indexed again: {after:?}");
     assert!(found(&world.alice, "zz4zz").is_empty() && found(&world.alice, "zz3zz").is_empty());
-    // The folder is emptied: its documents stay until that is confirmed.
+    // The folder is emptied; its documents stay until their owner confirms that.
     fs::rename(&docs, world.path("moved")).unwrap();
     run(&world.alice, &["sync", "docs"]);
     synced("gone");
@@ -172,7 +172,7 @@ fn a_folder_of_a_runner_is_kept_in_step_and_never_emptied_silently() {
     assert_eq!(found(&world.alice, "zz7zz").len(), 1);
     run(&world.alice, &["sync", "docs", "--remove-missing"]);
     eventually("it is confirmed", PATIENCE, || found(&world.alice, "zz7zz").is_empty().then_some(()));
-    // The runner is away: it says so.
+    // The runner is offline, which the collection's state says.
     world.machine.stop();
     run(&world.alice, &["sync", "docs"]);
     eventually("the runner is missed", PATIENCE, || {
@@ -181,7 +181,7 @@ fn a_folder_of_a_runner_is_kept_in_step_and_never_emptied_silently() {
 }
 
 #[test]
-fn a_server_that_is_killed_while_it_indexes_loses_doubles_and_shows_nothing_half() {
+fn a_server_that_is_killed_while_it_indexes_loses_nothing_and_shows_only_complete_versions() {
     let model = ScriptedModel::start(|_| Reply::Say("ok".to_owned()));
     let options: Vec<String> = model.options("openai").into_iter().map(str::to_owned).collect();
     let options: Vec<&str> =
@@ -206,7 +206,7 @@ fn a_server_that_is_killed_while_it_indexes_loses_doubles_and_shows_nothing_half
         server.wait_killed(PATIENCE);
         server.restart_with(&options, None);
         if sent.code != 0 {
-            // Whether it was taken is not known; one of the two versions is found, and it can be sent again.
+            // It is not known if the upload was taken: one of the two versions is found, and the upload can be repeated.
             assert!(!found(&alice, &old).is_empty() || !found(&alice, &new).is_empty(), "{point}");
             run(&alice, &["add", "notes", &path]);
         }

@@ -1,4 +1,4 @@
-//! Memory from the command line, and across a restart: kept, found, changed with its history, forgotten, and nobody else's.
+//! Memory from the command line, and across a restart: memories are added, found, changed with their history, forgotten, and private to each user.
 
 use serde_json::{Value, json};
 use tests::{Reply, ScriptedModel, Server};
@@ -8,7 +8,7 @@ fn json_of(output: &str) -> Value {
 }
 
 #[test]
-fn memories_are_kept_found_changed_and_forgotten_and_are_nobody_elses() {
+fn memories_are_added_found_changed_and_forgotten_and_are_private_to_their_user() {
     let server = Server::start();
     let (alice, bob) = (server.person("alice"), server.person("bob"));
     let run = |words: &[&str]| {
@@ -16,8 +16,8 @@ fn memories_are_kept_found_changed_and_forgotten_and_are_nobody_elses() {
         assert_eq!(output.code, 0, "{words:?}: {output:?}");
         output.stdout
     };
-    assert_eq!(run(&["add", "The user likes tabs"]), "it is remembered as 1\n");
-    assert_eq!(run(&["add", "the user LIKES tab"]), "it is remembered as 1\n", "it is known");
+    assert_eq!(run(&["add", "The user likes tabs"]), "remembered as memory 1\n");
+    assert_eq!(run(&["add", "the user LIKES tab"]), "remembered as memory 1\n", "it is known");
     run(&["add", "Be brief.", "--kind", "core", "--name", "persona"]);
     run(&["add", "部署在每周五", "--kind", "procedural"]);
     run(&["edit", "1", "The user likes spaces"]);
@@ -43,11 +43,11 @@ fn memories_are_kept_found_changed_and_forgotten_and_are_nobody_elses() {
     ] {
         assert_ne!(alice.run(&[&["memory"], words].concat()).code, 0, "{words:?}");
     }
-    assert_eq!(run(&["forget", "--about", "tabs"]), "1 memories are forgotten\n", "by its earlier text");
+    assert_eq!(run(&["forget", "--about", "tabs"]), "forgotten memories: 1\n", "by its earlier text");
     assert_eq!(run(&["forget", "3"]), "memory 3 is forgotten\n");
     assert!(
         run(&["mode", "letta", "--from-chats", "on"])
-            .contains("mode letta; proposals from chats that end: on")
+            .contains("mode letta; proposals from chats that have ended: on")
     );
     assert!(run(&["mode"]).contains("letta"));
 }
@@ -64,6 +64,6 @@ fn what_a_model_proposes_waits_for_its_user() {
     assert!(said.stdout.contains("proposed as #1"), "{said:?}");
     let proposals = alice.run(&["memory", "proposals"]).stdout;
     assert!(proposals.contains("The user works at night") && proposals.contains("an agent"), "{proposals}");
-    assert_eq!(alice.run(&["memory", "accept", "1"]).stdout, "it is remembered as 1\n");
+    assert_eq!(alice.run(&["memory", "accept", "1"]).stdout, "remembered as memory 1\n");
     assert!(alice.run(&["memory", "list"]).stdout.contains("The user works at night"));
 }

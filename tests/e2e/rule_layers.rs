@@ -7,7 +7,7 @@ use tests::{Asked, Reply};
 use crate::agent::{ended, new_chat, say};
 use crate::world::World;
 
-/// A model that runs a command, and says what came of it.
+/// A model that runs a command, and then repeats the result.
 fn runs(command: &'static str) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| {
         let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
@@ -19,7 +19,7 @@ fn runs(command: &'static str) -> impl FnMut(&Asked) -> Reply + Send + 'static {
 }
 
 #[test]
-fn a_rule_of_a_chat_holds_there_alone_and_goes_with_it() {
+fn a_rule_of_a_chat_applies_only_there_and_is_deleted_with_it() {
     let world = World::new(runs("touch mark"));
     let client = Client::login(&world.server, "alice");
     let (here, elsewhere) = (new_chat(&client, "full"), new_chat(&client, "full"));
@@ -58,7 +58,7 @@ fn a_rule_of_a_chat_holds_there_alone_and_goes_with_it() {
 }
 
 #[test]
-fn a_workspace_denies_without_approval_and_what_it_allows_is_named_and_has_no_effect() {
+fn a_workspace_denies_without_approval_and_its_allow_rules_are_listed_without_effect() {
     let world = World::new(runs("touch mark"));
     let settings = json!({"permissions": {"deny": ["Bash(touch *)"], "allow": ["Bash(ls *)"]}});
     world.put(".claude/settings.json", &settings.to_string());
@@ -70,7 +70,7 @@ fn a_workspace_denies_without_approval_and_what_it_allows_is_named_and_has_no_ef
     assert!(of_file.iter().all(|rule| rule["file"] == ".claude/settings.json"));
     let allow = of_file.iter().find(|rule| rule["effect"] == "allow").unwrap();
     assert!(!allow["warnings"].as_array().unwrap().is_empty(), "{allow}");
-    // Neither the user's own allow rule nor a change of the file by the model itself takes the denial back within a turn.
+    // Within a turn the denial stays, despite the user's own allow rule and although the model changes the file.
     world.run(&["rule", "add", "allow", "Shell(touch *)"]);
     world.chat("full");
     assert!(!world.path("mark").exists());
@@ -87,7 +87,7 @@ fn a_workspace_denies_without_approval_and_what_it_allows_is_named_and_has_no_ef
 }
 
 #[test]
-fn a_file_that_a_model_loosens_holds_until_the_turn_is_over() {
+fn rules_that_a_model_loosens_apply_until_the_turn_is_over() {
     let world = World::new(|asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "touch one"}))]),
         1 => Reply::Call(vec![("Shell", json!({"command": "rm .sandbridge/permissions.json"}))]),

@@ -17,7 +17,7 @@ import sys
 PAGES = 700
 # Half of them are for choosing parameters (split "tune"), half for the figures that are reported ("test").
 QUESTIONS = 600
-# Shorter pages have nothing to find, and longer ones are lists.
+# Shorter pages contain nothing to find, and longer ones are lists.
 LEAST_CHARACTERS = 200
 MOST_CHARACTERS = 12_000
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
@@ -101,7 +101,7 @@ def main(help_directory, out):
         read = {language: Page((root / path).read_text(encoding="utf-8")) for language, root in languages.items()}
         sizes = [len(page.text()) for page in read.values()]
         has_keywords = all(any(map(asked, page.keywords)) for page in read.values())
-        # A page that is not translated has the same text.
+        # An untranslated page has the same text in both languages.
         texts = {page.text() for page in read.values()}
         is_fine = len(texts) == len(read) and has_keywords and max(sizes) <= MOST_CHARACTERS
         if is_fine and min(sizes) * 2 >= LEAST_CHARACTERS and max(sizes) >= LEAST_CHARACTERS:
@@ -114,7 +114,7 @@ def main(help_directory, out):
         for path, page in of_language.items():
             for keyword in filter(None, map(asked, page.keywords)):
                 questions.setdefault(keyword, set()).add(path)
-        # Some keywords are not translated: such a question is one in English.
+        # Some keywords are not translated: such a question would be in English.
         if language != "en-US":
             questions = {keyword: paths for keyword, paths in questions.items() if keyword not in english}
         else:

@@ -73,7 +73,7 @@ impl Machine {
         Self::spawn_at(server.url(), name, token, options)
     }
 
-    /// The same in a network of its own, from which the server is reached through a proxy there.
+    /// The same in a network of its own, which reaches the server through a proxy in that network.
     pub fn start_in_network(
         network: &Network,
         proxy: &Proxy,

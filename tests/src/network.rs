@@ -48,12 +48,12 @@ impl Network {
         network
     }
 
-    /// Does something in the network: what it listens on, connects to and starts is there.
+    /// Runs a function in the network: its sockets and the programs that it starts belong to that network.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let file = File::open(format!("/proc/{}/ns/net", self.holder.id())).unwrap();
         thread::scope(|scope| {
             let work = move || {
-                // This thread alone, which ends with the work.
+                // Only this thread enters the network; it ends with the work.
                 move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
                 work()
             };
@@ -61,7 +61,7 @@ impl Network {
         })
     }
 
-    /// A server of the test's network, as the machines of this one reach it.
+    /// The address at which machines of this network reach a server of the test's network.
     pub fn proxy(&self, server: &Server) -> Proxy {
         Proxy::on(self.inside(|| TcpListener::bind("127.0.0.1:0").unwrap()), server)
     }

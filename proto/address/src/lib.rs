@@ -5,7 +5,7 @@
 //! looked up, and the connection has to use the checked address.
 //!
 //! - [`is_public`]: the open internet
-//! - [`is_metadata`]: where a cloud tells its machines their credentials, and other addresses that lead to no service of a network
+//! - [`is_metadata`]: addresses at which a cloud hands out its machines' credentials, and others that belong to no service of a network
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -18,7 +18,7 @@ const NOBODYS_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0
 /// either. The public addresses of its own interfaces are this machine's; one that a router in front of it translates cannot
 /// be known.
 ///
-/// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
+/// An IPv6 address that contains an IPv4 address (mapped, NAT64, 6to4) is judged by that address.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -26,10 +26,10 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// True if an address is never a service of a network: a link-local one, those of the metadata services of clouds included, which hand out
+/// True if an address never belongs to a service of a network: a link-local one, including those of the metadata services of clouds, which hand out
 /// a machine's credentials; an unspecified, multicast, broadcast or reserved one.
 ///
-/// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
+/// An IPv6 address that contains an IPv4 address (mapped, NAT64, 6to4) is judged by that address.
 pub fn is_metadata(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_metadata_v4(address),
@@ -59,9 +59,9 @@ fn is_metadata_v4(address: Ipv4Addr) -> bool {
     let [first, second, third, _] = address.octets();
     match first {
         0 | 224.. => true,
-        // Oracle's older service, among addresses for protocols.
+        // The block for protocol assignments, which contains Oracle's older metadata service.
         192 => (second, third) == (0, 0),
-        // Alibaba's, and Azure's platform.
+        // The metadata services of Alibaba (here) and of Azure's platform (below).
         100 => address == Ipv4Addr::new(100, 100, 100, 200),
         168 => address == Ipv4Addr::new(168, 63, 129, 16),
         _ => address.is_link_local(),

@@ -1,4 +1,4 @@
-//! Requests that a runner makes of others, whose answers it passes on.
+//! Requests that a runner sends to other hosts, and whose answers it passes on.
 
 use crate::codec::{Decode, Encode};
 #[cfg(doc)]
@@ -29,7 +29,7 @@ pub struct Llm {
 /// DATA, each piece as it comes, END and [`message::HttpDone`]. A redirect is an answer like any other and is not followed. No proxy is used.
 /// A cancel and a lost link close the connection; the request is never repeated.
 ///
-/// Fails with `sandbox_denied` for a host that the machine's user did not name, or one whose addresses are not to be reached, `invalid_body`
+/// Fails with `sandbox_denied` for a host that the machine's user did not name, or whose address is not permitted, `invalid_body`
 /// for a method, URL or header that cannot be sent, `too_large`, `busy`, and `io` if the host cannot be reached, is silent for too long, or
 /// breaks off.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
@@ -40,7 +40,7 @@ pub struct Http {
     pub url: String,
     /// Names and values, at most 64 KiB together. Those that concern the connection, such as `host`, are not allowed.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// How long the answer's status and headers may take from the body's end on, in milliseconds; the runner has a limit of its own.
+    /// The longest wait for the answer's status and headers after the body's end, in milliseconds; at most the runner's own limit of 10 minutes.
     pub timeout_ms: Option<u64>,
     /// How long the answer's body may be silent, in milliseconds; no limit when absent.
     pub idle_ms: Option<u64>,

@@ -1,4 +1,4 @@
-//! The hosts that the server may have the runner send HTTP requests to.
+//! The hosts to which the server may have the runner send HTTP requests.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{InvalidBound, is_host};
 
-/// A host, and perhaps the only port of it: `files.internal`, `10.0.0.5:8080`, `[fd00::5]:443`.
+/// A host, with one port or with all: `files.internal`, `10.0.0.5:8080`, `[fd00::5]:443`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct HttpHost {
@@ -55,8 +55,7 @@ impl FromStr for HttpHost {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let invalid = || {
             InvalidBound(format!(
-                "--http-allow {text:?}: give a host's name or address, with a port or without, such as files.internal, 10.0.0.5:8080 or \
-                 [fd00::5]:443"
+                "--http-allow {text:?} is not a host; give a name or an address, with or without a port, such as files.internal, 10.0.0.5:8080 or [fd00::5]:443"
             ))
         };
         // An address of version 6 without brackets has no port.

@@ -1,12 +1,13 @@
-//! HTTP requests of the server, to hosts in this machine's network that only this runner reaches.
+//! HTTP requests that the server sends through this runner, to hosts in this machine's network.
 //!
 //! ```text
 //!   Http ─▶ request: method, URL, headers ─▶ policy: is the host named by --http-allow? ─▶ look its name up
 //!                                                                                            │ no link-local or metadata address
 //!            HttpHeaders, DATA as it comes, HttpDone ◀── answer; no redirect is followed ◀── connect to a checked address
 //! ```
-//! The machine's user names the hosts; there are none by default. The network of commands (`--network`, `--allow-net`) says nothing about
-//! them: nothing of a command is in such a request. A proxy of the environment is not used, since its connections could not be checked.
+//! The machine's user names the hosts; there are none by default. The options for the network of commands (`--network`, `--allow-net`) do
+//! not apply, since commands take no part in such requests. A proxy of the environment is not used, since the runner could not check the
+//! proxy's connections.
 
 mod policy;
 mod request;
@@ -37,7 +38,7 @@ use crate::stream::StreamHandle;
 pub(crate) struct Outgoing {
     allowed: Vec<HttpHost>,
     slots: Semaphore,
-    /// True if another program waits to replace this one: it waits for no answer that is silent.
+    /// True if a newer program waits to replace this one, which then ends answers that are silent.
     is_leaving: Cell<bool>,
 }
 
@@ -46,7 +47,7 @@ impl Outgoing {
         Self { allowed, slots: Semaphore::new(HTTP_REQUESTS), is_leaving: Cell::new(false) }
     }
 
-    /// Notes whether another program waits to replace this one.
+    /// Records if a newer program waits to replace this one.
     pub(crate) fn set_leaving(&self, is_leaving: bool) {
         self.is_leaving.set(is_leaving);
     }
@@ -60,7 +61,9 @@ pub(crate) async fn run(outgoing: Rc<Outgoing>, stream: StreamHandle, request: H
 
 async fn carry(outgoing: &Outgoing, stream: &StreamHandle, request: Http) -> Result<HttpDone, WireError> {
     let Ok(_slot) = outgoing.slots.try_acquire() else {
-        let text = format!("{HTTP_REQUESTS} HTTP requests are under way here; try again when one has ended");
+        let text = format!(
+            "this runner already has {HTTP_REQUESTS} HTTP requests in progress; try again when one has ended"
+        );
         return Err(WireError::new(ErrorKind::Busy, text));
     };
     let Http { method, url, headers, timeout_ms, idle_ms } = request;
@@ -89,7 +92,7 @@ async fn carry(outgoing: &Outgoing, stream: &StreamHandle, request: Http) -> Res
     Ok(HttpDone { bytes })
 }
 
-/// The next piece; fails if there is none for long, and another program is to replace this one: a stream of events may never end.
+/// The next piece. Fails if none comes for some time while a newer program waits to replace this one, since a stream of events may never end.
 async fn next(
     outgoing: &Outgoing,
     exchange: &mut Exchange,
@@ -100,7 +103,7 @@ async fn next(
         match tokio::time::timeout(look, exchange.next()).await {
             Ok(next) => return next.map_err(|error| failed(target, &innermost(&error))),
             Err(_) if outgoing.is_leaving.get() => {
-                let text = "the runner is about to be replaced by a newer version";
+                let text = "the runner is being updated; try again in a minute";
                 return Err(WireError::new(ErrorKind::ShuttingDown, text));
             }
             Err(_) => {}

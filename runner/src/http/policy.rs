@@ -13,16 +13,15 @@ use super::request::port;
 use crate::bounds::HttpHost;
 use crate::net::http::{Admits, NotReached};
 
-/// The addresses that may be connected to for the host of a URL. A name is permitted at every address but those that lead to no service
-/// of a network, such as a cloud's metadata service, unless that address is named itself.
+/// The check of addresses for the host of a URL. A named host is permitted at every address except those of cloud metadata services and
+/// those that belong to no service, such as link-local ones; such an address has to be named itself.
 ///
-/// Fails with `sandbox_denied` if nobody named the host.
+/// Fails with `sandbox_denied` if the machine's user did not name the host.
 pub(super) fn admits(allowed: &[HttpHost], target: &Uri) -> Result<Admits, WireError> {
     let (host, port) = (target.host().unwrap_or_default(), port(target));
     if !allowed.iter().any(|known| known.is(host, port)) {
         let text = format!(
-            "nothing was sent: this runner sends the server's HTTP requests only to the hosts that its machine's user named, and {host}:{port} \
-             is none of them. If you do mean this host, start the runner with --http-allow {host}:{port}"
+            "nothing was sent: this runner sends HTTP requests only to the hosts that its machine's user named, and {host}:{port} is not one of them. To permit it, start the runner with --http-allow {host}:{port}"
         );
         return Err(WireError::new(ErrorKind::SandboxDenied, text));
     }
@@ -39,8 +38,7 @@ pub(super) fn unreached(target: &Uri, error: &io::Error) -> WireError {
     }
     let host = target.host().unwrap_or_default();
     let text = format!(
-        "nothing was sent: {host} is, or leads to, an address where clouds hand out credentials, or one of no service; such an address has \
-         to be named itself by --http-allow"
+        "nothing was sent: {host} is, or leads to, an address where clouds hand out credentials, or one that belongs to no service. To permit such an address, name the address itself with --http-allow"
     );
     WireError::new(ErrorKind::SandboxDenied, text)
 }

@@ -1,4 +1,4 @@
-//! The parts of a request, checked, and the headers of an answer that are passed on.
+//! Checks the parts of a request, and selects the headers of an answer that are passed on.
 
 use hyper::header::{
     ACCEPT_ENCODING, CONTENT_LENGTH, Entry, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
@@ -9,7 +9,7 @@ use proto::{ErrorKind, WireError};
 use crate::limits::{HTTP_HEADERS, HTTP_HEADERS_BYTES, HTTP_URL_BYTES};
 use crate::net::http;
 
-/// Headers that say how a request is sent, and to whom: the runner sets them itself.
+/// Headers that decide how and where a request is sent; only the runner sets them.
 const OF_THE_CONNECTION: [&str; 12] = [
     "connection",
     "content-length",
@@ -44,24 +44,24 @@ fn invalid(text: impl Into<String>) -> WireError {
 /// Parses the URL of a request.
 pub(super) fn target(url: &str) -> Result<Uri, WireError> {
     if url.len() > HTTP_URL_BYTES {
-        return Err(invalid("the URL is too long"));
+        return Err(invalid(format!("the URL is too long; use at most {HTTP_URL_BYTES} bytes")));
     }
-    let Ok(uri) = url.parse::<Uri>() else { return Err(invalid("the URL is not understood")) };
+    let Ok(uri) = url.parse::<Uri>() else { return Err(invalid("the URL is invalid")) };
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => {}
         _ => return Err(invalid("the URL has to begin with http:// or https:// and a host")),
     }
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(invalid("a URL with a user name or password is not requested"));
+        return Err(invalid("the URL may not contain a user name or a password; use a header"));
     }
     if url.contains('#') {
-        return Err(invalid("a URL with a fragment is not requested"));
+        return Err(invalid("the URL may not contain a fragment; leave out the # and what follows it"));
     }
-    // A port that is no number, or too large, is not replaced by the usual one.
+    // An invalid port is refused, and not replaced with the default one.
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let after_host = authority.strip_prefix(uri.host().unwrap_or_default()).unwrap_or(authority);
     if !after_host.is_empty() && uri.port_u16().is_none_or(|port| port == 0) {
-        return Err(invalid("the URL's port is not one"));
+        return Err(invalid("the URL's port is invalid; use 1 to 65535"));
     }
     Ok(uri)
 }
@@ -71,7 +71,7 @@ pub(super) fn port(target: &Uri) -> u16 {
     target.port_u16().unwrap_or(if target.scheme_str() == Some("https") { 443 } else { 80 })
 }
 
-/// The head of a request.
+/// Makes a request without its body.
 pub(super) fn head(
     method: &str,
     target: &Uri,
@@ -79,7 +79,7 @@ pub(super) fn head(
 ) -> Result<Request<()>, WireError> {
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| invalid("the method is invalid"))?;
     if matches!(method, Method::CONNECT | Method::TRACE) {
-        return Err(invalid(format!("the method {method} is not sent on")));
+        return Err(invalid(format!("the method {method} is not allowed")));
     }
     let mut map = checked(headers)?;
     let authority = target.authority().map_or("", |authority| authority.as_str());
@@ -95,7 +95,7 @@ pub(super) fn head(
     let mut request = Request::new(());
     *request.method_mut() = method;
     let path = target.path_and_query().map_or("/", |path| path.as_str());
-    *request.uri_mut() = path.parse().map_err(|_| invalid("the URL's path is not understood"))?;
+    *request.uri_mut() = path.parse().map_err(|_| invalid("the URL's path is invalid"))?;
     *request.headers_mut() = map;
     Ok(request)
 }
@@ -111,7 +111,7 @@ fn checked(headers: &[(String, Vec<u8>)]) -> Result<HeaderMap, WireError> {
     let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if headers.len() > HTTP_HEADERS || bytes > HTTP_HEADERS_BYTES {
         return Err(invalid(format!(
-            "a request has {HTTP_HEADERS} headers at most, with {HTTP_HEADERS_BYTES} bytes together"
+            "a request may have at most {HTTP_HEADERS} headers, with {HTTP_HEADERS_BYTES} bytes in total"
         )));
     }
     let mut map = HeaderMap::new();
@@ -120,7 +120,7 @@ fn checked(headers: &[(String, Vec<u8>)]) -> Result<HeaderMap, WireError> {
             let shown: String = name.chars().filter(char::is_ascii_graphic).take(64).collect();
             invalid(format!("the header {shown} {text}"))
         };
-        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has a name that is none"))?;
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has an invalid name"))?;
         if OF_THE_CONNECTION.contains(&parsed.as_str()) {
             return Err(wrong("belongs to the connection and cannot be set"));
         }

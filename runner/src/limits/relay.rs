@@ -1,4 +1,4 @@
-//! The limits of requests that the runner makes of others.
+//! The limits of requests that the runner sends for the server.
 
 /// The most requests to the LLM endpoint in progress; the body of each is held in memory.
 pub const LLM_REQUESTS: usize = 16;
@@ -9,10 +9,10 @@ pub const LLM_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// The longest base URL of an LLM endpoint, in bytes.
 pub const LLM_URL_BYTES: usize = 1024;
 
-/// The longest path of a request to it, its query included, in bytes.
+/// The longest path of a request to the LLM endpoint, including its query, in bytes.
 pub const LLM_PATH_BYTES: usize = 2 * 1024;
 
-/// The longest value of a header that is sent to it, in bytes.
+/// The longest value of a header that is sent to the LLM endpoint, in bytes.
 pub const LLM_HEADER_BYTES: usize = 1024;
 
 /// The most that the status and the headers of its answer may have together, in bytes.
@@ -21,10 +21,10 @@ pub const LLM_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
 /// How many headers its answer may have.
 pub const LLM_ANSWER_HEADERS: usize = 100;
 
-/// How long it may be silent, in milliseconds: a model may think for minutes before its first word.
+/// How long the LLM endpoint may be silent, in milliseconds: a model may think for minutes before its first word.
 pub const LLM_IDLE_MS: u64 = 600_000;
 
-/// The most HTTP requests for the server in progress, streams of events included; the body of each is held in memory. A link has
+/// The most HTTP requests for the server in progress, including streams of events; the body of each is held in memory. A link has
 /// twice as many streams for data.
 pub const HTTP_REQUESTS: usize = 64;
 
@@ -34,10 +34,10 @@ pub const HTTP_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The longest URL of such a request, in bytes.
 pub const HTTP_URL_BYTES: usize = 8 * 1024;
 
-/// The most headers that it may have.
+/// The most headers of such a request.
 pub const HTTP_HEADERS: usize = 100;
 
-/// The most that its headers may have together, in bytes.
+/// The total size of such a request's headers, in bytes.
 pub const HTTP_HEADERS_BYTES: usize = 64 * 1024;
 
 /// The most that the status and the headers of its answer may have together, in bytes.
@@ -49,12 +49,11 @@ pub const HTTP_ANSWER_HEADERS: usize = 100;
 /// The longest wait for the headers of its answer, in milliseconds.
 pub const HTTP_ANSWER_MS: u64 = 600_000;
 
-/// How long the rest of its body may take to arrive from the server, in milliseconds without any of it.
+/// The longest wait for the next piece of a request's body from the server, in milliseconds.
 pub const HTTP_BODY_IDLE_MS: u64 = 60_000;
 
 /// The most hosts that HTTP requests may be sent to.
 pub const HTTP_ALLOWED_HOSTS: usize = 1_000;
 
-/// How often a silent answer is looked at if another program waits to replace this one, in milliseconds: one that was silent for so long is
-/// ended.
+/// The silence after which an answer is ended while a newer program waits to replace this one, in milliseconds.
 pub const HTTP_LEAVING_LOOK_MS: u64 = 10_000;

@@ -17,7 +17,7 @@ use crate::limits::{LLM_ANSWER_HEADERS, LLM_ANSWER_HEADERS_BYTES};
 use crate::net::exchange::{Exchange, HeadBounds, Whole};
 use crate::net::http::{self, connect, innermost};
 
-/// An answer whose body is still to come. Dropping this closes the connection.
+/// An answer whose body has not been read. Dropping this closes the connection.
 pub(super) struct Answer<'a> {
     exchange: Exchange,
     config: &'a LlmConfig,

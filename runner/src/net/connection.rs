@@ -1,4 +1,4 @@
-//! An HTTP/1.1 connection that is driven by the code that waits for its answers: it has no task.
+//! An HTTP/1.1 connection without a task of its own: the code that waits for its answers drives it.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ impl Connection {
     pub(crate) async fn beside<T>(&mut self, wanted: impl Future<Output = T>) -> T {
         let mut wanted = std::pin::pin!(wanted);
         poll_fn(|cx| {
-            // How it ended shows in the awaited result.
+            // The awaited result shows how the connection ended.
             if self.0.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
                 self.0 = None;
             }

@@ -38,23 +38,23 @@ impl Body for Whole {
     }
 }
 
-/// The most that the head of an answer may have.
+/// The limits of an answer's status and headers.
 #[derive(Clone, Copy)]
 pub(crate) struct HeadBounds {
     /// Status and headers together, in bytes.
     pub(crate) bytes: usize,
-    /// How many headers.
+    /// The most headers.
     pub(crate) headers: usize,
 }
 
-/// An answer whose body is still to come. Dropping this closes the connection.
+/// An answer whose body has not been read. Dropping this closes the connection.
 pub(crate) struct Exchange {
     connection: Connection,
     response: Response<Incoming>,
 }
 
 impl Exchange {
-    /// Sends the request, and waits for the headers; redirects are answers like others.
+    /// Sends the request, and waits for the headers. A redirect is an answer too, and is not followed.
     pub(crate) async fn begin(
         socket: Box<dyn Socket>,
         request: Request<Whole>,

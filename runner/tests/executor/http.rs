@@ -100,7 +100,7 @@ fn a_redirect_is_an_answer_and_every_header_of_it_comes_back() {
 }
 
 #[test]
-fn hosts_that_nobody_named_and_hostile_requests_are_refused_before_anything_is_sent() {
+fn unnamed_hosts_and_hostile_requests_are_refused_before_anything_is_sent() {
     let endpoint = Endpoint::start();
     World::run(async |world| {
         let port = endpoint.address.port();
@@ -151,7 +151,7 @@ fn hosts_that_nobody_named_and_hostile_requests_are_refused_before_anything_is_s
         assert!(endpoint.asked.try_recv().is_err());
         ask(&mut world.peer, to(&endpoint, "/v1/x"), &large[1..]).await.unwrap();
         assert!(endpoint.asked().len() > large.len());
-        // A name is permitted as it was named, whatever its case.
+        // A host's name is permitted in upper and lower case.
         let named = Http { method: "DELETE".to_owned(), ..at(format!("http://LocalHost:{port}/base/v1/x")) };
         ask(&mut world.peer, named, b"").await.unwrap();
         assert!(endpoint.asked().starts_with("DELETE /base/v1/x HTTP/1.1\r\n"));
@@ -160,7 +160,7 @@ fn hosts_that_nobody_named_and_hostile_requests_are_refused_before_anything_is_s
 }
 
 #[test]
-fn a_hostile_answer_a_silent_host_and_none_at_all_are_errors_in_words() {
+fn hostile_answers_and_silent_or_missing_hosts_give_readable_errors() {
     let endpoint = Endpoint::start();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     World::run(async |world| {
@@ -185,7 +185,7 @@ fn a_hostile_answer_a_silent_host_and_none_at_all_are_errors_in_words() {
 }
 
 #[test]
-fn a_cancel_and_a_lost_link_close_the_connection_and_unread_answers_wait_at_their_host() {
+fn a_cancel_and_a_lost_link_close_the_connection_and_unread_answers_hold_back_their_host() {
     let endpoint = Endpoint::start();
     World::run(async |world| {
         for path in ["/v1/hang", "/v1/silent", "/v1/endless"] {
@@ -206,7 +206,7 @@ fn a_cancel_and_a_lost_link_close_the_connection_and_unread_answers_wait_at_thei
             world.peer.consumes = false;
             let stream = world.peer.sends(to(&endpoint, path), b"{}").await;
             head(&mut world.peer, stream).await.unwrap();
-            // Others go on beside an answer that nobody reads.
+            // Other requests continue while an answer is not read.
             assert_eq!(world.peer.exec(shell("echo fine")).await.text(), "fine\n");
             world.cut().await;
             endpoint.gone.recv_timeout(PATIENCE).expect(path);

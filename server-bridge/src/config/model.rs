@@ -71,7 +71,8 @@ pub struct ModelArgs {
     /// How many answers may be in progress on the whole server; others wait [default: 16]
     #[arg(long, value_name = "N")]
     pub turns_at_once: Option<u32>,
-    /// The weights of the built-in embedder, which finds texts by their meaning [default: e5-small-q4.bin beside this program]
+    /// The weights of the built-in embedder, with which search finds texts by their meaning [default: e5-small-q4.bin in the directory of
+    /// this program]
     #[arg(long, value_name = "FILE")]
     pub embedder_weights: Option<PathBuf>,
     /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY

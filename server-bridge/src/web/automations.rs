@@ -26,7 +26,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of automations. A key may look at them and start them, but not make one, which would outlive it.
+/// The routes of automations. A key may list and run them, but not add one, since the automation would outlive the key.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -39,7 +39,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Anybody, route!(deliver))
 }
 
-/// Where a list of runs goes on.
+/// The part of a list of runs.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RunsQuery {
@@ -57,7 +57,7 @@ pub async fn list(
     Ok(Json(state.automations.list(&caller.user).await?))
 }
 
-/// Make an automation, or change the one with this name, which ends its pause. The answer for a new trigger has its address and its
+/// Add an automation, or change the one with this name, which also resumes it. The response for a new trigger contains its address and its
 /// secret, which cannot be read again. Needs a session.
 #[utoipa::path(put, path = "/api/v1/automations/{name}", tag = "automations", params(("name" = String, Path)),
     request_body = AutomationPut, responses((status = 200, body = AutomationSaved), (status = 400), (status = 403)))]
@@ -82,7 +82,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Pause an automation, or go on with it from now. Needs a session.
+/// Pause an automation, or resume it from now on. Needs a session.
 #[utoipa::path(post, path = "/api/v1/automations/{name}/pause", tag = "automations", params(("name" = String, Path)),
     request_body = AutomationPause, responses((status = 200, body = AutomationView), (status = 403), (status = 404)))]
 pub async fn pause(
@@ -94,7 +94,7 @@ pub async fn pause(
     Ok(Json(state.automations.pause(&caller.user, &name, pause.paused).await?))
 }
 
-/// Give a trigger a new address and a new secret; the old ones end. Needs a session.
+/// Give a trigger a new address and a new secret; the old ones stop working. Needs a session.
 #[utoipa::path(post, path = "/api/v1/automations/{name}/address", tag = "automations", params(("name" = String, Path)),
     responses((status = 200, body = AutomationSaved), (status = 400), (status = 403), (status = 404)))]
 pub async fn new_address(
@@ -105,7 +105,7 @@ pub async fn new_address(
     Ok(Json(state.automations.new_address(&caller.user, &name).await?))
 }
 
-/// Run an automation now, even if it is paused: a trigger with a delivery that is kept.
+/// Run an automation now, even if it is paused; a trigger runs with the delivery of an earlier run.
 #[utoipa::path(post, path = "/api/v1/automations/{name}/runs", tag = "automations", params(("name" = String, Path)),
     request_body = AutomationStart, responses((status = 202, body = AutomationRun), (status = 400), (status = 404)))]
 pub async fn start(
@@ -130,8 +130,8 @@ pub async fn runs(
     Ok(Json(state.automations.runs(&caller.user, &name, query.before).await?))
 }
 
-/// Deliver an event to a trigger, signed as the trigger needs it. It is on record when the answer comes; one that came before is not run
-/// again. At most 1 MiB of JSON.
+/// Deliver an event to a trigger: at most 1 MiB of JSON, signed as the trigger requires. The delivery is on record when the response
+/// arrives. A delivery that arrived before is not run again.
 #[utoipa::path(post, path = "/api/v1/deliveries/{token}", tag = "automations", params(("token" = String, Path)),
     request_body(content = [u8], content_type = "application/json"),
     responses((status = 202, body = DeliveryTaken), (status = 400), (status = 401), (status = 404), (status = 413), (status = 429), (status = 503)))]
@@ -143,13 +143,13 @@ pub async fn deliver(
     body: Body,
 ) -> Result<Response, ApiError> {
     let (address_key, now) = (address_key(connection.client), Instant::now());
-    // Taken before any work, and given back by what was let in.
+    // Each delivery counts as refused until it is accepted, so that the limit takes effect before any work.
     let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
     state.refused_deliveries.take(&address_key, now).map_err(limited)?;
     let Some(address) = state.automations.address(&token).await? else {
         return Err(ApiError::new("not_found", "there is no trigger at this address"));
     };
-    // Only somebody who was given the address knows it.
+    // The address is secret, so the sender got it from the user.
     connection.prove();
     let too_large = |_| ApiError::new("too_large", "a delivery may have 1 MiB at most");
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, DELIVERY_MAX_BYTES + 1)).await;

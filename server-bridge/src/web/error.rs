@@ -48,7 +48,7 @@ impl ApiError {
         Self::new("internal", "the server could not do this; its log says why")
     }
 
-    /// The error of a service: of this kind, with its text for users, which one of the server itself does not show.
+    /// The error of a service, with this kind and its text for users; the text of an internal error is not shown.
     fn of(kind: &'static str, message: impl FnOnce() -> String, error: &dyn std::fmt::Display) -> Self {
         if kind == "internal" { Self::internal(error) } else { Self::new(kind, message()) }
     }

@@ -19,7 +19,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The passages of an answer if the question names no number.
+/// The most passages of a response if the request sets no limit.
 const FOUND: u32 = 10;
 
 /// The routes of knowledge.
@@ -47,7 +47,7 @@ pub struct UploadQuery {
     name: String,
 }
 
-/// Where a list goes on.
+/// The part of a list.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct DocumentsQuery {
@@ -56,7 +56,7 @@ pub struct DocumentsQuery {
     after: String,
 }
 
-/// The first page that is wanted.
+/// The first page to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PagesQuery {
@@ -77,7 +77,7 @@ pub async fn list(
     Ok(Json(CollectionList { collections }))
 }
 
-/// Make a collection of uploads, or of a runner's folder.
+/// Add a collection of uploads, or of a runner's folder.
 #[utoipa::path(post, path = "/api/v1/knowledge/collections", tag = "knowledge", request_body = CollectionDraft,
     responses((status = 201, body = CollectionView), (status = 400), (status = 409)))]
 pub async fn create(
@@ -103,7 +103,7 @@ pub async fn show(
     Ok(Json(found))
 }
 
-/// Delete a collection of the caller's own, with its documents and all that was made of them.
+/// Delete one of the caller's own collections, with its documents and their index.
 #[utoipa::path(delete, path = "/api/v1/knowledge/collections/{collection}", tag = "knowledge",
     params(("collection" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn remove(
@@ -131,8 +131,8 @@ pub async fn documents(
     Ok(Json(DocumentList { documents }))
 }
 
-/// Add a document to a collection of the caller's own, or new content to the one with this name. It is indexed soon; the version before is
-/// searched until then. At most 64 MiB.
+/// Add a document of at most 64 MiB to one of the caller's own collections, or replace the content of the one with this name. It is queued
+/// for indexing; until that is done, the version before is searched.
 #[utoipa::path(post, path = "/api/v1/knowledge/collections/{collection}/documents", tag = "knowledge",
     params(("collection" = String, Path), UploadQuery),
     request_body(content = [u8], content_type = "application/octet-stream"),
@@ -152,7 +152,7 @@ pub async fn upload(
     Ok((StatusCode::ACCEPTED, Json(document)))
 }
 
-/// A document and some of its pages: what a citation opens.
+/// A document and at most 10 of its pages, for example those that a citation names.
 #[utoipa::path(get, path = "/api/v1/knowledge/documents/{id}", tag = "knowledge",
     params(("id" = i64, Path), PagesQuery), responses((status = 200, body = DocumentPage), (status = 404)))]
 pub async fn document(
@@ -164,7 +164,7 @@ pub async fn document(
     Ok(Json(state.extensions.knowledge.document(&caller.user, id, query.page).await?))
 }
 
-/// Delete a document of a collection of the caller's own.
+/// Delete a document from one of the caller's own collections.
 #[utoipa::path(delete, path = "/api/v1/knowledge/documents/{id}", tag = "knowledge", params(("id" = i64, Path)),
     responses((status = 204), (status = 404)))]
 pub async fn remove_document(
@@ -176,7 +176,7 @@ pub async fn remove_document(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Share a collection of the caller's own with a user or with all, or take that back. Needs a session.
+/// Share one of the caller's own collections with a user or with all users, or stop sharing it. Needs a session.
 #[utoipa::path(put, path = "/api/v1/knowledge/collections/{collection}/sharing", tag = "knowledge",
     params(("collection" = String, Path)), request_body = ShareWith,
     responses((status = 200, body = CollectionView), (status = 403), (status = 404)))]
@@ -190,7 +190,7 @@ pub async fn share(
     Ok(Json(shared))
 }
 
-/// Look at the folder of a collection of the caller's own soon.
+/// Queue a scan of the folder of one of the caller's own collections.
 #[utoipa::path(post, path = "/api/v1/knowledge/collections/{collection}/sync", tag = "knowledge",
     params(("collection" = String, Path)), request_body = SyncRequest,
     responses((status = 202), (status = 400), (status = 404)))]
@@ -204,7 +204,7 @@ pub async fn sync(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// The passages that answer a question best, and why each was found.
+/// The passages that answer a question best, with the reason why each was found.
 #[utoipa::path(post, path = "/api/v1/knowledge/search", tag = "knowledge", request_body = Question,
     responses((status = 200, body = Found), (status = 400), (status = 404)))]
 pub async fn search(
@@ -226,7 +226,7 @@ pub async fn status(
     Ok(Json(state.extensions.knowledge.status(&caller.user).await?))
 }
 
-/// Puts a note, which is stored in English, into the language of the request.
+/// Translates a note, which is stored in English, into the language of the request.
 fn translate(wanted: &Wanted, note: &mut String) {
     *note = wanted.0.translated(note).into_owned();
 }

@@ -1,4 +1,4 @@
-//! What agents remember of the caller.
+//! The caller's memories.
 
 use api::memory::{
     ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemoryQuery, MemoryRevisionView, MemorySettingsView,
@@ -31,7 +31,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(set_memory_settings))
 }
 
-/// What agents remember of the caller, and the proposals that wait for them.
+/// What agents remember about the caller, and the proposals that wait for an answer.
 #[utoipa::path(get, path = "/api/v1/memories", tag = "settings", params(MemoryQuery), responses((status = 200, body = [MemoryView])))]
 pub async fn memories(
     State(state): State<AppState>,
@@ -42,7 +42,7 @@ pub async fn memories(
     Ok(Json(found.into_iter().map(view).collect()))
 }
 
-/// Keep something for all later chats. What is almost the same is kept once, and what is alike is updated.
+/// Keep a memory. If one says almost the same, it is returned unchanged; if one is similar, its text is replaced.
 #[utoipa::path(post, path = "/api/v1/memories", tag = "settings", request_body = NewMemory,
     responses((status = 200, body = MemoryView), (status = 400)))]
 pub async fn keep(
@@ -82,7 +82,7 @@ pub async fn memory(
     Ok(Json(MemoryDetail { memory: view(item), history: history.into_iter().map(revision_view).collect() }))
 }
 
-/// Change a memory; its text so far becomes a part of its history.
+/// Change a memory; its earlier text becomes part of its history.
 #[utoipa::path(put, path = "/api/v1/memories/{id}", tag = "settings", params(("id" = i64, Path)), request_body = MemoryEdit,
     responses((status = 200, body = MemoryView), (status = 400), (status = 404)))]
 pub async fn change(
@@ -109,7 +109,7 @@ pub async fn forget(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Accept a proposal: it is kept, or the memory that it replaces has its text. Needs a session.
+/// Accept a proposal: it becomes a memory, or replaces the text of the memory that it is about. Needs a session.
 #[utoipa::path(post, path = "/api/v1/memories/{id}/accept", tag = "settings", params(("id" = i64, Path)),
     responses((status = 200, body = MemoryView), (status = 403), (status = 404)))]
 pub async fn accept(
@@ -120,7 +120,7 @@ pub async fn accept(
     Ok(Json(view(state.chats.accept_memory(&caller.user, number(&id)?).await?)))
 }
 
-/// Forget everything about something: the memories and proposals that have all of its words.
+/// Forget all memories and proposals that contain all of these words.
 #[utoipa::path(post, path = "/api/v1/memories/forget", tag = "settings", request_body = ForgetAbout,
     responses((status = 200, body = Forgotten), (status = 400)))]
 pub async fn forget_about(
@@ -140,7 +140,7 @@ pub async fn memory_settings(
     Ok(Json(settings_view(state.chats.memory_settings(caller.user.id).await?)))
 }
 
-/// Say how agents remember, from the next message on.
+/// Set how agents remember, from the next message on.
 #[utoipa::path(put, path = "/api/v1/settings/memory", tag = "settings", request_body = MemorySettingsView,
     responses((status = 200, body = MemorySettingsView), (status = 400)))]
 pub async fn set_memory_settings(

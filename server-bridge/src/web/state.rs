@@ -41,7 +41,7 @@ pub struct Shared {
     pub chats: ChatService,
     /// Everything that people add to agents.
     pub extensions: Extended,
-    /// What starts by itself.
+    /// The automations.
     pub automations: Automations,
     /// The listeners of events.
     pub hub: Arc<Hub>,

@@ -79,7 +79,7 @@ async fn a_providers_models_are_listed_in_both_dialects() {
         assert!(asked.starts_with(path) && asked.contains(key), "{asked}");
         assert_eq!(asked.contains("anthropic-version: 2023-06-01"), dialect == "anthropic", "{asked}");
     }
-    assert_eq!(ada.get("/models").await["models"], json!([]), "nothing is kept");
+    assert_eq!(ada.get("/models").await["models"], json!([]), "nothing is remembered");
     server.stop().await;
 }
 

@@ -65,7 +65,7 @@ async fn what_a_setting_cannot_be_changes_nothing() {
         (json!({"base_prompt": "../prompt.md"}), "ends in .md"),
         (json!({"base_prompt": "gone.md"}), "there is no file"),
         (json!({"base_prompt": "latin.md"}), "not UTF-8"),
-        (json!({"embedder": "crystal", "turns_at_once": 3}), "is no embedder"),
+        (json!({"embedder": "crystal", "turns_at_once": 3}), "is not an embedder"),
         (json!({"embedder": "built-in"}), "is not installed"),
     ] {
         let (status, refused) = alice.send(Method::PUT, PATH, change.clone()).await;

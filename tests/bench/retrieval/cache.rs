@@ -1,4 +1,4 @@
-//! The vectors of texts, kept in a file: the set has 800,000 tokens, which take a quarter of an hour.
+//! Keeps the vectors of texts in a file: embedding the set's 800,000 tokens takes a quarter of an hour.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -10,7 +10,7 @@ use e5::limits::DIMENSIONS;
 use e5::{E5, Role};
 use search::vectors::Vector;
 
-/// The embedder, and what it made before.
+/// The embedder, and the vectors that it made before.
 pub(super) struct Embeddings {
     model: E5,
     known: HashMap<u64, Vector>,

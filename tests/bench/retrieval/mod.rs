@@ -1,5 +1,5 @@
-//! How well search finds: the pages of LibreOffice's help for keywords of its index (`tests/search/help_set.py` makes the set), by words, by
-//! vectors, and by both.
+//! The quality of search: finds the pages of LibreOffice's help for keywords of its index (`tests/search/help_set.py` makes the set), by
+//! words, by vectors, and by both.
 //!
 //! The figure is nDCG@10: 1 if the page with the keyword is first, 0.63 if it is second, 0.29 if it is tenth, 0 if it is not among ten.
 //! `SANDBRIDGE_HELP_SET` names the directory of the set; vectors are kept there, for the next run.
@@ -19,14 +19,14 @@ use crate::samples::Row;
 use cache::Embeddings;
 use words::Words;
 
-/// How many passages of each ranking are fused.
+/// The number of passages of each ranking that are combined.
 const DEPTH: usize = 20;
 
-/// The languages whose pages are searched in their own language, with the goals for words and vectors together.
+/// The languages whose pages are searched in the same language, with the targets for words and vectors together.
 const LANGUAGES: [(&str, Option<f64>); 4] =
     [("en-US", Some(0.63)), ("zh-CN", Some(0.61)), ("de", None), ("ja", None)];
 
-/// The goal for questions in Chinese with pages in English.
+/// The target for questions in Chinese and pages in English.
 const ACROSS: f64 = 0.42;
 
 struct Page {
@@ -36,7 +36,7 @@ struct Page {
 
 struct Question {
     text: String,
-    /// The numbers of the pages that have it.
+    /// The numbers of the pages that have the keyword.
     pages: HashSet<usize>,
 }
 
@@ -48,7 +48,7 @@ struct Index {
     vectors: Vectors<usize>,
 }
 
-/// The figures of many questions.
+/// The nDCG@10 of many questions.
 struct Figures(Vec<f64>);
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -131,7 +131,7 @@ impl Index {
         Self { pages: of_passages, words, vectors }
     }
 
-    /// The pages of passages, each at its first one's place.
+    /// The pages of the passages, each at the place of its first passage.
     fn ranked_pages(&self, passages: &[usize]) -> Vec<usize> {
         let mut seen = HashSet::new();
         passages.iter().map(|passage| self.pages[*passage]).filter(|page| seen.insert(*page)).collect()
@@ -163,7 +163,7 @@ impl Figures {
     }
 }
 
-/// Discounted cumulative gain of the first ten, by the best possible one.
+/// The discounted cumulative gain of the first ten, divided by the best possible one.
 fn ndcg(ranking: &[usize], wanted: &HashSet<usize>) -> f64 {
     let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
     let found: f64 = ranking

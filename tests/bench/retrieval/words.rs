@@ -1,4 +1,4 @@
-//! Search by words: an FTS5 table of SQLite as the store has it, ranked by `bm25`.
+//! Search by words: an FTS5 table of SQLite like that of the store, ranked by `bm25`.
 
 use search::tokens::{document, query};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
@@ -36,7 +36,7 @@ impl Words {
         Self { runtime, pool }
     }
 
-    /// The passages with most of the question's words, the best first.
+    /// The passages with the highest scores for the question's words, the best first.
     pub(super) fn search(&self, question: &str, count: usize) -> Vec<usize> {
         let Some(terms) = query(question).any_fts5() else { return Vec::new() };
         let sql = "SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY bm25(passages), rowid LIMIT ?";

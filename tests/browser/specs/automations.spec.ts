@@ -1,4 +1,4 @@
-/** Automations in the settings: a schedule that runs now, a trigger with its address, and a delivery that it takes. */
+/** Automations in the settings: a schedule that is run at once, and a trigger that receives deliveries at its address. */
 import { createHmac } from "node:crypto";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, picture, test } from "../house/test";
@@ -11,7 +11,7 @@ test("a schedule is made, run now, paused, changed and removed", async ({ page, 
   model.answers(() => ({ say: "Nothing is new." }));
   await page.goto("/#/settings/automations");
   await expect(region(page)).toContainText("There are no automations.");
-  const making = form(page, "Make an automation");
+  const making = form(page, "Add an automation");
   await making.getByLabel("Name").fill("morning");
   await making.getByLabel("Text", { exact: true }).fill("What is new?");
   await making.getByRole("textbox", { name: "Cron pattern" }).fill("0 9 * * *  *");
@@ -35,7 +35,7 @@ test("a schedule is made, run now, paused, changed and removed", async ({ page, 
   await morning.getByRole("button", { name: "Edit morning" }).click();
   const changing = form(page, "Change morning");
   await expect(changing.getByLabel("Text")).toHaveValue("What is new?");
-  await changing.getByLabel("Again and again").check();
+  await changing.getByLabel("Repeatedly").check();
   await changing.getByLabel("Time between two runs").fill("2h");
   await changing.getByRole("button", { name: "Save" }).click();
   await expect(morning).toContainText("Every 2h");
@@ -50,13 +50,13 @@ test("a schedule is made, run now, paused, changed and removed", async ({ page, 
 test("a trigger shows its address and secret once, and its runs with what was refused", async ({ page, model, request }) => {
   model.answers(() => ({ say: "Seen." }));
   await page.goto("/#/settings/automations");
-  const making = form(page, "Make an automation");
+  const making = form(page, "Add an automation");
   await making.getByLabel("Trigger").check();
   await making.getByLabel("Name").fill("push");
   await making.getByLabel("Text", { exact: true }).fill("Sum it up.");
   await making.getByLabel("Only if").fill("nonsense");
   await making.getByRole("button", { name: "Save" }).click();
-  await expect(making.getByText("“nonsense” is no condition.")).toBeVisible();
+  await expect(making.getByText("“nonsense” is not a condition.")).toBeVisible();
   await making.getByLabel("Only if").fill("/ref=refs/heads/main");
   await making.getByRole("button", { name: "Save" }).click();
   const made = page.getByRole("group", { name: "Address and secret of push" });
@@ -78,6 +78,6 @@ test("a trigger shows its address and secret once, and its runs with what was re
   await expect(push.getByText("Refused", { exact: true })).toBeVisible();
   await expect(push.getByText("its signature is wrong", { exact: false })).toBeVisible();
   await expect(push.getByText("Skipped", { exact: true })).toBeVisible();
-  await expect(push.getByRole("button", { name: /Run the delivery of .* again/ })).toHaveCount(2);
+  await expect(push.getByRole("button", { name: /Run again with the delivery of/ })).toHaveCount(2);
   await expect(page.locator("body")).not.toContainText(secret);
 });

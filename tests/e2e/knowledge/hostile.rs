@@ -1,4 +1,4 @@
-//! Hostile and broken files: each ends within its limits with a message, and the queue goes on.
+//! Hostile and damaged files: each is refused with a message within the limits, and the queue continues.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use tests::Server;
 
 use super::{PATIENCE, found, json_of, put, run};
 
-/// A file that is written as a test asks for it.
+/// A file to add, and the expected message.
 struct File {
     name: String,
     bytes: Vec<u8>,
-    /// A part of the message; `None` if it has to be indexed.
+    /// A part of the message; `None` if the file must be indexed.
     says: Option<&'static str>,
 }
 
@@ -148,7 +148,7 @@ fn of_pdf() -> Vec<File> {
             Some(""),
         ),
         file("cut.pdf", whole[..whole.len() / 2].to_vec(), Some("")),
-        file("head.pdf", "%PDF-1.7", Some("broken")),
+        file("head.pdf", "%PDF-1.7", Some("damaged")),
         file("table.pdf", broken_table, Some("")),
         file("loops.pdf", loops, Some("")),
         file("no-pages.pdf", one("<</Type/Pages/Count 0/Kids[]>>"), Some("")),
@@ -214,9 +214,9 @@ fn of_office() -> Vec<File> {
         ),
         file("locked-entry.docx", encrypted, Some("encrypted")),
         file("locked.docx", locked, Some("encrypted")),
-        file("old.doc", ole, Some("old kind")),
-        file("cut.docx", cut[..cut.len() / 2].to_vec(), Some("broken")),
-        file("half-tags.docx", docx("<w:document><w:body><w:p>"), Some("broken")),
+        file("old.doc", ole, Some("old format")),
+        file("cut.docx", cut[..cut.len() / 2].to_vec(), Some("damaged")),
+        file("half-tags.docx", docx("<w:document><w:body><w:p>"), Some("damaged")),
         file("deep.docx", docx(&"<a>".repeat(100_000)), Some("nested too deep")),
         file("million.xlsx", xlsx(&sheet(&rows), &[]), None),
         file("index.xlsx", xlsx(&sheet(index), &[]), None),
@@ -226,7 +226,7 @@ fn of_office() -> Vec<File> {
             xlsx(&sheet(index), &[("xl/sharedStrings.xml", bomb("<sst><si><t>", 200), true)]),
             Some(""),
         ),
-        file("end-only.zip", b"PK\x05\x06".to_vec(), Some("broken")),
+        file("end-only.zip", b"PK\x05\x06".to_vec(), Some("damaged")),
         file("many-entries.zip", [&b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff"[..], &[0; 10]].concat(), Some("")),
     ]
 }
@@ -264,12 +264,12 @@ fn of_text() -> Vec<File> {
         file("code.rs", "fn a() { ".repeat(100_000), None),
         file("controls.txt", format!("{}words", "\x1b[31m\u{202e}\u{200b}".repeat(50)), Some("")),
         file("program", [&b"\x7fELF"[..], &[1; 1000]].concat(), Some("program")),
-        file("packed.gz", [&b"\x1f\x8b"[..], &[1; 1000]].concat(), Some("packed")),
+        file("packed.gz", [&b"\x1f\x8b"[..], &[1; 1000]].concat(), Some("compressed")),
         file("not-a-name\u{202e}txt.md", "words", None),
     ]
 }
 
-/// The last line that the reader writes of a document: its end, or why it cannot be read.
+/// The last line that the reader writes for a document: its end, or the reason why it cannot be read.
 fn last_line(one: &File) -> String {
     let mut reader = Command::new(tests::binaries::sandbridge())
         .args(["extract", &format!("--name={}", one.name)])
@@ -281,7 +281,7 @@ fn last_line(one: &File) -> String {
         .unwrap();
     let (mut stdin, bytes) = (reader.stdin.take().unwrap(), one.bytes.clone());
     let writer = std::thread::spawn(move || {
-        // A reader that refuses a document may end before it has all of it.
+        // A reader that refuses a document may end before it has read all of it.
         let _ = stdin.write_all(&bytes);
     });
     let output = reader.wait_with_output().unwrap();
@@ -300,7 +300,7 @@ fn every_hostile_file_ends_within_the_limits_of_its_reader() {
         let last = last_line(&one);
         let is_right = match one.says {
             None => last.starts_with("{\"done\""),
-            // A reader that the kernel ended says nothing; the server does.
+            // A reader that the kernel killed writes no message; the server does.
             Some(_) => !last.starts_with("{\"page\"") && !last.contains("\"reader\""),
         };
         if !is_right || begun.elapsed() > super::PATIENCE {
@@ -312,7 +312,7 @@ fn every_hostile_file_ends_within_the_limits_of_its_reader() {
 
 #[test]
 fn every_hostile_file_ends_with_a_message_and_the_queue_goes_on() {
-    // The large ones are read by the test above; indexing them takes minutes in a build for development.
+    // The test above reads the large files; indexing them takes minutes in a debug build.
     let all = of_pdf().into_iter().chain(of_office()).chain(of_text());
     let files: Vec<File> = all.filter(|one| one.bytes.len() < 512 * 1024).collect();
     assert!(files.len() >= 40, "{}", files.len());
@@ -338,11 +338,11 @@ fn every_hostile_file_ends_with_a_message_and_the_queue_goes_on() {
         let (state, note) = (document["state"].as_str().unwrap(), document["note"].as_str().unwrap());
         let is_right = match one.says {
             None => state == "ready",
-            // It may be read or not, but it says why not.
+            // The document may be readable or not; if not, there is a reason.
             Some("") => state == "ready" || !note.is_empty(),
             Some(part) => state == "failed" && note.contains(part),
         };
-        let is_the_readers = note.contains("on this server") || note.contains("server was ended");
+        let is_the_readers = note.contains("on this server") || note.contains("server was killed");
         if !is_right || is_the_readers {
             wrong.push(format!("{}: {state} {note:?}, expected {:?}", one.name, one.says));
         }

@@ -9,9 +9,9 @@ use crate::tool::Subject;
 /// A call that a hook itself wants to make.
 #[derive(Clone, Copy, Debug)]
 pub struct HookCall<'a> {
-    /// The user whose rules hold.
+    /// The user whose rules apply.
     pub user: &'a User,
-    /// The chat that the user talks in.
+    /// The user's chat.
     pub root: &'a ChatId,
     /// The turn in which the hook runs.
     pub turn: TurnId,
@@ -26,9 +26,9 @@ pub struct HookCall<'a> {
 pub struct Question<'a> {
     /// The user, who pays for the answer.
     pub user: &'a User,
-    /// The chat that the user talks in, whose models and machine are used.
+    /// The user's chat, whose models and machine are used.
     pub root: &'a ChatId,
-    /// The agent's own chat, whose directory relative paths begin in.
+    /// The agent's own chat, to whose directory paths are relative.
     pub chat: &'a ChatId,
     /// The turn that the cost is recorded for.
     pub turn: TurnId,

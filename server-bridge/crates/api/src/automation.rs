@@ -1,4 +1,4 @@
-//! Automations: messages that are posted to a chat by the clock or by a webhook.
+//! Automations: messages that a schedule or a webhook posts to a chat.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,10 +14,10 @@ pub struct Schedule {
     /// Once: `2026-12-01T09:00` in the time zone, or with an offset `2026-12-01T09:00:00+01:00`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Again and again after this time: `90s`, `15m`, `2h`, `1d`; 60 s at least.
+    /// Repeatedly, with this time between two runs, such as `90s`, `15m`, `2h` or `1d`; at least 60 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<String>,
-    /// At the times of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
+    /// By a pattern of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
     /// The time zone of `at` and `cron`, such as `Europe/Berlin`; UTC if there is none.
@@ -25,12 +25,12 @@ pub struct Schedule {
     pub zone: Option<String>,
 }
 
-/// The deliveries that a trigger lets in, and what of them it shows to the agent.
+/// The deliveries that a trigger accepts, and the parts of them that it shows to the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Trigger {
     /// How the sender proves who it is.
     pub from: TriggerSource,
-    /// The events to let in, as the sender's header names them, such as `push`; all if there are none.
+    /// The events to accept, as the sender's header names them, such as `push`; all if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<String>,
     /// Conditions on the delivery, all of which have to hold.
@@ -47,11 +47,11 @@ pub struct Trigger {
 pub struct DeliveryCondition {
     /// The JSON pointer (RFC 6901) of a value.
     pub pointer: String,
-    /// The text that the value has to be; a number or a truth value is compared as it is written in JSON.
+    /// The text that the value has to equal; a number, `true`, `false` and `null` are compared as JSON writes them.
     pub equals: String,
 }
 
-/// What an automation is to do: exactly one of `schedule` and `trigger`.
+/// The definition of an automation, with exactly one of `schedule` and `trigger`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationDraft {
     /// The message that each run posts. A schedule's may be `!` and a shell command; a trigger's is always for the agent.
@@ -62,29 +62,29 @@ pub struct AutomationDraft {
     /// Which deliveries post it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The place that its chats are bound to: a runner's name, `__docker__` or `none`; without one they follow the active runner.
+    /// The place that its chats are bound to: a runner's name, `__docker__` or `none`; if not given, they follow the active runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<String>,
-    /// The approval mode of its chats; without one the user's own for a schedule, and `plan` for a trigger.
+    /// The approval mode of its runs; if not given, `plan` for a trigger, and for a schedule the user's own mode when it is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// The chats of its runs; one if not given.
+    /// The chats of its runs; `one` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<AutomationChats>,
-    /// What happens to missed slots; `once` if not given.
+    /// The treatment of missed slots; `once` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<MissedSlots>,
-    /// What happens to a slot that comes while an earlier run goes on; `skip` if not given.
+    /// The treatment of a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlappingRuns>,
 }
 
-/// A new or changed automation, as it is sent.
+/// A new or changed automation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationPut {
-    /// What it is to do.
+    /// The definition.
     pub automation: AutomationDraft,
-    /// The secret that signs a trigger's deliveries; without one a new trigger gets one, and a changed trigger keeps its own.
+    /// The secret that signs a trigger's deliveries; if not given, a new trigger gets one, and a changed trigger keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
@@ -94,13 +94,13 @@ pub struct AutomationPut {
 pub struct AutomationView {
     /// Its name, unique among its user's.
     pub name: String,
-    /// What starts it.
+    /// The kind of its start.
     pub kind: AutomationKind,
-    /// What it does.
+    /// Its definition.
     pub automation: AutomationDraft,
-    /// Whether it starts by itself.
+    /// Its state: active, paused or ended.
     pub state: AutomationState,
-    /// Why the server paused it; null if its user did, or it is not paused.
+    /// Why the server paused it; null if its user paused it, or it is not paused.
     #[serde(default)]
     #[schema(required)]
     pub paused_because: Option<String>,
@@ -135,10 +135,10 @@ pub struct AutomationSaved {
     pub secret: Option<String>,
 }
 
-/// Whether an automation is to be paused.
+/// A request to pause or resume an automation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationPause {
-    /// True to pause it, false to go on.
+    /// True to pause it, false to resume it.
     pub paused: bool,
 }
 
@@ -147,13 +147,13 @@ pub struct AutomationPause {
 pub struct AutomationRun {
     /// The id; later runs have larger ones.
     pub id: i64,
-    /// What became of it.
+    /// The outcome.
     pub outcome: RunOutcome,
-    /// Why it did not end well, was left out or was refused; may be empty.
+    /// Why it failed, was skipped or was refused; may be empty.
     #[serde(default)]
     #[schema(required)]
     pub reason: String,
-    /// How many deliveries it stands for; more than 1 only for refused ones.
+    /// How many deliveries this row counts; more than 1 only for refused deliveries.
     pub times: i64,
     /// The chat that it posted to.
     #[serde(default)]
@@ -176,17 +176,17 @@ pub struct AutomationRun {
 /// The run to begin now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationStart {
-    /// The run whose delivery is used again; a schedule needs none.
+    /// The run whose delivery is used again; required for a trigger, ignored for a schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<i64>,
 }
 
-/// A delivery that was let in.
+/// A delivery that was accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryTaken {
     /// True if the same delivery came before: it is not run again.
     pub is_repeated: bool,
-    /// Why it was let in and left out; empty if it is run.
+    /// Why it is skipped; empty if it is run.
     #[serde(default)]
     #[schema(required)]
     pub left_out: String,

@@ -50,7 +50,7 @@ pub struct HookView {
     #[serde(default)]
     #[schema(required)]
     pub unseen: Vec<String>,
-    /// Whether it runs.
+    /// Whether it runs; if not, the reason.
     pub state: HookState,
 }
 

@@ -33,7 +33,7 @@ pub struct HttpToolView {
     #[serde(default)]
     #[schema(required)]
     pub origin: String,
-    /// Whether it is offered.
+    /// Whether it is offered to models; if not, the reason.
     pub state: HttpToolState,
     /// What it does, as models read it.
     pub description: String,

@@ -1,19 +1,19 @@
-//! Collections of documents that agents look things up in.
+//! Collections of documents in which agents look things up.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::words::{CollectionSync, DocumentState};
 
-/// A collection to make.
+/// A collection to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionDraft {
     /// Its name.
     pub name: String,
-    /// The runner whose folder it is kept in step with; a collection of uploads has none.
+    /// The runner whose folder it is kept in sync with; not given for a collection of uploads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// The folder there; the workspace itself by default.
+    /// The path of the folder on that runner; the workspace itself if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -36,43 +36,43 @@ pub struct CollectionView {
     pub name: String,
     /// The name of its owner.
     pub owner: String,
-    /// True if it is the caller's own: only its owner changes or shares it.
+    /// True if it is the caller's own. Only the owner may change or share it.
     pub is_own: bool,
     /// True if every user may search it.
     pub is_for_all: bool,
-    /// The users that it is shared with; empty for others than its owner.
+    /// The users that it is shared with; only its owner sees them.
     #[serde(default)]
     #[schema(required)]
     pub readers: Vec<String>,
-    /// The runner whose folder it is kept in step with; absent for uploads.
+    /// The runner whose folder it is kept in sync with; absent for uploads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// The folder there.
+    /// The path of the folder on that runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The end of the last look at that folder.
+    /// The result of the last scan of that folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_state: Option<CollectionSync>,
-    /// The reason for that, in words; empty for none.
+    /// The reason for that result, in words; may be empty.
     #[serde(default)]
     #[schema(required)]
     pub sync_note: String,
-    /// When that was, in Unix milliseconds; 0 for never.
+    /// When the folder was last scanned, in Unix milliseconds; 0 if it has not been scanned.
     #[serde(default)]
     #[schema(required)]
     pub synced_at_ms: i64,
-    /// Its documents.
+    /// The number of its documents.
     pub documents: i64,
-    /// Those of them that wait to be indexed.
+    /// The number of documents that wait to be indexed.
     pub waiting: i64,
-    /// Those of them that cannot be indexed.
+    /// The number of documents that cannot be indexed.
     pub failed: i64,
 }
 
 /// Documents of a collection, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentList {
-    /// At most 500; ask again with the last name as `after` for more.
+    /// At most 500 documents; for more, repeat the request with the last name as `after`.
     #[serde(default)]
     #[schema(required)]
     pub documents: Vec<DocumentView>,
@@ -85,28 +85,28 @@ pub struct DocumentView {
     pub id: i64,
     /// A file's name, or its path below the folder.
     pub name: String,
-    /// Whether its newest content is searched.
+    /// The state of its newest content.
     pub state: DocumentState,
-    /// What there is to say about that; empty for nothing.
+    /// A remark on that state; empty if there is none.
     #[serde(default)]
     #[schema(required)]
     pub note: String,
     /// Its kind, such as `pdf`; empty before it is known.
     pub kind: String,
-    /// Its pages; a document without pages of its own is cut into some.
+    /// The number of its pages; a document without its own pages is divided into pages of about 12 KiB.
     pub pages: i64,
     /// Its size, in bytes.
     pub size_bytes: i64,
-    /// True if a version of it is searched, be it the newest or the one before.
+    /// True if a version of it is searched, the newest one or the one before.
     pub is_searched: bool,
-    /// When its state changed last, in Unix milliseconds.
+    /// When its state last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
 /// A document with some of its pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentPage {
-    /// The document.
+    /// The document's number.
     pub document: DocumentView,
     /// The name of its collection.
     pub collection: String,
@@ -127,34 +127,34 @@ pub struct PageView {
     pub text: String,
 }
 
-/// The users that a collection is shared with, or not any more.
+/// A change in the sharing of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ShareWith {
-    /// One user's name; all users without it.
+    /// The user's name; all users if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// True to share it, false to take that back; it holds at once.
+    /// True to share it, false to stop sharing; takes effect at once.
     pub is_shared: bool,
 }
 
-/// A look at a collection's folder.
+/// A request to scan a collection's folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SyncRequest {
-    /// True to remove the documents that are missing from the folder, even if they are most of them.
+    /// True to remove the documents whose files are missing from the folder, however many they are.
     #[serde(default)]
     #[schema(required)]
     pub remove_missing: bool,
 }
 
-/// A question to the documents.
+/// A search in documents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Question {
-    /// The words to look for, or a question; at most 4 KiB of it are read.
+    /// The words to find, or a question; at most 4 KiB are read.
     pub query: String,
-    /// The name or the number of one collection; all of them without it.
+    /// The name or the number of one collection; all collections if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// The most passages, 1 to 10.
+    /// The most passages, 1 to 10; 10 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -166,56 +166,56 @@ pub struct Found {
     #[serde(default)]
     #[schema(required)]
     pub passages: Vec<FoundPassage>,
-    /// What there is to say about the search, such as that it went by words alone.
+    /// Remarks on the search, for example that it used words alone.
     #[serde(default)]
     #[schema(required)]
     pub notes: Vec<String>,
 }
 
-/// A passage that was found, and why.
+/// A passage that was found, and the reason.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FoundPassage {
-    /// How an answer cites it: `[doc:12#3@0-240]`, the document, the page and the bytes of the passage in it.
+    /// The citation for an answer: `[doc:12#3@0-240]`, which names the document, the page, and the bytes of the passage in it.
     pub citation: String,
-    /// The document.
+    /// The document's number.
     pub document_id: i64,
     /// Its name.
     pub document: String,
     /// The name of its collection.
     pub collection: String,
-    /// The page.
+    /// The page's number, from 1.
     pub page: i64,
     /// The name of that page's sheet; empty for other documents.
     pub page_title: String,
-    /// The first byte of the passage in the page's text, as UTF-8.
+    /// The offset of the passage in the page's text, in bytes of UTF-8.
     pub start: i64,
-    /// The byte after its last one.
+    /// The offset of the passage's end, in bytes of UTF-8.
     pub end: i64,
-    /// The headings that it stands under.
+    /// The headings above it, the outermost first.
     #[serde(default)]
     #[schema(required)]
     pub headings: Vec<String>,
     /// Its text.
     pub text: String,
-    /// The words of the question that it contains, in one form or another.
+    /// The words of the question that the passage contains, in any form.
     #[serde(default)]
     #[schema(required)]
     pub matched: Vec<String>,
-    /// Its score after all rankings were joined; only its order means something.
+    /// Its score in the combined ranking; only the order of scores has a meaning.
     pub score: f64,
-    /// Its place among those found by words.
+    /// Its place in the ranking by words, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_rank: Option<i64>,
-    /// Its place among those found by meaning.
+    /// Its place in the ranking by meaning, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meaning_rank: Option<i64>,
 }
 
-/// The work that is left.
+/// The work that waits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KnowledgeStatus {
-    /// The caller's documents and folders that wait for their turn.
+    /// The number of the caller's documents and folders that wait.
     pub waiting: i64,
-    /// What of other users comes before the last of them.
+    /// The number of other users' documents and folders that come before the caller's last one.
     pub ahead: i64,
 }

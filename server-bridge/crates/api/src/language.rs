@@ -308,8 +308,8 @@ mod tests {
         assert_eq!(zh(r#"there is no runner "no model is set up""#), "找不到运行器“no model is set up”");
         assert_eq!(zh("runner model is offline"), "运行器 model 已离线");
         assert_eq!(
-            zh("There is no memory named chat; /memory lists them."),
-            "没有名为 chat 的记忆；/memory 会列出所有记忆。"
+            zh("There is no memory chat; /memory lists them."),
+            "没有记忆 chat；/memory 会列出所有记忆。"
         );
     }
 

@@ -19,10 +19,10 @@
 //! | [`plugin`] | plugins |
 //! | [`trust`] | what a workspace defines and its user must approve |
 //! | [`http_tools`] | HTTP tools without code |
-//! | [`knowledge`] | collections of documents, and what is found in them |
+//! | [`knowledge`] | collections of documents, and the results of searches |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
-//! | [`automation`] | what starts by itself: schedules and triggers |
+//! | [`automation`] | automations: schedules and triggers |
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
 //! | [`session`], [`account`], [`key`] | the current user, accounts, keys for programs |

@@ -51,7 +51,7 @@ pub struct McpServerView {
     pub secrets: Vec<String>,
     /// The SHA-256 of what runs; approvals are given to it.
     pub hash: String,
-    /// Whether it is used.
+    /// Whether it is used; if not, the reason.
     pub state: McpServerState,
     /// The tools that it listed at this place, in its own order; empty if it was never asked there.
     #[serde(default)]
@@ -76,13 +76,13 @@ pub struct McpServerView {
 pub struct McpToolView {
     /// The name by which models call it: `mcp__SERVER__TOOL`.
     pub name: String,
-    /// The server's own name of it.
+    /// The tool's name on the server.
     pub tool: String,
     /// The first line of its description.
     #[serde(default)]
     #[schema(required)]
     pub description: String,
-    /// Whether it is offered.
+    /// Whether it is offered to models; if not, the reason.
     pub state: McpToolState,
     /// Its accepted definition, as indented JSON.
     pub definition: String,

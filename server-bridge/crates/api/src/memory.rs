@@ -1,4 +1,4 @@
-//! What agents remember of a user.
+//! Memories: what agents remember about a user.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -14,11 +14,11 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub kind: MemoryKind,
-    /// Its reach.
+    /// The chats that it applies to.
     #[serde(default)]
     #[schema(required)]
     pub scope: MemoryScope,
-    /// The machine or the role that it is for; empty for all of the user's chats.
+    /// The name of the machine or the role that it applies to; empty for all of the user's chats.
     #[serde(default)]
     #[schema(required)]
     pub scope_name: String,
@@ -40,24 +40,24 @@ pub struct MemoryView {
     /// The message that it came from.
     #[schema(required)]
     pub message_id: Option<i64>,
-    /// Whether it waits for the user: it is not used before they accept it.
+    /// True for a proposal, which is not used until the user accepts it.
     #[serde(default)]
     #[schema(required)]
     pub proposed: bool,
     /// The memory that a proposal would change.
     #[schema(required)]
     pub replaces: Option<i64>,
-    /// Since when it holds, in Unix milliseconds.
+    /// The time from which it applies, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub valid_from: i64,
-    /// Until when it holds; null for good.
+    /// The time until which it applies, in Unix milliseconds; null without an end.
     #[schema(required)]
     pub valid_to: Option<i64>,
-    /// The memory that holds in its place.
+    /// The memory that supersedes it.
     #[schema(required)]
     pub superseded_by: Option<i64>,
-    /// The number of its text, from 1.
+    /// The number of its present text, from 1; each change of the text adds 1.
     #[serde(default)]
     #[schema(required)]
     pub revision: i64,
@@ -65,7 +65,7 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// When it was last changed.
+    /// When it was last changed, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub updated_at: i64,
@@ -88,7 +88,7 @@ pub struct MemoryRevisionView {
     #[serde(default)]
     #[schema(required)]
     pub replaced_by: MemorySource,
-    /// When, in Unix milliseconds.
+    /// When it was replaced, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub replaced_at: i64,
@@ -109,7 +109,7 @@ pub struct MemoryDetail {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct MemoryQuery {
-    /// Only those that have words of this text, the best match first.
+    /// Only memories that share words with this text, the best match first.
     #[serde(default)]
     pub q: Option<String>,
 }
@@ -117,10 +117,10 @@ pub struct MemoryQuery {
 /// A memory to keep.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMemory {
-    /// Its kind; `semantic` without one.
+    /// Its kind; `semantic` if not given.
     #[serde(default)]
     pub kind: Option<MemoryKind>,
-    /// The machine that it is for; without one it is for all chats.
+    /// The name of the machine that it applies to; if not given, it applies to all chats.
     #[serde(default)]
     pub project: Option<String>,
     /// A short name; for a core block `persona`, `user` or `project`.
@@ -128,12 +128,12 @@ pub struct NewMemory {
     pub name: Option<String>,
     /// The text, at most 4 KiB; a core block at most 2,000 characters.
     pub text: String,
-    /// Until when it holds, in Unix milliseconds; without one for good.
+    /// The time until which it applies, in Unix milliseconds; if not given, without an end.
     #[serde(default)]
     pub valid_to: Option<i64>,
 }
 
-/// A change to a memory: what is left out stays.
+/// A change to a memory; fields that are not given stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryEdit {
     /// The name.
@@ -142,22 +142,22 @@ pub struct MemoryEdit {
     /// The text.
     #[serde(default)]
     pub text: Option<String>,
-    /// Until when it holds, in Unix milliseconds; 0 for good.
+    /// The time until which it applies, in Unix milliseconds; 0 without an end.
     #[serde(default)]
     pub valid_to: Option<i64>,
 }
 
-/// What is to be forgotten.
+/// The memories to forget.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ForgetAbout {
-    /// Every memory that has all words of this text, now or in an earlier text.
+    /// The words: every memory that contains all of them, in its present or an earlier text.
     pub about: String,
 }
 
-/// What was forgotten.
+/// The number of memories that were forgotten.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Forgotten {
-    /// How many memories and proposals.
+    /// The number of memories and proposals that were deleted.
     pub count: u64,
 }
 
@@ -168,7 +168,7 @@ pub struct MemorySettingsView {
     #[serde(default)]
     #[schema(required)]
     pub mode: MemoryMode,
-    /// Whether chats that end are looked through for what may be worth keeping, with a call of the swift model. What it finds is proposed.
+    /// True if the swift model proposes memories from chats that have ended, with one call for each chat.
     #[serde(default)]
     #[schema(required)]
     pub from_chats: bool,

@@ -38,7 +38,7 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub last_hit_at: Option<i64>,
-    /// The chat that it holds in; null if it holds in all.
+    /// The chat in which it applies; null for all chats.
     #[serde(default)]
     #[schema(required)]
     pub chat_id: Option<String>,
@@ -58,7 +58,7 @@ pub struct NewRule {
     /// The reason for it; at most 1 KiB.
     #[serde(default)]
     pub justification: Option<String>,
-    /// The chat that it is to hold in; all of them if absent.
+    /// The chat in which it is to apply; all chats if absent.
     #[serde(default)]
     pub chat_id: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct RuleTrial {
     /// The command line, path or address that the call would have; at most 64 KiB.
     #[serde(default)]
     pub subject: String,
-    /// The chat whose rules are heard too; none if absent.
+    /// The chat whose rules apply too; none if absent.
     #[serde(default)]
     pub chat_id: Option<String>,
 }

@@ -28,12 +28,12 @@ pub struct ServerSettings {
     #[serde(default)]
     #[schema(required)]
     pub base_prompt_problem: Option<String>,
-    /// What makes vectors of texts, so that they are found by their meaning: `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`;
+    /// The embedder, with which search finds texts by their meaning: `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`;
     /// `none` if search goes by words alone.
     #[serde(default)]
     #[schema(required)]
     pub embedder: String,
-    /// Why it cannot be used now and search goes by words alone, and what to do.
+    /// The reason why it cannot be used now, so that search uses words alone, and what to do.
     #[serde(default)]
     #[schema(required)]
     pub embedder_problem: Option<String>,

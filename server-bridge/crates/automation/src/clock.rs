@@ -1,7 +1,7 @@
-//! The task that watches the clock: it records the slots that have come, posts what is due, and sleeps until the next slot.
+//! The clock's task: it records the slots that have become due, posts the messages of due runs, and sleeps until the next slot.
 //!
-//! The time is the machine's: when it is set forward, the slots in between count as missed; when it is set back, no slot comes again, since
-//! a schedule only moves on.
+//! The time is the machine's: when it is set forward, the slots in between count as missed; when it is set back, no slot is repeated, since
+//! a schedule only moves forward.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Automations {
                 let pause = match inner.beat(&mut purged_ms).await {
                     Ok(pause) => pause,
                     Err(error) => {
-                        tracing::error!(%error, "automations could not be run; they are tried again");
+                        tracing::error!(%error, "automations could not be run; trying again");
                         RETRY_PAUSE
                     }
                 };
@@ -43,7 +43,7 @@ impl Automations {
 }
 
 impl Inner {
-    /// Does all that is to be done now; returns how long there will be nothing more.
+    /// Does everything that is due now; returns the time until the next slot, 20 s at most.
     async fn beat(&self, purged_ms: &mut i64) -> Result<Duration> {
         let now_ms = self.store.now_ms();
         loop {
@@ -67,7 +67,7 @@ impl Inner {
         Ok(Duration::from_millis(until).min(LONGEST_SLEEP))
     }
 
-    /// Records the slots of a schedule that have come, and moves it on.
+    /// Records the slots of a schedule that have become due, and stores its next slot.
     async fn record_slots(&self, job: &Job, now_ms: i64) -> Result<()> {
         let Some(slot) = job.next_ms else { return Ok(()) };
         let read = Document::of(job).and_then(|document| Ok((document.when()?, document)));
@@ -78,7 +78,7 @@ impl Inner {
                 return Ok(());
             }
             Err(error) => {
-                // As a time zone that is gone: it must not keep the others waiting.
+                // For example, its time zone no longer exists. Such a schedule must not hold up the others.
                 self.store.pause_job(job.user, &job.name, Some(&error.message()), None).await?;
                 return Ok(());
             }
@@ -89,7 +89,7 @@ impl Inner {
             come.map_err(|_| Error::refused("failed", "the slots of an automation could not be found"))?;
         let runs = runs(&come, &document.automation.text);
         match self.store.advance_job(job, come.next, &runs).await {
-            // Another one was quicker, or its user changed it.
+            // False: the schedule was changed in the meantime, or its slots are recorded already.
             Ok(_) => Ok(()),
             Err(store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::Store(error)),
@@ -97,7 +97,7 @@ impl Inner {
     }
 }
 
-/// The rows of slots that have come.
+/// The rows of slots that have become due.
 fn runs(come: &Come, text: &str) -> Vec<NewRun> {
     let missed = |slot: i64, note: String| NewRun {
         slot: slot.to_string(),

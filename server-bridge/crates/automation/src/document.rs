@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::limits::{TEXT_MAX_BYTES, TRIGGER_PART_MAX_BYTES, TRIGGER_PARTS_MAX};
 use crate::when::When;
 
-/// A place that is no runner.
+/// The values of `runner` that do not name a runner: the user's container, and the server's own machine.
 const OTHER_PLACES: [&str; 2] = ["__docker__", "none"];
 
 /// The definition of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Document {
-    /// What its user wrote, with the approval mode that was theirs then.
+    /// The user's definition; where it names no approval mode, the one that was chosen when it was saved.
     pub(crate) automation: AutomationDraft,
     /// When it was written, in Unix milliseconds: `every` counts from then.
     pub(crate) made_ms: i64,
@@ -28,7 +28,7 @@ impl Document {
     /// [`Error::Refused`] if this version cannot read it.
     pub(crate) fn of(job: &Job) -> Result<Self> {
         serde_json::from_str(&job.document_json)
-            .map_err(|_| Error::refused("failed", "this version of the server cannot read the automation"))
+            .map_err(|_| Error::refused("failed", "this version of the server cannot read the automation; update the server, or define the automation again"))
     }
 
     /// The times of a schedule; `None` for a trigger.
@@ -44,12 +44,12 @@ impl Document {
         self.automation.chats != Some(AutomationChats::Each)
     }
 
-    /// What happens to missed slots.
+    /// The treatment of missed slots.
     pub(crate) fn missed(&self) -> MissedSlots {
         self.automation.missed.clone().unwrap_or(MissedSlots::Once)
     }
 
-    /// What happens to a run that comes while another one goes on. No delivery is left out unless its user wants it.
+    /// The treatment of a run that is due while another one is in progress; by default a slot is skipped, and a delivery waits.
     pub(crate) fn overlap(&self) -> OverlappingRuns {
         let unsaid =
             if self.automation.trigger.is_some() { OverlappingRuns::Queue } else { OverlappingRuns::Skip };
@@ -57,18 +57,18 @@ impl Document {
     }
 }
 
-/// Checks what a user wrote, and says what it is started by and what its first slot is.
+/// Checks a definition; returns what starts it, and the first slot of a schedule, in Unix milliseconds.
 ///
 /// # Errors
 /// [`Error::Refused`] that says what to change.
 pub(crate) fn check(automation: &AutomationDraft, now_ms: i64) -> Result<(JobKind, Option<i64>)> {
     let text = automation.text.trim_start();
     if text.is_empty() {
-        return Err(Error::invalid("an automation needs the text that it posts"));
+        return Err(Error::invalid("an automation needs a text; write the message that it posts"));
     }
     if automation.text.len() > TEXT_MAX_BYTES {
         return Err(Error::invalid(format!(
-            "the text of an automation has {TEXT_MAX_BYTES} bytes at most; put the rest into a file"
+            "the text of an automation may have at most {TEXT_MAX_BYTES} bytes; put the rest into a file"
         )));
     }
     if text.starts_with('/') {
@@ -108,19 +108,19 @@ fn check_trigger(trigger: &Trigger) -> Result<()> {
     let Trigger { events, only_if, fields, .. } = trigger;
     if [events.len(), only_if.len(), fields.len()].iter().any(|count| *count > TRIGGER_PARTS_MAX) {
         return Err(Error::invalid(format!(
-            "a trigger has {TRIGGER_PARTS_MAX} events, conditions and fields at most, each"
+            "a trigger may have at most {TRIGGER_PARTS_MAX} each of events, conditions and fields; remove some"
         )));
     }
     let pointers = || fields.iter().chain(only_if.iter().map(|condition| &condition.pointer));
     let mut parts = events.iter().chain(pointers()).chain(only_if.iter().map(|condition| &condition.equals));
     if parts.any(|part| part.len() > TRIGGER_PART_MAX_BYTES) {
         return Err(Error::invalid(format!(
-            "an event, pointer or value of a trigger has {TRIGGER_PART_MAX_BYTES} bytes at most"
+            "an event, pointer or value of a trigger may have at most {TRIGGER_PART_MAX_BYTES} bytes; shorten it"
         )));
     }
     if let Some(pointer) = pointers().find(|pointer| !pointer.starts_with('/')) {
         return Err(Error::invalid(format!(
-            "{pointer:?} is no JSON pointer; write one as in /repository/full_name"
+            "{pointer:?} is not a JSON pointer; write one such as /repository/full_name"
         )));
     }
     Ok(())
@@ -157,8 +157,8 @@ mod tests {
             |pointer: &str| DeliveryCondition { pointer: pointer.to_owned(), ..DeliveryCondition::default() };
         let both = AutomationDraft { trigger: Some(github()), ..schedule("x") };
         for (draft, word) in [
-            (schedule(" \n"), "needs the text"),
-            (schedule(&"x".repeat(TEXT_MAX_BYTES + 1)), "bytes at most"),
+            (schedule(" \n"), "needs a text"),
+            (schedule(&"x".repeat(TEXT_MAX_BYTES + 1)), "at most"),
             (schedule(" /new"), "/ command"),
             (AutomationDraft { schedule: None, ..schedule("x") }, "exactly one"),
             (both, "exactly one"),
@@ -171,7 +171,7 @@ mod tests {
             (trigger("x", Trigger { fields: vec!["title".to_owned()], ..github() }), "JSON pointer"),
             (trigger("x", Trigger { only_if: vec![condition("")], ..github() }), "JSON pointer"),
             (trigger("x", Trigger { events: vec!["x".repeat(501)], ..github() }), "500 bytes"),
-            (trigger("x", Trigger { events: vec![String::new(); 51], ..github() }), "50 events"),
+            (trigger("x", Trigger { events: vec![String::new(); 51], ..github() }), "50 each"),
         ] {
             let why = check(&draft, 0).unwrap_err().message();
             assert!(why.contains(word), "{word}: {why}");

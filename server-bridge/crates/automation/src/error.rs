@@ -9,7 +9,7 @@ pub enum Error {
     /// The caller's or the machine's fault; the store's error tells them apart.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// It cannot be done.
+    /// The request cannot be carried out.
     #[error("{text}")]
     Refused {
         /// The reason, for programs.

@@ -1,23 +1,23 @@
-//! What starts by itself: messages that the clock or a webhook posts to a user's chat.
+//! Automations: messages that a schedule or a webhook posts to a user's chat.
 //!
 //! ```text
 //!   the clock ─▶ slot ─────┐
-//!                          ├─▶ a run on record ─▶ a message in a chat, once ─▶ the turn or the command says what became of it
+//!                          ├─▶ a run on record ─▶ a message in a chat, once ─▶ the outcome of its turn or command
 //!   a webhook ─▶ delivery ─┘
 //! ```
-//! A run is a row that is written before anything happens: of a slot or a delivery that comes twice there is one row, and a server that
-//! dies goes on where the rows say. Agents run with the approval mode that the automation had when it was made; where nobody answers a
-//! question, it is denied.
+//! A run is a row in the database, written before anything else happens. A slot or a delivery that arrives twice gets one row, and a server
+//! that was killed continues from the rows. Agents run in the approval mode that was stored with the automation; a request that nobody
+//! answers is denied.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `service` | [`Automations`]: listing, changing, pausing, starting |
 //! | `document` | definitions, and their check |
 //! | `when` | the slots of schedules |
-//! | `clock` | the task that records slots that have come |
-//! | `posting` | from a run to a message |
-//! | [`receive`] | from a delivery to a run |
-//! | `signature`, `delivery` | who sent a delivery; what an agent is shown of it |
+//! | `clock` | the task that records the slots of schedules as they become due |
+//! | `posting` | posts the message of a run |
+//! | [`receive`] | records a run for a delivery |
+//! | `signature`, `delivery` | check who sent a delivery; choose what an agent sees of it |
 //! | `views` | runs and automations as clients see them |
 //! | `tools` | `Cron` and `EventTrigger` for agents |
 //! | [`limits`] | limits, with their units |

@@ -18,19 +18,19 @@ pub const MISSED_ONCE_MS: i64 = 3_600_000;
 pub const MISSED_ALL_RUNS: usize = 10;
 /// How many missed slots have a row each; older ones share one.
 pub const MISSED_ROWS: usize = 100;
-/// The most slots that are counted when a schedule moves on.
+/// The most missed slots that are counted one by one; a schedule with more continues with its next slot.
 pub const MISSED_COUNTED: usize = 2_000;
 /// How many runs in a row may fail before a job is paused.
 pub const FAILURES_TO_PAUSE: usize = 10;
 /// How many runs all jobs of one user may post in 24 hours.
 pub const RUNS_PER_USER_PER_DAY: i64 = 500;
-/// How long the clock's task sleeps at most: it notices within this time that the machine's clock was set.
+/// The longest sleep of the clock's task, and so the time within which it notices that the machine's clock was set.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(20);
-/// How long it waits after the database failed.
+/// How long the clock's task waits before it tries again after a failure of the database.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// How many jobs or runs are read at once.
 pub const BATCH: i64 = 100;
-/// How old the record of a run gets, in milliseconds: 30 days.
+/// How long the record of a run is kept, in milliseconds: 30 days.
 pub const RUNS_KEPT_MS: i64 = 30 * 24 * 3_600_000;
 /// How many runs a page of the list has at most.
 pub const RUNS_LISTED: i64 = 100;

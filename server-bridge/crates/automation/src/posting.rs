@@ -1,9 +1,9 @@
-//! From a run that is due to its message in a chat.
+//! Posts the message of each due run to a chat, once.
 //!
 //! ```text
 //!   due ─▶ one at work? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted under the run's own send id (once)
 //! ```
-//! Each step is on record before the next one begins, and repeating it changes nothing: a server that dies anywhere goes on where the
+//! Each step is on record before the next one begins, and repeating a step changes nothing: a server that was killed continues where the
 //! record ends.
 
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ use crate::views;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// What is to be done with a run.
+/// The next step of a run.
 enum Step {
     Post,
     Wait,
@@ -49,7 +49,7 @@ impl Inner {
 
     async fn step(&self, run: &DueRun, waiting: &mut HashSet<i64>) -> Result<()> {
         let job = &run.job;
-        // Of another user, or of another of theirs, nothing must wait for this one.
+        // An error of one run must not hold up the runs of other automations.
         let done = async {
             let document = Document::of(job)?;
             let Some(user) = self.store.user_by_id(job.user).await? else { return Ok(()) };
@@ -78,34 +78,35 @@ impl Inner {
             return Ok(Step::Post);
         }
         if job.paused.is_some() {
-            return Ok(Step::Skip("it was paused meanwhile".to_owned()));
+            return Ok(Step::Skip("the automation was paused in the meantime".to_owned()));
         }
         let is_behind = waiting.contains(&job.id);
         if is_behind || self.store.is_job_at_work(job.id, run.run_id).await? {
             let is_delivery = document.automation.trigger.is_some();
             return Ok(match document.overlap() {
                 OverlappingRuns::Queue if is_delivery || !is_behind => Step::Wait,
-                OverlappingRuns::Queue => Step::Skip("another run waits already".to_owned()),
+                OverlappingRuns::Queue => Step::Skip("another run is already waiting".to_owned()),
                 _ => Step::Skip("an earlier run had not ended".to_owned()),
             });
         }
         let posted = self.store.runs_posted_since(job.user, self.store.now_ms() - DAY_MS).await?;
         if posted >= RUNS_PER_USER_PER_DAY {
             return Ok(Step::Skip(format!(
-                "all automations of a user run {RUNS_PER_USER_PER_DAY} times in 24 hours at most"
+                "a user's automations run at most {RUNS_PER_USER_PER_DAY} times in 24 hours; this run was one too many"
             )));
         }
         if self.has_failed_too_often(job).await? {
             let why = format!("its last {FAILURES_TO_PAUSE} runs failed");
             self.store.pause_job(job.user, &job.name, Some(&why), None).await?;
             if let Some(chat) = &job.chat {
+                let command = if document.automation.trigger.is_some() { "trigger" } else { "cron" };
                 let text = format!(
-                    "the automation {} is paused: {why}; `sandbridge cron resume {}` goes on with it",
+                    "the automation {} is paused: {why}; `sandbridge {command} resume {}` resumes it",
                     job.name, job.name
                 );
                 self.chats.notice(job.user, chat, &text).await;
             }
-            return Ok(Step::Skip("it was paused meanwhile".to_owned()));
+            return Ok(Step::Skip("the automation was paused in the meantime".to_owned()));
         }
         Ok(Step::Post)
     }
@@ -113,7 +114,7 @@ impl Inner {
     async fn has_failed_too_often(&self, job: &Job) -> Result<bool> {
         let newest = self.store.job_runs(job.user, &job.name, None, BATCH).await?;
         let of_use = newest.iter().map(|run| (run, views::outcome(run).0)).filter(|(run, outcome)| {
-            // Since it was last changed or resumed.
+            // Only runs since the automation was last changed or resumed count.
             run.created_at_ms >= job.updated_at_ms && matches!(outcome, RunOutcome::Done | RunOutcome::Failed)
         });
         let failed = of_use.take_while(|(_, outcome)| *outcome == RunOutcome::Failed).count();
@@ -140,12 +141,15 @@ impl Inner {
                 };
                 Ok(self.store.post_run(job.user, run.run_id, said, answer).await?)
             }
-            // Too many messages wait in the chat, or the server stops: it is tried again.
+            // Too many messages wait in the chat, or the server stops: the message is posted later.
             Err(error) if matches!(error.kind(), "busy" | "unavailable") => Ok(()),
             Err(chats::Error::Store(error)) if !error.is_callers() => Err(error.into()),
             Err(error) if error.kind() == "internal" => {
                 tracing::error!(%error, "the message of an automation could not be posted");
-                Err(Error::refused("failed", "the server could not post its message; its log says why"))
+                Err(Error::refused(
+                    "failed",
+                    "the server could not post the message; the server's log has the reason",
+                ))
             }
             Err(error) => Err(Error::refused("failed", error.message())),
         }

@@ -1,4 +1,4 @@
-//! Deliveries of webhooks: from the address to a run on record.
+//! Deliveries of webhooks: checks a delivery to an address, and records a run for it.
 
 use api::automation::DeliveryTaken;
 use store::{Job, NewRun, RunState, hex};
@@ -14,16 +14,16 @@ use crate::signature::{self, Headers};
 #[derive(Clone, Debug)]
 pub struct Address(Job);
 
-/// What became of a delivery.
+/// The result of a delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received {
     /// It is on record.
     Taken(DeliveryTaken),
-    /// The sender wants this text back: it checks the address.
+    /// The sender checks the address, and expects this text as the answer.
     Challenge(String),
 }
 
-/// Rows of refused deliveries are made for each reason and hour.
+/// The time for which refused deliveries with one reason share a row, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
 
 impl Automations {
@@ -35,19 +35,20 @@ impl Automations {
         Ok(self.0.store.job_by_token(&hash_of(token)).await?.map(Address))
     }
 
-    /// Takes a delivery: when this returns, it is on record. One that is not let in is on record too, with the reason.
+    /// Takes a delivery, which is on record when this returns. A refused delivery is on record too, with the reason.
     ///
     /// # Errors
-    /// [`Error::Refused`]: `unauthorized` if its sender is not known, `invalid`, `too_large`, or `unavailable` while the trigger is paused.
+    /// [`Error::Refused`]: `unauthorized` if the signature is wrong, `invalid` if the body is not JSON in UTF-8, `too_large` beyond 1 MiB,
+    /// and `unavailable` while the trigger is paused or 100 runs wait.
     pub async fn receive(&self, address: &Address, headers: Headers<'_>, body: &[u8]) -> Result<Received> {
         let (store, job) = (&self.0.store, &address.0);
         let now_ms = store.now_ms();
         let refuse = async |kind: &'static str, word: &str, why: &str| {
             let slot = format!("refused/{}/{word}", now_ms / HOUR_MS);
             store.refuse_run(job, &slot, why).await?;
-            // The sender is told no more than what it can know.
+            // The sender does not learn why its signature is wrong.
             let shown = if kind == "unauthorized" {
-                "the delivery is not signed as this address needs it"
+                "the delivery is not signed as this address requires; check the secret at the sender"
             } else {
                 why
             };
@@ -105,7 +106,7 @@ impl Automations {
     }
 }
 
-/// A word for each reason, so that each has a row of its own.
+/// The part of a slot that stands for a reason: each reason has a run of its own.
 fn slot_word(why: &str) -> String {
     hash_of(why)[..8].to_owned()
 }

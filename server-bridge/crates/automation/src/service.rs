@@ -29,18 +29,18 @@ pub struct Automations(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) chats: ChatService,
-    /// Wakes the task that watches the clock.
+    /// Wakes the clock's task.
     pub(crate) wake: Notify,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,
 }
 
-/// What a user wants to save.
+/// An automation to save.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) put: AutomationPut,
-    /// True if a program asks for it, which gets neither address nor secret.
+    /// True if an agent asks for it: the agent gets neither the address nor the secret.
     pub(crate) is_of_agent: bool,
 }
 
@@ -51,7 +51,7 @@ impl Automations {
         Self(Arc::new(Inner { store: store.clone(), chats: chats.clone(), wake, tasks, stop }))
     }
 
-    /// Stops posting. What is due stays on record, and is posted by the next server.
+    /// Stops posting. Due runs stay on record; the server posts them after its next start.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -68,7 +68,7 @@ impl Automations {
         Ok(jobs.iter().map(|job| views::automation(job, of(job))).collect())
     }
 
-    /// Makes an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
+    /// Adds an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
     ///
     /// # Errors
     /// [`Error::Refused`] that says what to change.
@@ -81,17 +81,17 @@ impl Automations {
         let (store, now_ms) = (&self.0.store, self.0.store.now_ms());
         let AutomationPut { mut automation, secret } = wanted.put;
         let checked = automation.clone();
-        // A search for a pattern's next time can take a while.
+        // Finding the next slot of a cron pattern can take a while.
         let checked = tokio::task::spawn_blocking(move || check(&checked, now_ms)).await;
         let (kind, next_ms) =
             checked.map_err(|_| Error::refused("failed", "the automation could not be checked"))??;
         if wanted.is_of_agent && automation.text.trim_start().starts_with('!') {
             return Err(Error::invalid(
-                "an agent's automation cannot be a ! command, which no rule would judge; write what the agent is to do",
+                "an automation that an agent makes cannot be a ! command, since no rule would check it; write what the agent is to do",
             ));
         }
         if automation.approval.is_none() {
-            // As it is now: what the user allows themselves later, this one does not get.
+            // The mode is fixed now, so that the automation does not follow the user's later changes.
             automation.approval = Some(match kind {
                 JobKind::Trigger => Approval::Plan,
                 JobKind::Schedule if wanted.is_of_agent => Approval::Ask,
@@ -109,7 +109,7 @@ impl Automations {
             return Err(Error::refused(
                 "conflict",
                 format!(
-                    "there is an automation {name:?} already; choose another name, or ask the user to change it"
+                    "there is already an automation {name:?}; choose another name, or ask the user to change it"
                 ),
             ));
         }
@@ -117,7 +117,7 @@ impl Automations {
             Some(trigger) => {
                 if secret.as_ref().is_some_and(|secret| secret.len() < SECRET_MIN_BYTES) {
                     return Err(Error::invalid(format!(
-                        "the secret of a trigger needs {SECRET_MIN_BYTES} characters at least; leave it out to get one"
+                        "the secret of a trigger needs at least {SECRET_MIN_BYTES} bytes; leave it out to get a new one"
                     )));
                 }
                 let made = || is_new.then(|| signature::new_secret(&trigger.from));
@@ -148,7 +148,7 @@ impl Automations {
         })
     }
 
-    /// Gives a trigger a new address and a new secret; the old ones end.
+    /// Gives a trigger a new address and a new secret; the old ones stop working.
     ///
     /// # Errors
     /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] for a schedule.
@@ -156,7 +156,7 @@ impl Automations {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
         let Some(trigger) = &document.automation.trigger else {
-            return Err(Error::invalid("a schedule has no address"));
+            return Err(Error::invalid("a schedule has no address; only triggers have one"));
         };
         let (token, secret) = (new_token(), signature::new_secret(&trigger.from));
         let hash = hash_of(&token);
@@ -178,7 +178,7 @@ impl Automations {
     /// Removes an automation with the record of its runs; its chats stay.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is none of this name.
+    /// [`Error::Refused`] if there is no automation with this name.
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
         if self.0.store.remove_job(user.id, name).await? {
             self.audit(user, "automation.remove", name).await;
@@ -187,10 +187,10 @@ impl Automations {
         Err(Error::refused("not_found", format!("there is no automation {name:?}")))
     }
 
-    /// Pauses an automation, or goes on with it from now: what came meanwhile is not made up for.
+    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's; [`Error::Refused`] if it has no slot left.
+    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] if it has no slot left.
     pub async fn pause(&self, user: &User, name: &str, is_paused: bool) -> Result<AutomationView> {
         let job = self.0.store.job(user.id, name).await?;
         let job = match (is_paused, job.paused.is_some()) {
@@ -199,7 +199,7 @@ impl Automations {
                 let when = Document::of(&job)?.when()?;
                 let next = when.as_ref().and_then(|when| when.after(self.0.store.now_ms()));
                 if when.is_some() && next.is_none() {
-                    return Err(Error::invalid("its last slot is over; give it a new time"));
+                    return Err(Error::invalid("its last run time has passed; set a new time"));
                 }
                 self.0.store.pause_job(user.id, name, None, next).await?
             }
@@ -211,10 +211,10 @@ impl Automations {
         self.view(&job).await
     }
 
-    /// Runs an automation now: a trigger with the kept delivery of the run `again`. Returns once it is on record.
+    /// Runs an automation now, a trigger with the delivery of its earlier run `again`. Returns once the new run is on record.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's; [`Error::Refused`] for a trigger without a delivery.
+    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] for a trigger without a delivery.
     pub async fn run_now(&self, user: &User, name: &str, again: Option<i64>) -> Result<AutomationRun> {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
@@ -227,7 +227,9 @@ impl Automations {
                 (delivery.message(text, trigger), Some(payload))
             }
             (Some(_), None) => {
-                return Err(Error::invalid("a trigger runs with a delivery; name a run that has one"));
+                return Err(Error::invalid(
+                    "a trigger can only run with a delivery; name an earlier run whose delivery is kept",
+                ));
             }
         };
         let slot = format!("{ASKED_SLOT}{}", hex(&rand::random::<[u8; 16]>()));
@@ -237,20 +239,20 @@ impl Automations {
         self.0.wake.notify_one();
         let newest = self.0.store.job_runs(user.id, name, None, RUNS_LISTED).await?;
         let run = newest.iter().find(|run| Some(run.id) == id).map(views::run);
-        run.ok_or_else(|| Error::refused("not_found", "the automation was removed meanwhile"))
+        run.ok_or_else(|| Error::refused("not_found", "the automation has been removed in the meantime"))
     }
 
     /// The runs of an automation, the newest first, older than the run `before`; 100 at most.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's.
+    /// [`Error::Store`] for an automation that is gone or another user's.
     pub async fn runs(&self, user: &User, name: &str, before: Option<i64>) -> Result<Vec<AutomationRun>> {
         self.0.store.job(user.id, name).await?;
         let runs = self.0.store.job_runs(user.id, name, before, RUNS_LISTED).await?;
         Ok(runs.iter().map(views::run).collect())
     }
 
-    /// Records what a user did. A failure is only logged: it is done.
+    /// Records a user's change in the audit trail. A failure is only logged, since the change is already made.
     async fn audit(&self, user: &User, action: &str, name: &str) {
         let entry = AuditEntry {
             user: Some(user.name.clone()),
@@ -270,7 +272,7 @@ impl Automations {
     }
 }
 
-/// Wakes the task that watches the clock when a turn has ended: a run may wait for it.
+/// Wakes the clock's task when a turn has ended, since a run may wait for that turn.
 impl Hook for Automations {
     fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {

@@ -7,7 +7,7 @@
 //! | `slack` | `v0:TIME:BODY`; `X-Slack-Signature: v0=HEX` | ± 5 min |
 //! | `gitlab`, `bearer` | nothing: the secret itself is sent | – |
 //!
-//! A delivery comes once: its key is what was signed, since an attacker may change every other header of one that was overheard.
+//! A delivery is run once. It is recognised by what was signed, since an attacker who repeats an intercepted delivery can change all other headers.
 
 use api::words::TriggerSource;
 use base64::Engine as _;
@@ -25,10 +25,10 @@ const STANDARD_PREFIX: &str = "whsec_";
 /// The headers of a delivery, by lower-case name.
 pub type Headers<'a> = &'a (dyn Fn(&str) -> Option<String> + Send + Sync);
 
-/// A delivery whose sender is known.
+/// A delivery whose signature is correct.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Signed {
-    /// What is the same when it is sent again; `None` if the sender does not say.
+    /// Identifies the delivery when it is sent again; `None` if the sender gives it no id.
     pub(crate) key: Option<String>,
     /// The event that a header names.
     pub(crate) event: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Signed {
 /// Checks who sent a delivery.
 ///
 /// # Errors
-/// What is wrong, for the user who made the trigger; it says nothing about the secret.
+/// The reason why the delivery is refused, for the user who added the trigger; it reveals nothing about the secret.
 pub(crate) fn check(
     source: &TriggerSource,
     secret: &str,
@@ -62,7 +62,7 @@ pub(crate) fn check(
             let encoded = secret.strip_prefix(STANDARD_PREFIX).unwrap_or(secret);
             let key = STANDARD.decode(encoded).unwrap_or_else(|_| secret.as_bytes().to_vec());
             let parts: [&[u8]; 5] = [id.as_bytes(), b".", time.as_bytes(), b".", body];
-            // One for each secret, while the sender changes to a new one.
+            // There are several signatures while the sender changes to a new secret.
             let mut given = signatures.split_ascii_whitespace().filter_map(|one| one.strip_prefix("v1,"));
             let is_signed = given.any(|one| {
                 let signature = STANDARD.decode(one).unwrap_or_default();
@@ -100,7 +100,7 @@ pub(crate) fn check(
                 return Err("its header Authorization has no Bearer token");
             }
             same(secret, token.trim())?;
-            // Without an id, the same words twice are two events: `{"status": "failed"}`.
+            // Without an id, two equal bodies, such as `{"status": "failed"}`, are two events.
             let id = headers("idempotency-key");
             let key = id.map(|id| format!("id/{}", hex(&Sha256::digest(id.as_bytes()))));
             Ok(Signed { key, event: headers("x-event") })
@@ -129,7 +129,7 @@ fn verify(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> Result<(), &'static 
     mac.verify_slice(signature).map_err(|_| WRONG)
 }
 
-/// Compares a secret that was sent as it is, in constant time.
+/// Compares a secret that was sent in clear text, in constant time.
 fn same(secret: &str, given: &str) -> Result<(), &'static str> {
     // Hashed, so that the length of the secret makes no difference either.
     let (secret, given) = (Sha256::digest(secret.as_bytes()), Sha256::digest(given.as_bytes()));
@@ -140,7 +140,9 @@ fn check_time(seconds: &str, now_ms: i64) -> Result<(), &'static str> {
     let time_ms = seconds.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1000));
     match time_ms {
         Some(time_ms) if time_ms.abs_diff(now_ms) <= SIGNED_WITHIN_MS.unsigned_abs() => Ok(()),
-        _ => Err("its time is more than 5 minutes from the server's: it was sent again, or a clock is wrong"),
+        _ => Err(
+            "its time differs from the server's by more than 5 minutes: it was sent again, or a clock is wrong",
+        ),
     }
 }
 
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_sent_as_it_is_has_to_be_the_same() {
+    fn a_secret_that_is_sent_in_clear_text_has_to_be_the_same() {
         let gitlab = |token| checked(TriggerSource::Gitlab, "correct", &[("x-gitlab-token", token)], "{}");
         assert!(gitlab("correct").unwrap().key.unwrap().starts_with("body/"));
         for token in ["", "correc", "correct ", "Correct", "correctcorrect"] {

@@ -13,21 +13,21 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::service::{Automations, Wanted};
 
-/// What to do with an automation.
+/// An action on an automation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
-    /// List all of them.
+    /// List all.
     List,
-    /// Make one.
+    /// Add the one with this name.
     Add,
-    /// Remove one.
+    /// Remove the one with this name.
     Remove,
-    /// Pause one.
+    /// Pause the one with this name.
     Pause,
-    /// Go on with a paused one.
+    /// Resume the one with this name after a pause.
     Resume,
-    /// Run one now.
+    /// Run the one with this name now.
     Run,
 }
 
@@ -35,7 +35,7 @@ enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cron {
-    /// What to do.
+    /// The action.
     action: Action,
     /// The schedule's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]
@@ -43,16 +43,16 @@ pub(crate) struct Cron {
     /// For `add`: the message that is posted, as if the user wrote it then.
     #[serde(default)]
     text: String,
-    /// For `add`: once, as in 2026-12-01T09:00.
+    /// For `add`: one time, such as 2026-12-01T09:00.
     #[serde(default)]
     at: Option<String>,
-    /// For `add`: again and again, as in 90s, 15m, 2h or 1d; 60 s at least.
+    /// For `add`: the time between two runs, such as 90s, 15m, 2h or 1d; at least 60 s.
     #[serde(default)]
     every: Option<String>,
-    /// For `add`: minute, hour, day of the month, month, day of the week, as in 0 9 * * 1-5.
+    /// For `add`: minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5.
     #[serde(default)]
     cron: Option<String>,
-    /// For `add`: the time zone of `at` and `cron`, as in Europe/Berlin; UTC if not given.
+    /// For `add`: the time zone of `at` and `cron`, such as Europe/Berlin; UTC if not given.
     #[serde(default)]
     zone: Option<String>,
     /// For `add`: the runner to work on; the active one at that time if not given.
@@ -64,7 +64,7 @@ pub(crate) struct Cron {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventTrigger {
-    /// What to do; `run` is not possible.
+    /// The action; `run` is not possible.
     action: Action,
     /// The trigger's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]
@@ -75,13 +75,13 @@ pub(crate) struct EventTrigger {
     /// For `add`: how the sender signs: github, standard, gitlab, slack or bearer.
     #[serde(default)]
     from: String,
-    /// For `add`: the events to let in; all if not given.
+    /// For `add`: the events to accept; all if not given.
     #[serde(default)]
     events: Vec<String>,
     /// For `add`: conditions on the delivery.
     #[serde(default)]
     only_if: Vec<Condition>,
-    /// For `add`: JSON pointers of the values to show, as in /repository/full_name; the whole delivery if not given.
+    /// For `add`: JSON pointers of the values to show, such as /repository/full_name; the whole delivery if not given.
     #[serde(default)]
     fields: Vec<String>,
     /// For `add`: the runner to work on; the active one at that time if not given.
@@ -95,7 +95,7 @@ pub(crate) struct EventTrigger {
 struct Condition {
     /// The JSON pointer of a value.
     pointer: String,
-    /// The text that the value has to be.
+    /// The text that the value has to equal.
     equals: String,
 }
 
@@ -146,21 +146,21 @@ impl EventTrigger {
     }
 }
 
-/// The rules of both: each change reaches beyond the chat, so its user approves it each time.
+/// The rules of both tools: a change takes effect outside the chat, so its user approves each one.
 const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
 fn access(action: Action) -> Access {
     if action == Action::List { Access::Read } else { Access::Settings }
 }
 
-/// What an action does, for the user who approves it.
+/// The description of an action, for the user who approves it.
 fn effect(action: Action, kind: &AutomationKind) -> String {
     match action {
         Action::List => format!("lists each {kind}"),
         Action::Add => format!("makes a {kind}"),
         Action::Remove => format!("removes a {kind}"),
         Action::Pause => format!("pauses a {kind}"),
-        Action::Resume => format!("goes on with a {kind}"),
+        Action::Resume => format!("resumes a {kind}"),
         Action::Run => format!("runs a {kind} now"),
     }
 }
@@ -169,9 +169,7 @@ impl TypedTool for Cron {
     type Services = Automations;
 
     const NAME: &'static str = "Cron";
-    const DESCRIPTION: &'static str = "Schedules of the user: messages that are posted to a chat at a time or again and again, for you to \
-work on then. Use it where the user wants something done later or regularly. Each change is approved by the user. A run asks as in the mode \
-`ask`; what nobody answers is denied.";
+    const DESCRIPTION: &'static str = "Schedules of the user: messages that are posted to a chat once or repeatedly, for you to work on then. Use it when the user wants something done later or regularly. The user approves each change. A run has the approval mode `ask`; a request that nobody answers is denied.";
     const RULES: Rules = RULES;
 
     fn access(&self) -> Access {
@@ -206,9 +204,7 @@ impl TypedTool for EventTrigger {
     type Services = Automations;
 
     const NAME: &'static str = "EventTrigger";
-    const DESCRIPTION: &'static str = "Triggers of the user: messages that are posted to a chat when a signed webhook comes, for you to work \
-on then. Use it where the user wants you to react to events of GitHub, GitLab, Slack or another service. Each change is approved by the \
-user, who gets the address and the secret; you do not. A run has the mode `plan`.";
+    const DESCRIPTION: &'static str = "Triggers of the user: messages that are posted to a chat when a signed webhook arrives, for you to work on then. Use it when the user wants you to react to events of GitHub, GitLab, Slack or another service. The user approves each change, and gets the address and the secret; you do not. A run has the approval mode `plan`.";
     const RULES: Rules = RULES;
 
     fn access(&self) -> Access {
@@ -261,7 +257,10 @@ async fn act(
             };
             let is_command = known.automation.text.trim_start().starts_with('!');
             if is_command && matches!(action, Action::Run | Action::Resume) {
-                return Err(Error::refused("forbidden", "only the user starts a ! command; ask them to"));
+                return Err(Error::refused(
+                    "forbidden",
+                    "only the user may start a ! command; ask the user to",
+                ));
             }
         }
         Ok(match action {

@@ -7,7 +7,7 @@ use store::{ExecStatus, Job, JobKind, JobRun, RunState, TurnStatus};
 use crate::document::Document;
 use crate::error::Error;
 
-/// What became of a run, and why.
+/// The outcome of a run, and the reason for it.
 pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
     let of_state = match run.state {
         RunState::Due => RunOutcome::Waiting,
@@ -19,24 +19,23 @@ pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
     (of_state, run.note.clone())
 }
 
-/// What became of a message that was posted: the turn that answers it says so, or the command that it ran.
+/// The outcome of a run whose message was posted: that of the turn that answers the message, or of the command that it ran.
 fn of_answer(run: &JobRun) -> (RunOutcome, String) {
     let failed = |why: String| (RunOutcome::Failed, why);
-    let error =
-        |status: &str| failed(run.turn_error.clone().unwrap_or_else(|| format!("its answer was {status}")));
+    let error = |text: &str| failed(run.turn_error.clone().unwrap_or_else(|| text.to_owned()));
     match (run.turn_status, run.exec_status) {
         (Some(TurnStatus::Queued | TurnStatus::Running), _) | (None, Some(ExecStatus::Running)) => {
             (RunOutcome::Running, String::new())
         }
         (Some(TurnStatus::Done), _) | (None, None) => (RunOutcome::Done, String::new()),
-        (Some(TurnStatus::Failed), _) => error("not possible"),
-        (Some(TurnStatus::Cancelled), _) => error("cancelled"),
-        (Some(TurnStatus::Interrupted), _) => error("interrupted"),
+        (Some(TurnStatus::Failed), _) => error("its answer failed"),
+        (Some(TurnStatus::Cancelled), _) => error("its answer was cancelled"),
+        (Some(TurnStatus::Interrupted), _) => error("its answer was interrupted"),
         (None, Some(ExecStatus::Exited)) => match run.exit_code {
             Some(0) | None => (RunOutcome::Done, String::new()),
             Some(code) => failed(format!("its command ended with exit code {code}")),
         },
-        (None, Some(status)) => failed(format!("its command ended as {}", status.as_str())),
+        (None, Some(status)) => failed(format!("its command ended with the status {}", status.as_str())),
     }
 }
 
@@ -56,7 +55,7 @@ pub(crate) fn run(run: &JobRun) -> AutomationRun {
     }
 }
 
-/// A job with its newest run. One that this version cannot read is shown without its definition, and keeps nothing from the others.
+/// A job with its newest run. A job that this version cannot read is shown without its definition, so that the others are shown too.
 pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> AutomationView {
     let document = Document::of(job);
     let unreadable = document.as_ref().err().map(Error::message);

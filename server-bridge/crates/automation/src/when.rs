@@ -1,8 +1,8 @@
-//! The slots of a schedule.
+//! The slots of a schedule: the points in time at which it is due.
 //!
 //! Times of day are those of the schedule's time zone. A fixed time that the clocks skip when summer time begins has its slot right after
-//! the gap, and one that they show twice has one slot, the first; `*` and `*/n` in the field of the hours mean each real hour. That is how
-//! `cron` of Vixie and its successors treat them.
+//! the gap, and one that they show twice has one slot, the first; `*` and `*/n` in the field of the hours mean each real hour. Vixie's
+//! `cron` and its successors do the same.
 
 use std::str::FromStr;
 
@@ -40,14 +40,14 @@ pub(crate) enum When {
     },
 }
 
-/// The slots that have come, and the next one.
+/// The slots that have become due, and the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Come {
     /// The slots to run, the oldest first.
     pub(crate) runs: Vec<i64>,
     /// The slots to leave out, the oldest first.
     pub(crate) missed: Vec<i64>,
-    /// How many slots before those of `missed` are left out.
+    /// How many slots before those of `missed` are left out without being listed.
     pub(crate) earlier: usize,
     /// The next slot.
     pub(crate) next: Option<i64>,
@@ -68,7 +68,7 @@ impl When {
         }
     }
 
-    /// The same for a new schedule: it has to have a slot after `now_ms`.
+    /// Reads a new schedule, which needs a slot after `now_ms`; also returns the first such slot.
     ///
     /// # Errors
     /// [`Error::Refused`] that says what is wrong with it.
@@ -97,20 +97,20 @@ impl When {
             Self::Cron { pattern, zone } => {
                 let from = Timestamp::from_millisecond(time_ms).ok()?.to_zoned(zone.clone());
                 let next: Zoned = pattern.find_next_occurrence(&from, false).ok()?;
-                // Whatever the pattern says: time goes on.
+                // The next slot has to be later, or the schedule would never move forward.
                 Some(next.timestamp().as_millisecond()).filter(|next| *next > time_ms)
             }
         }
     }
 
-    /// The slots that have come by `now_ms`, where `slot` is the first of them.
+    /// The slots that have become due by `now_ms`; `slot` is the first of them.
     pub(crate) fn come(&self, slot: i64, now_ms: i64, missed: &MissedSlots) -> Come {
         let mut slots = vec![slot];
         let mut earlier = 0;
         let mut next = self.after(slot);
         while let Some(come) = next.filter(|next| *next <= now_ms) {
             if slots.len() + earlier == MISSED_COUNTED {
-                // So many that nobody counts them: on with the next one.
+                // Too many to count: the schedule continues with its next slot.
                 next = self.after(now_ms);
                 break;
             }
@@ -142,11 +142,12 @@ impl When {
     }
 }
 
-/// A time zone by its name; UTC without one.
+/// A time zone by its name; UTC if there is no name.
 fn zone(name: Option<&str>) -> Result<TimeZone> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(TimeZone::UTC) };
-    let unknown =
-        || Error::invalid("the time zone is not known; write one as in Europe/Berlin, Asia/Shanghai or UTC");
+    let unknown = || {
+        Error::invalid("the time zone is not known; use a name such as Europe/Berlin, Asia/Shanghai or UTC")
+    };
     if name.len() > PATTERN_MAX_BYTES {
         return Err(unknown());
     }
@@ -167,7 +168,7 @@ fn time(text: &str, zone: &TimeZone) -> Result<i64> {
         }
     }
     Err(Error::invalid(
-        "the time of a schedule cannot be read; write it as in 2026-12-01T09:00, or with an offset as in 2026-12-01T09:00:00+01:00",
+        "the time of a schedule cannot be read; write it like 2026-12-01T09:00, or with an offset like 2026-12-01T09:00:00+01:00",
     ))
 }
 
@@ -187,7 +188,7 @@ fn span(text: &str) -> Result<i64> {
         return Ok(seconds);
     }
     Err(Error::invalid(format!(
-        "every needs a number and a unit as in 90s, 15m, 2h or 1d, from {EVERY_MIN_SECONDS} s to 366 d"
+        "every needs a number and a unit, such as 90s, 15m, 2h or 1d, from {EVERY_MIN_SECONDS} s to 366 d"
     )))
 }
 
@@ -195,7 +196,7 @@ fn span(text: &str) -> Result<i64> {
 fn pattern(text: &str) -> Result<Cron> {
     let wrong = |why: String| {
         Error::invalid(format!(
-            "the cron pattern cannot be read ({why}); write minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-5"
+            "the cron pattern cannot be read ({why}); write the five fields minute, hour, day of the month, month and day of the week, such as 0 9 * * 1-5"
         ))
     };
     if text.len() > PATTERN_MAX_BYTES {

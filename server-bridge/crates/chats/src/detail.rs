@@ -43,7 +43,7 @@ impl ChatService {
     /// A chat with its details.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's.
+    /// [`Error::Store`] for a chat that is gone or another user's.
     pub async fn detail(&self, user: &User, id: &ChatId) -> Result<Detail> {
         let store = &self.0.store;
         Ok(Detail {

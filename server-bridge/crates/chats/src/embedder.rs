@@ -8,35 +8,35 @@ use store::UserId;
 use crate::models::check_model_name;
 use crate::{Error, Result};
 
-/// The setting's words that are no subscription.
+/// The values of the setting that do not name a subscription.
 const NONE: &str = "none";
 const BUILT_IN: &str = "built-in";
 
-/// Before a subscription whose provider is asked as Ollama is, and not as OpenAI.
+/// The prefix of a subscription whose provider speaks Ollama's protocol instead of OpenAI's.
 const OLLAMA: &str = "ollama:";
 
-/// Between a stored subscription and the user who has it.
+/// The text between a stored model and the id of its user.
 const OF_USER: &str = " of user ";
 
-/// What the setting says.
+/// The chosen embedder.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Chosen {
     /// Search goes by words alone.
     None,
-    /// The one in this program.
+    /// The built-in one.
     #[default]
     BuiltIn,
     /// A model of a subscription.
     Remote(Remote),
 }
 
-/// A model of an administrator's subscription, or of the server's.
+/// A model of an administrator's or the server's subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Remote {
     pub(crate) protocol: Protocol,
     pub(crate) subscription: String,
     pub(crate) model: String,
-    /// Who chose it, and whose subscription it is.
+    /// The administrator who chose it; the subscription is theirs or the server's.
     pub(crate) user: UserId,
 }
 
@@ -55,7 +55,7 @@ impl Chosen {
         let (subscription, model) = rest.split_once('/').filter(|(subscription, _)| !subscription.is_empty()).ok_or_else(|| {
             Error::refused(
                 "invalid",
-                format!("{text:?} is no embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL"),
+                format!("{text:?} is not an embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL"),
             )
         })?;
         check_model_name(model)?;
@@ -67,7 +67,7 @@ impl Chosen {
         }))
     }
 
-    /// As an administrator writes it.
+    /// The form in which an administrator writes it.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::None => NONE.to_owned(),
@@ -80,7 +80,7 @@ impl Chosen {
     }
 }
 
-/// The stored form: as it is shown, and the user.
+/// The stored form: the shown form, and for a subscription the user's id.
 impl std::fmt::Display for Chosen {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.shown())?;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_embedder_is_refused() {
+    fn texts_that_name_no_embedder_are_refused() {
         for text in ["", "mine", "/m", "ollama:", "ollama:x", "mine/", "mine/a\nb"] {
             assert!(Chosen::parse(text, UserId(7)).is_err(), "{text}");
         }

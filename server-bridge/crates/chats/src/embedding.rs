@@ -1,4 +1,4 @@
-//! The embedder of the whole server, as its setting names it.
+//! Opens the embedder that the server's setting names.
 
 use llm::embed::Embedder;
 use llm::retry::Patience;
@@ -12,8 +12,8 @@ use crate::{Error, Result};
 const TRIAL: &str = "ready";
 
 impl ChatService {
-    /// The embedder that is set, for the whole server; `None` if search goes by words alone. The built-in one may lack its file, and a
-    /// provider may not answer: only its use shows that.
+    /// The server's embedder; `None` if search goes by words alone. Its file may be absent or its provider may not answer, which shows only
+    /// when it is used.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::UnknownModel`] or [`Error::Model`]: why the chosen subscription cannot be used; [`Error::Store`].
@@ -37,13 +37,13 @@ impl House {
         let user = self.store.user_by_id(*user).await?.filter(|user| user.admin).ok_or_else(|| {
             Error::refused(
                 "invalid",
-                "the administrator who chose the embedder is none any more; choose one again",
+                "the user who chose the embedder is no longer an administrator; choose an embedder again",
             )
         })?;
         self.models.embedder(&self.services, &user, subscription, *protocol, model).await
     }
 
-    /// Why the embedder cannot be used now, and what that means; `None` if it can, as far as this machine knows.
+    /// Why the embedder cannot be used, and what that means. `None` if nothing is known to prevent it; a provider is not asked.
     pub(crate) async fn embedder_problem(&self, chosen: &Chosen) -> Option<String> {
         let why = match self.embedder(chosen).await {
             Ok(Some(Embedder::BuiltIn(built_in))) => built_in.absent()?.to_string(),

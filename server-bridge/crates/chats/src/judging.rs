@@ -1,7 +1,7 @@
-//! Judgements for hooks: one answer of a model, or of one that may read files of the workspace first, in a few rounds.
+//! Judgements for hooks: the answer of a model, or of an agent that may read files of the workspace first, in a few rounds.
 //!
-//! Such a model has three tools, which only read. A rule of the user that denies or asks about a call of them denies it here: nobody
-//! is asked. Hooks do not run for these calls.
+//! The agent has three tools, which only read. If a rule denies or asks about one of its calls, the call is denied, since nobody is asked.
+//! Hooks do not run for these calls.
 
 use agent::approval::{Access, Ruling};
 use agent::engine::Ports;
@@ -20,7 +20,7 @@ use crate::house::ChatService;
 use crate::limits::{JUDGE_CALLS, JUDGE_RESULT_BYTES, JUDGE_ROUNDS, JUDGE_TOKENS};
 use crate::stored::Stored;
 
-/// The tools of a model that reads files before it answers.
+/// The tools of a hook's agent.
 const READERS: [&str; 3] = ["Read", "Glob", "Grep"];
 
 impl Judge for ChatService {
@@ -48,7 +48,7 @@ impl Judge for ChatService {
     }
 }
 
-/// Checks a call of a hook, or of a hook's agent, by the rules: nobody is asked, so what they ask about is denied.
+/// Checks a call of a hook, or of a hook's agent, by the rules. Nobody is asked, so a call that a rule asks about is denied.
 async fn permitted(ports: &Ports, tool: &str, subject: Subject<'_>) -> Result<(), String> {
     match ports.permissions.ruling(tool, subject, false).await.map_err(|error| error.to_string())? {
         Ruling::Silent | Ruling::Allow => Ok(()),
@@ -71,7 +71,9 @@ impl Judging<'_> {
             Err(NoModel::Told(why)) => return Err(why),
             Err(NoModel::Port(error)) => {
                 tracing::error!(%error, "a model could not be looked up for a hook");
-                return Err("the server could not look up a model; its log says why".to_owned());
+                return Err(
+                    "the server could not look up a model; the server's log has the reason".to_owned()
+                );
             }
         };
         let seat = self.ports.models.seat(setup.kind);
@@ -92,13 +94,16 @@ impl Judging<'_> {
             }
             let patience = self.ports.models.patience();
             let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
-            let reply = reply.map_err(|error| format!("its model did not answer: {error}"))?;
+            let reply = reply.map_err(|error| format!("the hook's model did not answer: {error}"))?;
             if let Err(error) = self.ports.journal.spend(setup.spent(reply.usage)).await {
                 tracing::error!(%error, "the cost of a hook could not be recorded");
-                return Err("the server could not record what it cost; its log says why".to_owned());
+                return Err("the server could not record the cost of the hook's model; the server's log has the reason".to_owned());
             }
             if matches!(reply.stop, Stop::MaxTokens | Stop::ContextFull) {
-                return Err(format!("its model's answer is longer than {} tokens", request.max_tokens));
+                return Err(format!(
+                    "the answer of the hook's model is longer than {} tokens; ask for a shorter one",
+                    request.max_tokens
+                ));
             }
             let calls = reply.message.tool_calls.clone();
             if calls.is_empty() || self.tools.is_empty() {
@@ -107,7 +112,9 @@ impl Judging<'_> {
             request.messages.push(Message::Assistant(reply.message).into());
             for call in calls {
                 let result = match calls_left {
-                    0 => Err(format!("a hook's agent makes at most {JUDGE_CALLS} calls")),
+                    0 => {
+                        Err(format!("a hook's agent may make at most {JUDGE_CALLS} calls; shorten its task"))
+                    }
                     _ => self.call(&call).await,
                 };
                 calls_left = calls_left.saturating_sub(1);
@@ -123,7 +130,7 @@ impl Judging<'_> {
                     .push(Message::Tool(ToolResult { call_id: call.id, content, is_error }).into());
             }
         }
-        Err(format!("its agent gave no answer within {rounds} rounds"))
+        Err(format!("the hook's agent gave no answer within {rounds} rounds; shorten its task"))
     }
 
     /// The result of a call; the error is a text for the model too.
@@ -131,7 +138,7 @@ impl Judging<'_> {
         let Question { user, chat, root, turn, .. } = *self.question;
         let understood = self.tools.understand(call)?;
         if understood.access() != Access::Read {
-            return Err("a hook's agent only reads".to_owned());
+            return Err("a hook's agent can only read files".to_owned());
         }
         permitted(&self.ports, &call.name, understood.subject()).await?;
         let (host, cancelled) = (Reader { ports: &self.ports, tool: &call.name }, CancellationToken::new());
@@ -176,10 +183,10 @@ impl Host for Reader<'_> {
     }
 
     fn sample(&self, _request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
-        Box::pin(async { Err(Failure::Told("a hook's agent only reads".to_owned())) })
+        Box::pin(async { Err(Failure::Told("a hook's agent can only read files".to_owned())) })
     }
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
-        Box::pin(async { Err(Failure::Told("a hook's agent only reads".to_owned())) })
+        Box::pin(async { Err(Failure::Told("a hook's agent can only read files".to_owned())) })
     }
 }

@@ -27,9 +27,9 @@
 //! | `undo/`, `fork` | taking back turns and their files; copying a chat to continue it |
 //! | `tasks` | background commands of a deleted chat |
 //! | `administration`, `server_settings` | server-wide settings that administrators change while it runs |
-//! | `embedder`, `embedding` | what finds texts by their meaning, for the whole server
+//! | `embedder`, `embedding` | the embedder of the whole server |
 //! | `memorise` | proposals from chats that ended, by the swift model |
-//! | `memories` | what agents remember of a user, as the user sees and changes it |
+//! | `memories` | a user's memories, as the user sees and changes them |
 //! | `preferences` | a user's settings for every agent |
 //! | `rule_book/`, `rules` | permission rules, in front of the approval mode; listing, adding and trying them |
 //! | `detail` | a chat's details for clients, beside its messages |

@@ -140,23 +140,23 @@ pub const RESTORE_LOOK_BYTES: u64 = 64 * 1024 * 1024;
 pub const FILES_NAMED: usize = 20;
 /// How long a named sub-agent waits for its next call: 30 minutes. Then its conversation is closed.
 pub const SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;
-/// How many of a user's messages are looked through for what may be worth keeping, the latest.
+/// The most messages of a chat from which memories are proposed; the latest ones are read.
 pub const MEMORISE_MESSAGES: u32 = 40;
-/// How much of them, in characters.
+/// How much of these messages the model reads, in characters.
 pub const MEMORISE_CHARS: usize = 8_000;
-/// The longest answer of the model that does it, in tokens.
+/// The longest answer of the model that proposes memories, in tokens.
 pub const MEMORISE_TOKENS: u32 = 800;
-/// How long it may take.
+/// The timeout for the model that proposes memories.
 pub const MEMORISE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
-/// The most that it may propose for one chat.
+/// The most memories that are proposed from one chat.
 pub const MEMORISE_PROPOSALS: usize = 5;
-/// How long nothing happens in a chat before it is looked through: 30 minutes.
+/// How long a chat is idle before memories are proposed from it: 30 minutes.
 pub const MEMORISE_IDLE_MS: i64 = 30 * 60 * 1000;
-/// The most chats that are looked through at once.
+/// The most idle chats from which memories are proposed at once.
 pub const MEMORISE_CHATS: u32 = 5;
 /// How much of each document of a workspace about the agent, its user and its tools goes into the prompt, in bytes.
 pub const WORKSPACE_DOCUMENT_BYTES: u64 = 8 * 1024;
-/// The longest instructions of a user for all of their chats, in bytes.
+/// The longest instructions that a user may set for all of their chats, in bytes.
 pub const OWN_INSTRUCTIONS_BYTES: usize = 32 * 1024;
 /// The longest name of a language, in characters.
 pub const LANGUAGE_CHARS: usize = 64;

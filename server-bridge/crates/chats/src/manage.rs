@@ -85,7 +85,7 @@ impl ChatService {
     /// A user's chat.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that is gone or another user's.
+    /// [`Error::Store`] for a chat that is gone or another user's.
     pub async fn chat(&self, user: UserId, chat: &ChatId) -> Result<Chat> {
         Ok(self.0.store.chat(user, chat).await?)
     }

@@ -1,4 +1,4 @@
-//! What agents remember of a user, as the user sees and changes it.
+//! A user's memories, as the user sees and changes them.
 
 use memory::{MemoryChange, MemoryItem, MemoryRevision, MemorySource, Mode, Standing, Write, Written};
 use store::{User, UserId};
@@ -10,13 +10,13 @@ use crate::{ChatService, Error, Result};
 pub struct MemorySettings {
     /// The mode.
     pub mode: Mode,
-    /// True if chats that end are looked through for what may be worth keeping, with a call of the swift model.
+    /// True if the swift model proposes memories from chats that have ended.
     pub from_chats: bool,
 }
 
 impl ChatService {
-    /// All memories of a user and the proposals that wait for them, in the order in which they were added; with a question only those that have words of
-    /// it, the best match first.
+    /// All memories and proposals of a user, in the order in which they were added; with a question, only those that share words with it,
+    /// the best match first.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -30,13 +30,13 @@ impl ChatService {
     /// A memory, and its earlier texts, the latest first.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is gone or another user's.
+    /// [`Error::Store`] if the memory is gone or another user's.
     pub async fn memory(&self, user: UserId, id: i64) -> Result<(MemoryItem, Vec<MemoryRevision>)> {
         let store = &self.0.store;
         Ok((store.memory_item(user, id).await?, store.memory_revisions(user, id).await?))
     }
 
-    /// Keeps what its user wrote. Audited.
+    /// Keeps a memory that the user wrote. Audited.
     ///
     /// # Errors
     /// [`Error::Store`] for a text that is empty or too long, and beyond 1,000 memories.
@@ -48,10 +48,10 @@ impl ChatService {
         Ok(written)
     }
 
-    /// Changes a memory as its user wrote it. Audited.
+    /// Changes a memory for the user. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is gone or another user's, and for a text that is empty or too long.
+    /// [`Error::Store`] if the memory is gone or another user's, and for a text that is empty or too long.
     pub async fn change_memory(
         &self,
         user: &User,
@@ -74,7 +74,7 @@ impl ChatService {
     /// Accepts a proposal; returns what is kept. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is gone, another user's or no proposal, and beyond 1,000 memories.
+    /// [`Error::Store`] if the proposal is gone, another user's or a memory already, and beyond 1,000 memories.
     pub async fn accept_memory(&self, user: &User, id: i64) -> Result<MemoryItem> {
         let kept = self.0.store.accept_memory(user.id, id).await?;
         self.noted(user, "memory.accept", id).await;
@@ -84,10 +84,13 @@ impl ChatService {
     /// Deletes a memory or a proposal with all of its earlier texts. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it is gone or another user's; [`Error::Store`].
+    /// [`Error::Refused`] if the memory is gone or another user's; [`Error::Store`].
     pub async fn forget_memory(&self, user: &User, id: i64) -> Result<()> {
         if self.0.store.forget_memories(user.id, &[id]).await? == 0 {
-            return Err(Error::refused("not_found", "there is no memory with this number"));
+            return Err(Error::refused(
+                "not_found",
+                "there is no memory with this number; `sandbridge memory list` shows them",
+            ));
         }
         self.noted(user, "memory.forget", id).await;
         Ok(())
@@ -99,7 +102,7 @@ impl ChatService {
     /// [`Error::Refused`] for a text without words; [`Error::Store`].
     pub async fn forget_about(&self, user: &User, about: &str) -> Result<u64> {
         let Some(about) = memory::About::of(about) else {
-            return Err(Error::refused("invalid", "say what is to be forgotten"));
+            return Err(Error::refused("invalid", "write the words of the memories to forget"));
         };
         let store = &self.0.store;
         let mut ids = Vec::new();

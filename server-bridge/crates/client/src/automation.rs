@@ -1,4 +1,4 @@
-//! What `sandbridge cron` and `sandbridge trigger` share: the automations of the user.
+//! The parts that `sandbridge cron` and `sandbridge trigger` share.
 
 mod routes;
 mod words;
@@ -13,19 +13,19 @@ use super::output::{Named, both};
 use super::{names, output};
 use crate::globals::Globals;
 
-/// How the runs of an automation work.
+/// Options of an automation's runs.
 #[derive(Args)]
 pub(super) struct RunOptions {
     /// Work on the runner NAME, in '__docker__' or on 'none' instead of the active place at that time
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// What the agent may do without asking [default: your own approval mode for a schedule, plan for a trigger]
+    /// The approval mode of the runs [default: your own approval mode for a schedule, plan for a trigger]
     #[arg(long, value_enum)]
     approval: Option<Mode>,
     /// Begin a new chat with each run instead of one for all runs
     #[arg(long)]
     new_chats: bool,
-    /// What happens to a run that comes while an earlier one goes on [default: skip for a schedule, queue for a trigger]
+    /// The treatment of a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
 }
@@ -33,31 +33,31 @@ pub(super) struct RunOptions {
 /// An approval mode.
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
-    /// It looks and changes nothing
+    /// The agent reads, and changes nothing
     Plan,
-    /// It asks before it changes a file or runs a command; what nobody answers is denied
+    /// The agent asks before it changes a file or runs a command; a request that nobody answers is denied
     Ask,
-    /// It asks before it runs a command
+    /// The agent asks before it runs a command
     AutoEdit,
-    /// It asks only before it changes settings or runs a command as the privileged user
+    /// The agent asks only before it changes settings or runs a command as the privileged user
     Full,
 }
 
-/// What happens to a run that comes while an earlier one goes on.
+/// The treatment of a run that is due while an earlier one is in progress.
 #[derive(Clone, Copy, ValueEnum)]
 enum Overlap {
-    /// It is skipped
+    /// The later run is skipped
     Skip,
-    /// It waits
+    /// The later run waits
     Queue,
 }
 
-/// What both commands can do with an automation.
+/// The subcommands that `cron` and `trigger` share.
 #[derive(Subcommand)]
 pub(super) enum Common {
-    /// List them, with their next and their last run
+    /// List all, with their next and last runs
     List,
-    /// List the runs of one, the newest first
+    /// List the runs of NAME, the newest first
     Runs {
         /// Its name
         #[arg(add = names::automations())]
@@ -66,19 +66,19 @@ pub(super) enum Common {
         #[arg(long, value_name = "NUMBER")]
         before: Option<i64>,
     },
-    /// Pause one: it starts no more until you resume it
+    /// Pause NAME until you resume it
     Pause {
         /// Its name
         #[arg(add = names::automations())]
         name: String,
     },
-    /// Go on with a paused one; what came meanwhile is not made up for
+    /// Resume NAME after a pause; runs that were missed during the pause are not made up for
     Resume {
         /// Its name
         #[arg(add = names::automations())]
         name: String,
     },
-    /// Remove one, with the record of its runs; its chats stay
+    /// Remove NAME with the record of its runs; its chats stay
     Remove {
         /// Its name
         #[arg(add = names::automations())]
@@ -87,7 +87,7 @@ pub(super) enum Common {
 }
 
 impl RunOptions {
-    /// An automation that posts this text, with nothing that starts it yet.
+    /// An automation that posts this text; the caller adds what starts it.
     pub(super) fn draft(self, text: String) -> AutomationDraft {
         AutomationDraft {
             text,
@@ -108,7 +108,7 @@ impl RunOptions {
     }
 }
 
-/// Does what both commands can do; returns the document for programs, and the same as text.
+/// Runs a subcommand of both; returns the document for programs, and the same as text.
 pub(super) async fn run(
     client: &mut Client,
     kind: &AutomationKind,
@@ -130,7 +130,7 @@ pub(super) async fn run(
         }
         Common::Resume { name } => {
             let view = client.pause_automation(&name, false).await?;
-            both(&view, format!("{name} goes on{}", words::next(&view)))
+            both(&view, format!("{name} is resumed{}", words::next(&view)))
         }
         Common::Remove { name } => {
             client.remove_automation(&name).await?;
@@ -167,10 +167,10 @@ pub(super) async fn start(
     run: Option<i64>,
 ) -> Result<(String, String), Failure> {
     let begun = client.start_automation(name, &AutomationStart { run }).await?;
-    Ok(both(&begun, format!("run {} of {name} begins; `runs {name}` shows what becomes of it", begun.id)))
+    Ok(both(&begun, format!("run {} of {name} begins; `runs {name}` shows its outcome", begun.id)))
 }
 
-/// Prints what a command did.
+/// Prints the result of a command.
 pub(super) fn print(globals: &Globals, (line, words): (String, String)) {
     output::line(if globals.json { &line } else { &words });
 }

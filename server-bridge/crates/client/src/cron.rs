@@ -1,4 +1,4 @@
-//! `sandbridge cron`: messages that the clock posts.
+//! `sandbridge cron`: messages that are posted on a schedule.
 
 use std::process::ExitCode;
 
@@ -13,13 +13,13 @@ use super::names;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage schedules: messages that are posted to a chat at a time, or again and again
+/// Manage schedules: messages that are posted to a chat once, or repeatedly
 #[derive(Parser)]
 #[command(name = "cron")]
 pub(crate) enum CronCommand {
-    /// Make a schedule, or change the one with this name
+    /// Add a schedule, or change the one with this name
     Add(Box<AddOptions>),
-    /// Run one now, even if it is paused
+    /// Run a schedule now, even if it is paused
     Run {
         /// Its name
         #[arg(add = names::automations())]
@@ -41,7 +41,7 @@ pub(crate) struct AddOptions {
     /// The time zone of --at and --cron, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// What happens to the times at which the server did not run [default: once]
+    /// The treatment of times at which the server was not running [default: once]
     #[arg(long, value_enum)]
     missed: Option<Missed>,
     #[command(flatten)]
@@ -55,22 +55,22 @@ struct WhenOptions {
     /// Once, such as 2026-12-01T09:00
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// Again and again, such as 90s, 15m, 2h or 1d
+    /// Repeatedly, with this time between two runs, such as 90s, 15m, 2h or 1d; at least 60s
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
-    /// At the times of five fields: minute, hour, day of the month, month, day of the week; '0 9 * * 1-5' is 9:00 on weekdays
+    /// By a pattern of five fields: minute, hour, day of the month, month, day of the week; '0 9 * * 1-5' is 9:00 on weekdays
     #[arg(long, value_name = "PATTERN")]
     cron: Option<String>,
 }
 
-/// What happens to missed times.
+/// The treatment of missed times.
 #[derive(Clone, Copy, ValueEnum)]
 enum Missed {
-    /// The newest one is run, if it is not older than an hour
+    /// The latest one is run, if it was at most an hour ago
     Once,
     /// None is run
     Skip,
-    /// The newest ten are run
+    /// The latest ten are run
     All,
 }
 

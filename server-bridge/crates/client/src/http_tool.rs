@@ -46,7 +46,7 @@ pub(crate) enum HttpToolCommand {
     Add {
         /// Its document in JSON; '-' reads standard input
         file: PathBuf,
-        /// Send its requests from the network of this runner of yours instead of the server's; __docker__ for your container
+        /// Send its requests from the network of your runner NAME instead of the server's; __docker__ for your container
         #[arg(long, value_name = "RUNNER", add = names::places())]
         via: Option<String>,
     },
@@ -116,7 +116,7 @@ pub(crate) struct ImportOptions {
     /// The address of its server, in place of the first one that it names
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Send the tools' requests from the network of this runner of yours instead of the server's; __docker__ for your container
+    /// Send the tools' requests from the network of your runner NAME instead of the server's; __docker__ for your container
     #[arg(long, value_name = "RUNNER", add = names::places())]
     via: Option<String>,
     /// Add the tool NAME only; may be given many times

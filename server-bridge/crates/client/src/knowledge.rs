@@ -1,4 +1,4 @@
-//! `sandbridge knowledge`: collections of documents that your models look things up in.
+//! `sandbridge knowledge`: collections of documents in which models look things up.
 
 mod routes;
 mod words;
@@ -17,7 +17,7 @@ use super::output::{Named, both};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage the documents that your models look things up in: collections of files, and folders of your runners
+/// Manage the documents in which your models look things up: collections of files, and folders of your runners
 #[derive(Parser)]
 #[command(name = "knowledge")]
 pub(crate) enum KnowledgeCommand {
@@ -28,12 +28,12 @@ pub(crate) enum KnowledgeCommand {
         /// Its name or number
         collection: String,
     },
-    /// Make a collection of files
+    /// Add a collection of files
     Create {
         /// Its name
         name: String,
     },
-    /// Add files to a collection, or new content to documents of these names
+    /// Add files to a collection, or replace the documents with these names
     Add {
         /// The collection's name or number
         collection: String,
@@ -44,56 +44,56 @@ pub(crate) enum KnowledgeCommand {
         #[arg(long)]
         wait: bool,
     },
-    /// Make a collection of a runner's folder, which is kept in step with it
+    /// Add a collection that is kept in sync with a runner's folder
     AddFolder {
-        /// The runner and the folder there
+        /// The runner and the path of the folder on it
         #[arg(value_name = "RUNNER:PATH")]
         folder: String,
-        /// The collection's name; that of the folder by default
+        /// The collection's name [default: the folder's name]
         #[arg(long)]
         name: Option<String>,
     },
-    /// Look at the folder of a collection soon
+    /// Scan the folder of a collection again
     Sync {
         /// The collection's name or number
         collection: String,
-        /// Remove the documents that are missing from the folder, even if they are most of them
+        /// Remove the documents whose files are missing from the folder, however many they are
         #[arg(long)]
         remove_missing: bool,
     },
     /// Search the documents
     Search {
-        /// What to look for
+        /// The words to find, or a question
         query: String,
         /// Only in this collection
         #[arg(long, value_name = "COLLECTION")]
         r#in: Option<String>,
-        /// How many passages at most, 1 to 10
+        /// The most passages, 1 to 10 [default: 10]
         #[arg(long)]
         limit: Option<u32>,
     },
-    /// Share a collection of yours with a user, or with all
+    /// Share one of your collections with a user, or with all users
     Share {
         /// The collection's name or number
         collection: String,
-        /// The user; all users without one
+        /// The user [default: all users]
         user: Option<String>,
     },
-    /// Stop sharing a collection of yours with a user, or with all
+    /// Stop sharing one of your collections with a user, or with all users
     Unshare {
         /// The collection's name or number
         collection: String,
-        /// The user; all users without one
+        /// The user [default: all users]
         user: Option<String>,
     },
-    /// Delete a collection of yours, or one document of it
+    /// Delete one of your collections, or one of its documents
     Delete {
         /// The collection's name or number
         collection: String,
-        /// The document's name; the whole collection without one
+        /// The document's name [default: the whole collection]
         document: Option<String>,
     },
-    /// Show what waits to be indexed
+    /// Show how many documents and folders wait to be indexed
     Status,
 }
 
@@ -150,7 +150,7 @@ async fn run(globals: &Globals, command: KnowledgeCommand) -> Result<ExitCode, F
         }
         KnowledgeCommand::Sync { collection, remove_missing } => {
             client.sync_collection(&collection, remove_missing).await?;
-            let words = "the folder is looked at soon; `sandbridge knowledge show` shows the result";
+            let words = "the folder will be scanned; `sandbridge knowledge show` shows the result";
             both(&Named { name: &collection }, words)
         }
         KnowledgeCommand::Search { query, r#in, limit } => {
@@ -172,7 +172,14 @@ async fn run(globals: &Globals, command: KnowledgeCommand) -> Result<ExitCode, F
         KnowledgeCommand::Delete { collection, document: Some(name) } => {
             let documents = all_documents(&mut client, &collection).await?.documents;
             let document = documents.iter().find(|document| document.name == name);
-            let missing = || Failure::other("not_found", format!("the collection has no document {name:?}"));
+            let missing = || {
+                Failure::other(
+                    "not_found",
+                    format!(
+                        "the collection has no document {name:?}; `sandbridge knowledge show` lists its documents"
+                    ),
+                )
+            };
             client.delete_document(document.ok_or_else(missing)?.id).await?;
             both(&Named { name: &name }, format!("the document {name} was deleted"))
         }
@@ -198,7 +205,7 @@ async fn all_documents(client: &mut Client, collection: &str) -> Result<Document
     }
 }
 
-/// Waits until none of these documents waits any more.
+/// Waits until all of these documents are indexed, or have failed.
 async fn wait_for(client: &mut Client, collection: &str, added: &mut [DocumentView]) -> Result<(), Failure> {
     loop {
         let now = all_documents(client, collection).await?.documents;

@@ -1,4 +1,4 @@
-//! `sandbridge memory`: what agents remember of the user.
+//! `sandbridge memory`: what agents remember about the user.
 
 mod words;
 
@@ -27,7 +27,7 @@ pub(crate) enum MemoryCommand {
         /// The words, or a question
         text: String,
     },
-    /// Show a memory: its source, when it holds, and its earlier texts
+    /// Show a memory with its source and its earlier texts
     Show {
         /// Its number, as `sandbridge memory list` shows it
         number: i64,
@@ -36,13 +36,13 @@ pub(crate) enum MemoryCommand {
     Add {
         /// The text
         text: String,
-        /// What it is
+        /// Its kind
         #[arg(long, value_enum, default_value_t = Kind::Semantic)]
         kind: Kind,
         /// A short name; for a core block persona, user or project
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// Only for work on the machine NAME
+        /// Only for work on the machine NAME, not in all chats
         #[arg(long, value_name = "NAME", add = super::names::places())]
         on: Option<String>,
     },
@@ -53,16 +53,16 @@ pub(crate) enum MemoryCommand {
         /// The new text
         text: String,
     },
-    /// Forget a memory with its history, or everything about something
+    /// Forget a memory with its history, or all memories with certain words
     Forget {
         /// Its number
         #[arg(required_unless_present = "about", conflicts_with = "about")]
         number: Option<i64>,
-        /// Every memory that has all words of TEXT, now or in an earlier text
+        /// Forget every memory that has all words of TEXT, in its present or an earlier text
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
     },
-    /// Write everything that is remembered as JSON
+    /// Print everything that is remembered, as JSON
     Export,
     /// List what agents propose to remember
     Proposals,
@@ -76,12 +76,13 @@ pub(crate) enum MemoryCommand {
         /// Its number
         number: i64,
     },
-    /// Choose how agents remember, or say how they do
+    /// Choose how agents remember, or show the present choice
     Mode {
-        /// flat: all notes in every prompt; letta: core blocks and an archive; typed: core blocks, and what matches a message
+        /// flat: all memories in every prompt; letta: core blocks, and tools that search the rest; typed: core blocks, and memories that
+        /// match a message
         #[arg(value_enum)]
         mode: Option<Mode>,
-        /// Whether chats that end are looked through for what may be worth keeping, with a call of the swift model
+        /// Let the swift model propose memories from chats that have ended, with one call for each chat
         #[arg(long, value_enum, value_name = "SWITCH")]
         from_chats: Option<Switch>,
     },
@@ -90,7 +91,7 @@ pub(crate) enum MemoryCommand {
 /// The kind of a memory.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Kind {
-    /// A block that stands in every prompt: its name is persona, user or project
+    /// A block in every prompt; its name is persona, user or project
     Core,
     /// A fact
     Semantic,
@@ -103,11 +104,11 @@ pub(super) enum Kind {
 /// How agents remember.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Mode {
-    /// All notes stand in every prompt
+    /// All memories in every prompt
     Flat,
-    /// Core blocks stand in every prompt; an archive is searched
+    /// Core blocks in every prompt; tools search the rest
     Letta,
-    /// Core blocks stand in every prompt; memories that match a message are recalled with it
+    /// Core blocks in every prompt; memories that match a message are recalled with it
     Typed,
 }
 
@@ -126,7 +127,7 @@ impl Command for MemoryCommand {
     }
 }
 
-/// A memory that is gone, for `--json`.
+/// A memory that was deleted, for `--json`.
 #[derive(Serialize)]
 struct Gone {
     id: i64,
@@ -139,7 +140,7 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
         MemoryCommand::List => {
             let mut kept = client.memories(None).await?;
             kept.retain(|memory| !memory.proposed);
-            both(&kept, list(&kept, "nothing is remembered; `sandbridge memory add TEXT` adds something"))
+            both(&kept, list(&kept, "nothing is remembered; `sandbridge memory add TEXT` adds a memory"))
         }
         MemoryCommand::Search { text } => {
             let found = client.memories(Some(&text)).await?;
@@ -167,7 +168,7 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
             let kind = kind.to_possible_value().map(|value| value.get_name().into());
             let kept =
                 client.keep_memory(&NewMemory { kind, project: on, name, text, valid_to: None }).await?;
-            both(&kept, format!("it is remembered as {}", kept.id))
+            both(&kept, format!("remembered as memory {}", kept.id))
         }
         MemoryCommand::Edit { number, text } => {
             let edit = MemoryEdit { text: Some(text), ..MemoryEdit::default() };
@@ -184,11 +185,11 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
         MemoryCommand::Forget { about, .. } => {
             let wanted = ForgetAbout { about: about.unwrap_or_default() };
             let forgotten = client.forget_about(&wanted).await?;
-            both(&forgotten, format!("{} memories are forgotten", forgotten.count))
+            both(&forgotten, format!("forgotten memories: {}", forgotten.count))
         }
         MemoryCommand::Accept { number } => {
             let kept = client.accept_memory(number).await?;
-            both(&kept, format!("it is remembered as {}", kept.id))
+            both(&kept, format!("remembered as memory {}", kept.id))
         }
         MemoryCommand::Reject { number } => {
             client.forget_memory(number).await?;

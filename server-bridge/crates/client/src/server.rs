@@ -31,7 +31,8 @@ pub(crate) struct SettingsOptions {
     /// A .md file in the server's home directory to replace the built-in base prompt, or `none` to use the built-in one
     #[arg(long, value_name = "FILE|none", value_parser = file_or_none)]
     base_prompt: Option<Wanted<String>>,
-    /// What finds texts by their meaning: none, built-in, SUBSCRIPTION/MODEL of yours, or ollama:SUBSCRIPTION/MODEL
+    /// The embedder, with which search finds texts by their meaning: none, built-in, SUBSCRIPTION/MODEL with one of your subscriptions, or
+    /// ollama:SUBSCRIPTION/MODEL
     #[arg(long, value_name = "EMBEDDER|default", value_parser = word_or_default)]
     embedder: Option<Wanted<String>>,
 }

@@ -13,24 +13,24 @@ use super::names;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage triggers: messages that are posted to a chat when a signed webhook comes
+/// Manage triggers: messages that are posted to a chat when a signed webhook arrives
 #[derive(Parser)]
 #[command(name = "trigger")]
 pub(crate) enum TriggerCommand {
-    /// Make a trigger, or change the one with this name: prints its address and its secret, once
+    /// Add a trigger, and print its address and its secret once; or change the one with this name
     Add(Box<AddOptions>),
-    /// Give a trigger a new address and a new secret; the old ones end
+    /// Give a trigger a new address and a new secret; the old ones stop working
     Address {
         /// Its name
         #[arg(add = names::automations())]
         name: String,
     },
-    /// Run a trigger again with a delivery that is kept, even if it is paused
+    /// Run a trigger again with the delivery of an earlier run, even if it is paused
     Run {
         /// Its name
         #[arg(add = names::automations())]
         name: String,
-        /// The number of the run with the delivery, as `sandbridge trigger runs` shows it
+        /// The number of the earlier run, as `sandbridge trigger runs` shows it
         #[arg(value_name = "NUMBER")]
         number: i64,
     },
@@ -43,18 +43,18 @@ pub(crate) enum TriggerCommand {
 pub(crate) struct AddOptions {
     /// Its name: a-z, 0-9, '_', '.' and '-'
     name: String,
-    /// What the agent is to do with each delivery, which it finds in a block after this text
+    /// The instruction for the agent; each delivery follows this text in a block of its own
     text: String,
     /// How the sender proves who it is
     #[arg(long, value_enum)]
     from: From,
-    /// Let in only this event, such as push; may be given many times
+    /// Accept only this event, such as push; may be given several times
     #[arg(long = "event", value_name = "EVENT")]
     events: Vec<String>,
-    /// Let in only deliveries whose value at this JSON pointer is this text, such as /ref=refs/heads/main; may be given many times
+    /// Accept only deliveries whose value at this JSON pointer equals this text, such as /ref=refs/heads/main; may be given several times
     #[arg(long = "only-if", value_name = "POINTER=TEXT", value_parser = condition)]
     only_if: Vec<DeliveryCondition>,
-    /// Show the agent only the value at this JSON pointer, such as /repository/full_name; may be given many times
+    /// Show the agent only the value at this JSON pointer, such as /repository/full_name; may be given several times
     #[arg(long = "field", value_name = "POINTER")]
     fields: Vec<String>,
     /// Read the secret from standard input instead of getting a new one

@@ -7,7 +7,7 @@ use crate::matrix::{Activations, BLOCK, BLOCK_BYTES, Matrix, add_row};
 /// Blocks of one token's embedding.
 pub(crate) const ROW_BLOCKS: usize = DIMENSIONS / BLOCK;
 
-/// Queries, keys and values of a token stand one after the other.
+/// The queries, keys and values of a token follow each other.
 const ATTENTION_WIDTH: usize = 3 * DIMENSIONS;
 
 /// Scores that are computed together: their sums fit into the processor's registers.
@@ -17,7 +17,7 @@ const SCORES: usize = 16;
 pub struct Encoder {
     /// A row of blocks for each id.
     pub(crate) words: Vec<[u8; BLOCK_BYTES]>,
-    /// A row for each position, the embedding of the only type of token included.
+    /// A row for each position, to which the embedding of the only token type is added.
     pub(crate) positions: Vec<f32>,
     pub(crate) norm: Norm,
     pub(crate) layers: Vec<Layer>,
@@ -54,7 +54,7 @@ impl Norm {
 }
 
 impl Encoder {
-    /// The mean of the last layer's vectors of all tokens. Ids beyond the vocabulary are left out, and tokens beyond [`POSITIONS`].
+    /// The mean of the last layer's vectors of all tokens. Ids outside the vocabulary and tokens beyond [`POSITIONS`] are ignored.
     #[must_use]
     pub fn mean(&self, ids: &[u32]) -> Vec<f32> {
         let (words, positions) =
@@ -84,11 +84,11 @@ impl Encoder {
     }
 }
 
-/// What the layers write into, one after the other.
+/// Buffers that all layers share.
 struct Buffers {
     /// Queries, keys and values.
     attention: Vec<f32>,
-    /// What the heads took from the values; then a network's result.
+    /// The output of the attention heads, then that of the feed-forward network.
     mixed: Vec<f32>,
     inner: Vec<f32>,
     /// The keys of one head, transposed: for each dimension a row of tokens.
@@ -144,7 +144,7 @@ fn attend(head: usize, buffers: &mut Buffers) {
         let start = row * ATTENTION_WIDTH + kind * DIMENSIONS + at;
         attention[start..].first_chunk::<HEAD_DIMENSIONS>().expect("the last head ends with its row")
     };
-    // Columns of `SCORES` tokens, each with all dimensions: read from its beginning to its end.
+    // The keys in columns of `SCORES` tokens with all dimensions, so that memory is read in order.
     for token in 0..tokens {
         let column = &mut keys[token / SCORES * SCORES * HEAD_DIMENSIONS..];
         for (dimension, value) in part(token, 1).iter().enumerate() {

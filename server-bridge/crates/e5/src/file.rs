@@ -1,4 +1,4 @@
-//! The format of the weights: a head with the dimensions, the vocabulary and the table of characters, then named tensors.
+//! The file format of the weights: a header with the dimensions, the vocabulary and the table of characters, then named tensors.
 //!
 //! All numbers are little-endian. Tensors have 32-bit floats (type 0), or blocks of 32 weights of 4 bits (type 1).
 
@@ -18,17 +18,18 @@ use crate::tokenizer::{END, START, Tokenizer, UNKNOWN};
 const MAGIC: &[u8; 4] = b"E5S1";
 const VERSION: u32 = 1;
 
-/// Token types in the file; texts have the first one only.
+/// Token types in the file; only the first one is used.
 const TYPES: usize = 2;
 
-/// Where a tensor is.
+/// The position of a tensor in the file.
 struct Place {
     /// True for blocks of 4 bits.
     is_packed: bool,
-    /// Numbers in it.
+    /// The number of its values.
     count: usize,
-    /// Its bytes in the file.
+    /// The offset of its first byte in the file.
     offset: u64,
+    /// In bytes.
     length: u64,
 }
 
@@ -46,7 +47,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     let head: [u32; 11] = {
         let magic: [u8; 4] = array(&mut input)?;
         if magic != *MAGIC {
-            return Err(Error::Damaged("it is another kind of file"));
+            return Err(Error::Damaged("it is a file of another kind"));
         }
         numbers(&mut input)?
     };
@@ -55,7 +56,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     let expected = [DIMENSIONS, LAYERS, HEADS, INNER_DIMENSIONS, POSITIONS, TYPES, BLOCK];
     let (words, pieces) = (words as usize, pieces as usize);
     if version != VERSION || found != expected || pieces > PIECES || !(pieces..=PIECES).contains(&words) {
-        return Err(Error::Damaged("another model's dimensions"));
+        return Err(Error::Damaged("its dimensions are those of another model"));
     }
     let tokenizer = vocabulary(&mut input, pieces)?;
     let places = directory(&mut input)?;
@@ -159,7 +160,7 @@ impl<R: Read + Seek> Weights<R> {
         if floats.iter().all(|float| float.is_finite()) {
             Ok(floats)
         } else {
-            Err(Error::Damaged("a weight is no number"))
+            Err(Error::Damaged("a weight is not a number"))
         }
     }
 

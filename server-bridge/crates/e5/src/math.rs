@@ -1,8 +1,8 @@
-//! Functions of 32-bit numbers, written so that the compiler works on several at once.
+//! Functions of 32-bit numbers, written so that the compiler can process several at once.
 
 use std::f32::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
-/// Sums kept apart while adding up, so that each addition does not wait for the one before.
+/// The number of partial sums, so that an addition does not wait for the one before it.
 const LANES: usize = 8;
 
 /// `e^x` for `x` at most 88, to a relative error of 1e-5 (3e-7 near 0); nearly 0 below -87.
@@ -17,7 +17,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     for coefficient in [1.333_355_8e-3, 9.618_129e-3, 5.550_411e-2, 0.240_226_5, LN_2, 1.0] {
         power = power * fraction + coefficient;
     }
-    // The whole part is in the lowest bits of `rounded`, and goes into the exponent.
+    // The integer part is in the lowest bits of `rounded`, and becomes the exponent.
     f32::from_bits(power.to_bits().wrapping_add(rounded.to_bits() << 23))
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn normalize(vector: &mut [f32]) {
     }
 }
 
-/// The largest of some numbers after `of`; their count is a multiple of eight.
+/// The largest of `of` and the numbers; their count must be a multiple of eight.
 #[inline]
 pub(crate) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let mut largest = [f32::MIN; LANES];

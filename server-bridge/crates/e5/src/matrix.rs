@@ -1,8 +1,8 @@
 //! Products of matrices with weights of 4 bits and activations of 16 bits.
 //!
-//! A matrix stays in memory as the file has it, in blocks of 32 weights of 4 bits with a scale. A product expands eight rows of it at a time to
-//! whole numbers of at most [`WEIGHT_MAX`], multiplies them with all tokens, and forgets them. Activations are whole numbers, too, with one
-//! scale a token, so large that no sum of products leaves 32 bits.
+//! A matrix stays packed in memory, in blocks of 32 weights of 4 bits with a scale. A product expands eight rows at a time to integers of
+//! at most [`WEIGHT_MAX`], and multiplies them with all tokens. Activations are integers too, with one scale per token, chosen so that no
+//! sum of products exceeds 32 bits.
 
 use wide::{i16x8, i32x4};
 
@@ -14,7 +14,7 @@ pub(crate) const BLOCK: usize = 32;
 /// Bytes of a block: the scale as a 16-bit float, and two weights a byte. Byte `j` has weight `j` in its low half and `j + 16` in its high one.
 pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK / 2;
 
-/// Added to a weight in the file, where none is negative.
+/// The offset of the weights in the file, which stores no negative numbers.
 const WEIGHT_OFFSET: i16 = 8;
 
 /// The largest factor of a block, relative to the largest scale of its row.
@@ -35,14 +35,14 @@ pub(crate) struct Matrix {
     outputs: usize,
     /// `inputs / 32` blocks a row, without their scales: number `l` has, from its lowest bits, the weights `l`, `l + 8`, `l + 16` and `l + 24`.
     weights: Vec<i16x8>,
-    /// The factor of each block: its scale in units of its row's.
+    /// The factor of each block: its scale relative to the row's scale.
     factors: Vec<i16>,
     /// The scale of each row.
     scales: Vec<f32>,
     bias: Vec<f32>,
 }
 
-/// Activations as whole numbers.
+/// Activations as integers.
 pub(crate) struct Activations {
     inputs: usize,
     values: Vec<i16x8>,
@@ -51,9 +51,9 @@ pub(crate) struct Activations {
 }
 
 impl Activations {
-    /// Of rows of `inputs` numbers, one a token.
+    /// Converts rows of `inputs` numbers, one row per token.
     pub(crate) fn new(rows: &[f32], inputs: usize) -> Self {
-        // At most 2^31 - 1 in all, whatever the weights are; and in 16 bits.
+        // So small that a sum of products stays below 2^31 for all weights, and that each number fits into 16 bits.
         let most = (i32::MAX as usize / (WEIGHT_MAX * inputs)).min(i16::MAX as usize);
         #[expect(clippy::cast_precision_loss, reason = "at most 32,767")]
         let most = most as f32;
@@ -70,7 +70,7 @@ impl Activations {
     }
 }
 
-/// The nearest whole number, of one below 2^15.
+/// The nearest integer of a number below 2^15.
 #[inline]
 fn rounded(value: f32) -> i16 {
     #[expect(clippy::cast_possible_truncation, reason = "the lowest bits are the number")]
@@ -79,7 +79,7 @@ fn rounded(value: f32) -> i16 {
 }
 
 impl Matrix {
-    /// Of blocks in the file's format. `None` if their count is not that of the matrix, or a scale is no number.
+    /// A matrix from blocks in the file's format. `None` if their count does not fit the matrix, or a scale is not a number.
     pub(crate) fn new(blocks: &[u8], bias: Vec<f32>, inputs: usize) -> Option<Self> {
         let outputs = bias.len();
         let (blocks, rest) = blocks.as_chunks::<BLOCK_BYTES>();
@@ -104,7 +104,7 @@ impl Matrix {
         Some(Self { inputs, outputs, weights, factors, scales, bias })
     }
 
-    /// The products of all tokens with the matrix, and the bias: rows of `width` numbers, of which those from `at` on are written.
+    /// Multiplies all tokens with the matrix, adds the bias, and writes the result into rows of `width` numbers, from column `at` on.
     pub(crate) fn multiply(&self, activations: &Activations, out: &mut [f32], width: usize, at: usize) {
         assert_eq!(activations.inputs, self.inputs, "the activations of another matrix");
         let columns = self.inputs / LANES;
@@ -128,7 +128,7 @@ impl Matrix {
         }
     }
 
-    /// Eight rows as whole numbers: of each eight columns, the first row's, the second row's and so on.
+    /// Eight rows as integers: for each eight columns, the weights of the first row, then those of the second row, and so on.
     fn expand(&self, first: usize, expanded: &mut [[i16x8; ROWS]]) {
         let per_row = self.inputs / BLOCK;
         for row in 0..ROWS {

@@ -1,7 +1,7 @@
-//! The tokenizer: the likeliest pieces of a text under a unigram model (Kudo, "Subword regularization", 2018), as SentencePiece has it.
+//! The tokenizer: splits a text into its likeliest pieces under a unigram model (Kudo, "Subword regularization", 2018), like SentencePiece.
 //!
-//! Characters are replaced as the model's table says (forms of the same letter, control characters), spaces become `▁`, and the best sequence
-//! of pieces is found by dynamic programming.
+//! Characters are replaced by the model's table (variants of a letter, control characters), spaces become `▁`, and dynamic programming
+//! finds the best sequence of pieces.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ pub const START: u32 = 0;
 /// The mark of a text's end.
 pub const END: u32 = 2;
 
-/// A character that is in no piece.
+/// The id of a character that no piece contains.
 pub const UNKNOWN: u32 = 3;
 
 /// Stands for a space.
 const SPACE_MARK: char = '\u{2581}';
 
-/// How much worse a character in no piece is than the worst piece, as SentencePiece has it.
+/// The difference in score between a character that no piece contains and the worst piece, as in SentencePiece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
-/// An empty place of the table.
+/// An empty slot of the table.
 const EMPTY: u32 = u32::MAX;
 
 /// The pieces and the table of characters.
 pub struct Tokenizer {
-    /// The pieces' bytes, one after the other, and where each starts; one more for the last one's end.
+    /// The bytes of all pieces, and the start of each piece; the last entry is the end of the last piece.
     bytes: Vec<u8>,
     starts: Vec<u32>,
     /// The logarithm of each piece's probability.
@@ -33,17 +33,17 @@ pub struct Tokenizer {
     unknown_score: f32,
     /// The longest piece, in bytes.
     longest: usize,
-    /// Ids by the hash of their pieces, with open addressing: half of it is empty.
+    /// A hash table of the pieces' ids, with open addressing; half of its slots are empty.
     table: Vec<u32>,
-    /// What replaces a character.
+    /// The replacement of each character.
     replacements: HashMap<char, Box<str>>,
 }
 
-/// The best way to a place in the text.
+/// The best sequence of pieces up to a position in the text.
 #[derive(Clone, Copy)]
 struct Step {
     score: f32,
-    /// The last piece, and how many characters it has.
+    /// The last piece, and its number of characters.
     id: u32,
     characters: u32,
 }
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Of pieces and their scores. `None` if they do not fit together, or a score is no number.
+    /// A tokenizer of these pieces and scores. `None` if they do not fit together, or a score is not a number.
     pub(crate) fn new(
         bytes: Vec<u8>,
         starts: Vec<u32>,
@@ -118,7 +118,7 @@ impl Tokenizer {
         ids
     }
 
-    /// The text with its characters replaced, single spaces, each of them marked, and one before the first word.
+    /// The text with replaced characters. Each run of spaces is one mark, and the text begins with a mark.
     fn normalized(&self, text: &str) -> String {
         let mut normalized = String::with_capacity(text.len() * 2);
         let mut push = |character: char| {
@@ -169,7 +169,7 @@ impl Tokenizer {
     }
 }
 
-/// The hash FNV-1a, which grows with a piece.
+/// The hash FNV-1a, which is extended byte by byte.
 #[derive(Clone, Copy)]
 struct Hash(u64);
 
@@ -186,7 +186,7 @@ impl Hash {
         }
     }
 
-    /// A place in a table whose size is a power of two.
+    /// The slot in a table whose size is a power of two.
     fn place(self, size: usize) -> usize {
         usize::try_from((self.0 ^ self.0 >> 32) & (size as u64 - 1)).expect("below the table's size")
     }
@@ -240,7 +240,7 @@ mod tests {
         #[test]
         fn any_text_has_pieces(text in "\\PC{0,80}") {
             let tokenizer = tokenizer(&[("▁", -1.0), ("a", -2.0), ("啊", -2.0)]);
-            // The normal form of a character has 18 at most, as of U+FDFA.
+            // The normal form of a character has at most 18 characters, as that of U+FDFA.
             prop_assert!(tokenizer.ids(&text).len() <= 18 * text.chars().count() + 1);
             prop_assert!(!tokenizer.ids(&text).is_empty());
         }

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use e5::limits::DIMENSIONS;
 use e5::{E5, Error, Role};
 
-/// The least that two vectors of a text are alike. The weights are the same, and both round activations, each in its own way.
+/// The least cosine of the two vectors of a text. The weights are the same, but the programs round activations differently.
 const ALIKE: f32 = 0.995;
 
 fn weights() -> PathBuf {
@@ -101,7 +101,7 @@ fn a_file_that_is_absent_cut_off_or_something_else_is_an_error() {
         fs::write(&file, &whole[..length]).unwrap();
         assert!(E5::load(&file).is_err(), "{length} bytes");
     }
-    // Dimensions, the vocabulary's size, the offset of a piece, a character that is none, a tensor's name, a scale.
+    // The positions of: dimensions, vocabulary size, offset of a piece, an invalid character, a tensor's name, a scale.
     for at in [8, 50, 80, 4_587_300, 4_638_150, 59_438_849] {
         let mut damaged = whole.clone();
         damaged[at] = if at == 59_438_849 { 0x7C } else { damaged[at] ^ 0x7F };

@@ -1,11 +1,11 @@
 //! The files of a workspace that the approval of a command covers.
 //!
 //! ```text
-//!   words of a command ─▶ look at each ─▶ a file: covered by its hash
-//!                            ▲              │ a directory: look at each word below it too, as in `cd tools && ./check`
-//!                            └──────────────┘ nothing: no file of the workspace
+//!   words of a command ─▶ check each ───▶ a file: covered by its hash
+//!                            ▲              │ a directory: check each word below it too, as in `cd tools && ./check`
+//!                            └──────────────┘ nothing: the word names no file of the workspace
 //! ```
-//! Nothing is listed and no directory is walked: only the words themselves are looked at, so the size of a workspace does not matter.
+//! No directory is listed: only the words themselves are checked, so the size of a workspace does not matter.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,15 +20,15 @@ use crate::limits::{COVERED_DIRECTORIES, COVERED_PATHS, COVERED_ROUNDS};
 pub(crate) struct Covered {
     /// The files, each with the SHA-256 of its content, by path.
     pub(crate) files: Vec<(String, String)>,
-    /// What may run and is not covered, in words.
+    /// Descriptions of what may run and is not covered.
     pub(crate) unseen: Vec<String>,
     /// The reason why some of the files cannot be covered: the command cannot be approved then.
     pub(crate) unknown: Option<String>,
 }
 
-/// The coverage of each of these commands, which are looked at together.
+/// The coverage of each of these commands, which are checked together.
 ///
-/// Fails with the reason in words if there is too much to look at.
+/// Fails, with the reason, if they name more than 2,000 paths.
 pub(crate) async fn covered(sandbox: &Sandbox, commands: &[Named]) -> Result<Vec<Covered>, String> {
     let mut searches: Vec<Search<'_>> = commands.iter().map(Search::new).collect();
     let mut known: HashMap<String, AtPath> = HashMap::new();
@@ -37,7 +37,7 @@ pub(crate) async fn covered(sandbox: &Sandbox, commands: &[Named]) -> Result<Vec
         let wanted: Vec<&str> =
             wanted.iter().map(String::as_str).filter(|path| !known.contains_key(*path)).collect();
         if known.len() + wanted.len() > COVERED_PATHS {
-            return Err(format!("they name more than {COVERED_PATHS} paths"));
+            return Err(format!("they name more than {COVERED_PATHS} paths; put them into a script"));
         }
         known.extend(look_at(sandbox, wanted).await);
         searches.iter_mut().for_each(|search| search.advance(&known));
@@ -45,10 +45,10 @@ pub(crate) async fn covered(sandbox: &Sandbox, commands: &[Named]) -> Result<Vec
     Ok(searches.into_iter().map(|search| search.end(&known)).collect())
 }
 
-/// The files of one command, being looked for.
+/// The search for the files of one command.
 struct Search<'a> {
     named: &'a Named,
-    /// The directories below which words are looked at; the first one is the workspace's root.
+    /// The directories below which words are checked; the first one is the workspace's root.
     directories: Vec<String>,
     /// How many of them were searched.
     searched: usize,
@@ -60,7 +60,7 @@ impl<'a> Search<'a> {
         Self { named, directories: vec![String::new()], searched: 0, is_cut: false }
     }
 
-    /// The paths that are to be looked at.
+    /// The paths to check.
     fn wanted(&self) -> Vec<String> {
         let directories = self.directories[self.searched..].iter();
         directories
@@ -68,7 +68,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Goes on to the directories that were found.
+    /// Continues with the directories that were found.
     fn advance(&mut self, known: &HashMap<String, AtPath>) {
         let found: Vec<String> =
             self.wanted().into_iter().filter(|path| known.get(path) == Some(&AtPath::Directory)).collect();

@@ -44,7 +44,7 @@ pub(crate) enum AtPath {
     Unhashed,
     /// A directory.
     Directory,
-    /// Nothing of the workspace.
+    /// No file of the workspace.
     Nothing,
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn look_at(
         };
         (path.to_owned(), at)
     });
-    // All of them are made first: a stream that makes them is not known to be `Send`.
+    // All futures are created first, since the compiler cannot prove that a stream that creates them is `Send`.
     let looks: Vec<_> = looks.collect();
     stream::iter(looks).buffer_unordered(PATHS_AT_ONCE).collect().await
 }

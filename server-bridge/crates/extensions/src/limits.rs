@@ -4,13 +4,13 @@ use std::time::Duration;
 
 /// The most that is read of a document of hooks, in bytes: one more than is accepted.
 pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
-/// The most paths of a workspace that the commands of one of its documents name and that are looked at.
+/// The most paths of a workspace that are checked for the commands of one document.
 pub const COVERED_PATHS: usize = 2_000;
-/// The most directories of a workspace below which the words of one command are looked at.
+/// The most directories of a workspace below which the words of one command are checked.
 pub const COVERED_DIRECTORIES: usize = 16;
-/// How often the directories that were found are looked into: `cd a && cd b && ./c` needs three rounds.
+/// The most rounds in which words are checked below directories that were found: `cd a && cd b && ./c` needs three.
 pub const COVERED_ROUNDS: usize = 4;
-/// The paths of a workspace that are looked at together.
+/// The paths of a workspace that are checked together.
 pub const PATHS_AT_ONCE: usize = 64;
 /// The longest question of a hook to a model, with the event, in bytes.
 pub const HOOK_QUESTION_BYTES: usize = 64 * 1024;
@@ -243,18 +243,18 @@ pub const MCP_VIA_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The most lines of the server's log that one call shows.
 pub const LOG_LINES_SHOWN: usize = 500;
-/// How many it shows unless it is told otherwise.
+/// How many lines of the server's log one call shows by default.
 pub const LOG_LINES_UNLESS_TOLD: usize = 100;
-/// The most bytes of them.
+/// The most bytes of the log's lines that one call shows.
 pub const LOG_RESULT_BYTES: usize = 64 * 1024;
 
-/// How long a lookup of what skills need may take on a machine.
+/// The timeout for looking up on a machine what skills need.
 pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
-/// How long its result is remembered.
+/// How long the result of such a look-up is kept.
 pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);
 /// The most results that are remembered.
 pub const NEEDS_KEPT: usize = 1_000;
-/// The most programs, and the most variables, that one lookup asks for.
+/// The most programs, and the most variables, that one look-up asks for.
 pub const NEEDS_LOOKED_UP: usize = 200;
-/// The most of its output that is read, in bytes.
+/// The most of a look-up's output that is read, in bytes.
 pub const NEEDS_OUTPUT_BYTES: usize = 64 * 1024;

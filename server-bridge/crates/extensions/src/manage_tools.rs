@@ -1,7 +1,7 @@
-//! `ManageTools`: a model lists, adds and removes the MCP servers and HTTP tools of its user's own layer.
+//! `ManageTools`: lets a model list, add and remove its user's own MCP servers and HTTP tools.
 //!
-//! Adding and removing is asked about each time, in every mode and in spite of rules that allow. The administrator's and a
-//! workspace's are out of reach. A model gives no secrets: the user sets those.
+//! The user is asked about each addition and removal, in every mode, even if a rule allows it. Servers and tools of the administrator and
+//! of a workspace cannot be changed. A model gives no secrets; the user sets those.
 
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
@@ -29,7 +29,7 @@ pub struct ManageTools {
 }
 
 impl ManageTools {
-    /// The tool over these servers and tools.
+    /// The tool for these servers and tools.
     pub fn new(mcp_servers: McpServers, http_tools: HttpTools) -> Self {
         Self { mcp_servers, http_tools }
     }
@@ -41,7 +41,7 @@ impl Tool for ManageTools {
     }
 
     fn description(&self) -> &str {
-        "Lists, adds and removes the user's own MCP servers and HTTP tools, which hold for all of their chats; new ones can be used from \
+        "Lists, adds and removes the user's own MCP servers and HTTP tools, which apply to all of their chats; new ones can be used from \
          the next message on. Only where the user asks for it; they are asked to confirm each change. Give no secrets: name the \
          variables and headers that the user has to set."
     }
@@ -73,7 +73,7 @@ impl Tool for ManageTools {
     }
 }
 
-/// What a call does.
+/// The action of a call.
 #[derive(Debug)]
 enum Act {
     List,
@@ -97,7 +97,7 @@ fn act(mut arguments: Map<String, Value>) -> Result<Act, String> {
         return Ok(Act::List);
     }
     if name.is_empty() {
-        return Err("name is missing".to_owned());
+        return Err("name is missing; give the name of the server or tool".to_owned());
     }
     Ok(match (action.as_str(), kind.as_str(), definition) {
         ("remove", "mcp_server", _) => Act::RemoveServer(name),
@@ -107,16 +107,18 @@ fn act(mut arguments: Map<String, Value>) -> Result<Act, String> {
             let document = document(&name, definition)?;
             Act::AddTool(name, document)
         }
-        ("add", "mcp_server" | "http_tool", None) => return Err("definition is missing".to_owned()),
-        ("add" | "remove", _, _) => return Err("kind is mcp_server or http_tool".to_owned()),
-        _ => return Err("action is list, add or remove".to_owned()),
+        ("add", "mcp_server" | "http_tool", None) => {
+            return Err("definition is missing; it is required to add a server or tool".to_owned());
+        }
+        ("add" | "remove", _, _) => return Err("kind must be mcp_server or http_tool".to_owned()),
+        _ => return Err("action must be list, add or remove".to_owned()),
     })
 }
 
-/// The definition of a server, which has no secrets.
+/// Reads the definition of a server; refuses one with fields that may be secrets.
 fn server(definition: &Value) -> Result<McpServerEntry, String> {
     let entry: McpServerEntry = serde_json::from_value(definition.clone())
-        .map_err(|error| format!("the definition is not one of an MCP server: {error}"))?;
+        .map_err(|error| format!("the definition is not that of an MCP server: {error}"))?;
     if !entry.env.is_empty() || !entry.headers.is_empty() || entry.oauth.is_some() {
         return Err("variables, headers and logins may be secrets, which only the user sets: add the server without them, and \
                     tell the user which it needs"
@@ -125,10 +127,10 @@ fn server(definition: &Value) -> Result<McpServerEntry, String> {
     Ok(entry)
 }
 
-/// The document of an HTTP tool, which names its secrets and has none.
+/// Reads the document of an HTTP tool, which may name secrets but not contain them.
 fn document(name: &str, definition: Value) -> Result<Value, String> {
     let Value::Object(mut document) = definition else {
-        return Err("the definition is no object".to_owned());
+        return Err("the definition must be a JSON object".to_owned());
     };
     document.insert("name".to_owned(), name.into());
     let headers = document.get("headers").and_then(Value::as_object);
@@ -145,7 +147,7 @@ fn document(name: &str, definition: Value) -> Result<Value, String> {
 }
 
 impl Act {
-    /// It in words for people, with the subject of the sentence left out.
+    /// The description of the call for people, without the subject of the sentence.
     fn effect(&self) -> String {
         let named = |name: &str| visible::line(name);
         match self {
@@ -161,7 +163,7 @@ impl Act {
         }
     }
 
-    /// The whole of what is added.
+    /// The whole definition that is added.
     fn definition(&self) -> Option<String> {
         match self {
             Self::AddServer(_, entry) => serde_json::to_string_pretty(entry).ok(),
@@ -262,7 +264,7 @@ impl ManageTools {
         if lines.is_empty() {
             return Ok("there are no MCP servers and no HTTP tools".to_owned());
         }
-        lines.push("Only those of the layer user can be removed here.".to_owned());
+        lines.push("Only those of the layer user can be removed with this tool.".to_owned());
         Ok(lines.join("\n"))
     }
 }
@@ -271,7 +273,7 @@ fn there_is_one(kind: &str, name: &str) -> Error {
     let name = visible::line(name);
     Error::refused(
         "exists",
-        format!("the user has the {kind} {name} already; remove it first if they want another one"),
+        format!("the user already has the {kind} {name}; remove it first if they want to replace it"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! What a machine lacks of what skills need: programs and variables, looked up by one short command, and remembered for a while.
+//! Looks up which programs and variables that skills need are missing on a machine, with one short command, and keeps the result for 5 minutes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +14,13 @@ use crate::limits::{NEEDS_KEPT, NEEDS_LOOKED_UP, NEEDS_OUTPUT_BYTES, NEEDS_PATIE
 use crate::on_record::OnRecord;
 use crate::to_the_end::{Ran, run};
 
-/// Looks machines up. Cheap to clone; every clone is the same.
+/// Looks up machines. Cheap to clone; every clone is the same.
 #[derive(Clone)]
 pub struct MachineNeeds(Arc<Inner>);
 
 struct Inner {
     ledger: Ledger,
-    /// What was lacking where, and when that was found out.
+    /// The missing names by machine, and the time of the look-up.
     known: Mutex<HashMap<Key, (Instant, Vec<String>)>>,
 }
 
@@ -28,7 +28,7 @@ struct Inner {
 type Key = (UserId, String, String);
 
 impl MachineNeeds {
-    /// Lookups on these machines.
+    /// Look-ups on these machines.
     pub fn new(ledger: Ledger) -> Self {
         Self(Arc::new(Inner { ledger, known: Mutex::default() }))
     }
@@ -64,11 +64,11 @@ impl Inner {
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Key, (Instant, Vec<String>)>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
+        // Every change is one step, so a panic in another thread leaves the map consistent.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the command; `None` if what it would say is not known.
+    /// Runs the command; `None` if it did not end with a usable output.
     async fn look_up(&self, user: &User, sandbox: &Sandbox, line: String) -> Option<Vec<String>> {
         let mut request = ExecRequest::shell(line.clone());
         request.timeout = Some(NEEDS_PATIENCE);
@@ -90,7 +90,7 @@ impl Inner {
     }
 }
 
-/// The command that prints what is lacking, one a line; `None` if nothing is needed. Names that no program or variable can have are
+/// The command that prints the missing names, one per line; `None` if nothing is needed. Names that no program or variable can have are
 /// left out.
 fn line(requires: &[&Requires]) -> Option<String> {
     let is_program = |name: &&String| {

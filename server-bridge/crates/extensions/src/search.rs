@@ -326,7 +326,7 @@ const EMPTY: &[&str] = &[
     "using", "want", "we", "what", "which", "will", "with", "you", "your",
 ];
 
-/// The words of a text that say something, by their stems: see [`search::tokens`].
+/// The meaningful words of a text, by their stems: see [`search::tokens`].
 fn words(text: &str) -> impl Iterator<Item = String> {
     let words = search::tokens::terms(text).into_iter();
     words.filter(|term| !EMPTY.contains(&term.word.as_str())).map(|term| term.key)

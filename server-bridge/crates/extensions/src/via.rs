@@ -55,7 +55,7 @@ pub(crate) struct Request {
     pub(crate) patience: Duration,
 }
 
-/// An answer whose body is still to come.
+/// An answer whose body has not been read.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -101,7 +101,7 @@ impl Via {
         let body = sandbox.http(request).await.map_err(|error| (error.kind(), error.to_string()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in body.headers() {
-            // The runner is not trusted: what is no header is left out.
+            // The runner is not trusted, so invalid headers are left out.
             let header = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value));
             if let (Ok(name), Ok(value)) = header {
                 headers.append(name, value);
@@ -166,7 +166,7 @@ impl Via {
                 return answer.beginning(bounds.most_bytes).await;
             };
             url = next;
-            // As browsers do: what was changed is not changed again where the answer is only to be seen.
+            // Browsers do the same: after such a redirect the answer is only read, and the change is not repeated.
             if !matches!(answer.status, 307 | 308) && !matches!(method, Method::GET | Method::HEAD) {
                 (method, body) = (Method::GET, Bytes::new());
                 headers.remove(CONTENT_TYPE);

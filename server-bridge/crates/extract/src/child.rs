@@ -11,27 +11,29 @@ use crate::limits::{DOCUMENT_BYTES, STACK_BYTES, TEXT_BYTES};
 use crate::page::{Frame, Kind, Pages, Stop, write};
 use crate::{docx, pdf, xlsx};
 
-/// The whole of the child: confines itself, reads the document named `name` from the standard input, and writes its pages to the
-/// standard output, one line of JSON each.
+/// The main function of the child: confines the process, reads the document `name` from standard input, and writes its pages to standard
+/// output, one line of JSON each.
 pub fn main(name: &str) -> ExitCode {
     let told = |failure: Failure| match write(&mut io::stdout(), &Frame::Failed(failure)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     };
     if let Err(error) = confine::limit() {
-        return told(Failure::Reader(format!("the limits of the reader are refused: {error}")));
+        return told(Failure::Reader(format!("the limits of the reader could not be set: {error}")));
     }
     let name = name.to_owned();
     let reader = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
         if let Err(error) = confine::filter() {
-            return Err(Failure::Reader(format!("the filter of the reader is refused: {error}")));
+            return Err(Failure::Reader(format!(
+                "the reader's system call filter could not be set: {error}"
+            )));
         }
         read(&name)
     });
     match reader.map(std::thread::JoinHandle::join) {
         Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
         Ok(Ok(Err(failure))) => told(failure),
-        Ok(Err(_)) => told(Failure::broken("the reader gave up on it")),
+        Ok(Err(_)) => told(Failure::broken("the reader crashed")),
         Err(error) => told(Failure::Reader(format!("the reader cannot be started: {error}"))),
     }
 }

@@ -1,7 +1,7 @@
-//! The confinement of the process that reads a document: it takes away its own rights before it reads the first byte.
+//! Confines the process that reads a document: it gives up its rights before it reads the first byte.
 //!
-//! It may read its standard input, write to its standard output, and use memory and a processor within limits. The kernel's
-//! filter of system calls lists what is allowed; Landlock refuses every file and port should the filter have a gap.
+//! The process may read standard input, write to standard output, and use memory and processor time within limits. A system call filter
+//! lists the calls that are allowed. Landlock also refuses every file and port, in case the filter has a gap.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
 use crate::limits::{ADDRESS_SPACE_BYTES, CPU_SECONDS};
 
-/// The newest version of Landlock whose rights are given up; older kernels enforce the part they support.
+/// The newest version of Landlock that is used; older kernels enforce the part that they support.
 const NEWEST: ABI = ABI::V9;
 
 /// The system calls of a program that computes, allocates, reads a pipe and writes to another.
@@ -48,8 +48,7 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_writev,
 ];
 
-/// Limits memory, processor time, files and processes, and takes the right to every file and port. Threads that are started
-/// later have none either.
+/// Limits memory, processor time and core files, and gives up access to every file and port, also for threads that start later.
 ///
 /// # Errors
 /// The kernel refused one of the limits.
@@ -59,7 +58,7 @@ pub(crate) fn limit() -> io::Result<()> {
     limit(Resource::Cpu, CPU_SECONDS)?;
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
-    // Its end is that of the server, even if the server is killed.
+    // The process ends with the server, even if the server is killed.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let ruleset = Ruleset::default().handle_access(AccessFs::from_all(NEWEST));
     let ruleset = ruleset.and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(NEWEST)));
@@ -68,7 +67,7 @@ pub(crate) fn limit() -> io::Result<()> {
     restricted.map(drop).map_err(io::Error::other)
 }
 
-/// Refuses every system call that reading a document does not need, to all threads of this process.
+/// Refuses every system call that reading a document does not need, for all threads of this process.
 ///
 /// # Errors
 /// The kernel has no filters of system calls, or refused this one.
@@ -82,7 +81,7 @@ pub(crate) fn filter() -> io::Result<()> {
     seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
 }
 
-/// No process and no thread more than there are; for root, who is not bound by this limit, the filter does it.
+/// Forbids further processes and threads. This limit does not apply to root, for whom the filter forbids them.
 fn limit_processes() -> io::Result<()> {
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     Ok(setrlimit(Resource::Nproc, none)?)

@@ -1,11 +1,11 @@
-//! Texts of Office Open XML: paragraphs, headings, lists and tables, as Markdown.
+//! Text documents of Office Open XML: paragraphs, headings, lists and tables, as Markdown.
 
 use crate::limits::PAGE_BYTES;
 use crate::page::{Pages, Stop};
 use crate::xml::{self, Element, Item};
 use crate::zip::Archive;
 
-/// The file that makes an archive a text.
+/// The file by which an archive is recognised as a text document.
 pub(crate) const MAIN: &str = "word/document.xml";
 /// The deepest heading of Markdown.
 const DEEPEST: usize = 6;
@@ -30,15 +30,15 @@ pub(crate) fn read(archive: &Archive<'_>, pages: &mut Pages<'_>) -> Result<(), S
 
 struct Text<'a, 'p> {
     pages: &'a mut Pages<'p>,
-    /// The paragraph or the row of a table so far.
+    /// The text so far of the paragraph or table row.
     line: String,
-    /// The level of the heading that the paragraph is; 0 for none.
+    /// The heading level of the paragraph; 0 for none.
     level: usize,
     is_item: bool,
     in_text: bool,
-    /// How many cells of tables are open.
+    /// The number of open table cells.
     cells: usize,
-    /// How many removed parts are open, which are kept for reviews.
+    /// The number of open parts that were deleted with change tracking.
     deleted: usize,
 }
 
@@ -111,7 +111,7 @@ impl Text<'_, '_> {
     }
 }
 
-/// The level of a style: those that programs name `Heading1`, `Title`, or by the number alone (in other languages).
+/// The heading level of a style: `Heading1`, `Title`, or a number alone, which programs write in other languages.
 fn level(style: &str) -> usize {
     let style = style.to_ascii_lowercase();
     let number = style.strip_prefix("heading").unwrap_or(&style).trim();

@@ -1,4 +1,4 @@
-//! The reasons why a document has no text here, in words for its owner.
+//! The reasons why a document could not be read, with what its owner can do.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,35 +11,37 @@ pub enum Failure {
     /// It needs a password.
     #[error("the document is encrypted: save it without a password and add it again")]
     Encrypted,
-    /// It has pages, and no text on them.
+    /// Its pages have no text.
     #[error("no text found: it seems to be scanned; add a version with recognised text")]
     Scanned,
     /// It has no text at all.
-    #[error("no text found: the document is empty")]
+    #[error("no text found: the document is empty; add one with text")]
     Empty,
     /// It has more bytes than the limit.
-    #[error("the document is too large: at most {} MiB are read", DOCUMENT_BYTES / 1024 / 1024)]
+    #[error("the document is too large: at most {} MiB are read; split it", DOCUMENT_BYTES / 1024 / 1024)]
     TooLarge,
     /// It has more text or more pages than the limit.
-    #[error("the document is too large: at most {PAGES} pages and {} MiB of text are read", TEXT_BYTES / 1024 / 1024)]
+    #[error("the document is too large: at most {PAGES} pages and {} MiB of text are read; split it", TEXT_BYTES / 1024 / 1024)]
     TooMuchText,
     /// It has more cells than the limit.
-    #[error("the document is too large: at most {CELLS} cells are read")]
+    #[error("the document is too large: at most {CELLS} cells are read; split it")]
     TooManyCells,
     /// It unpacks to more than the limit.
-    #[error("the document unpacks to more than {} MiB or {ENTRIES} files", UNPACKED_BYTES / 1024 / 1024)]
+    #[error("the document unpacks to more than {} MiB or {ENTRIES} files; split it", UNPACKED_BYTES / 1024 / 1024)]
     Bomb,
     /// It took too long.
-    #[error("reading the document took longer than {} s", WALL_CLOCK.as_secs())]
+    #[error("reading the document took longer than {} s; split it, or save it in another format", WALL_CLOCK.as_secs())]
     TooLong,
     /// It needed too much memory.
-    #[error("reading the document needed too much memory")]
+    #[error("reading the document needed too much memory; split it, or save it in another format")]
     Memory,
-    /// It makes no sense.
-    #[error("the document is broken: {0}")]
+    /// It is damaged.
+    #[error("the document is damaged ({0}); save it again, or in another format")]
     Broken(String),
-    /// It is something that is not read.
-    #[error("this is {0}, which is not read; PDF, text, Markdown, HTML, docx, xlsx and source code are")]
+    /// It is of a kind that cannot be read.
+    #[error(
+        "this is {0}, which cannot be read; add a PDF, docx, xlsx, HTML, Markdown or text file, or source code"
+    )]
     Unsupported(String),
     /// The reader itself could not be started or confined: not the document's fault.
     #[error("documents cannot be read on this server: {0}")]

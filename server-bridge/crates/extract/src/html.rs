@@ -57,16 +57,16 @@ struct Writer<'a> {
     base: Option<&'a Url>,
     with_marks: bool,
     out: String,
-    /// How many line ends are due before the next text.
+    /// The number of line ends before the next text.
     breaks: usize,
-    /// True if white space separates the two.
+    /// True if white space separates the text so far from the next.
     is_apart: bool,
-    /// The skipped element, and how many of its kind are open.
+    /// The skipped element, and the number of open elements of its kind.
     skipped: Option<(String, usize)>,
-    /// The open lists; the number of the next item of those that have numbers.
+    /// The open lists; for a numbered one, the number of its next item.
     lists: Vec<Option<u32>>,
     is_preformatted: bool,
-    /// True if an item has begun that is still empty: what comes next goes beside its mark.
+    /// True if a list item has begun and is still empty: the next text follows its mark.
     is_item_empty: bool,
     /// The target of an open link, and where its text begins.
     link: Option<(String, usize)>,
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
     }
 
     fn block(&mut self, name: &str) {
-        // Within a list an item is one line.
+        // An item of a list is one line.
         if PARAGRAPHS.contains(&name) {
             self.part(if self.lists.is_empty() { 2 } else { 1 });
         } else if LINES.contains(&name) {
@@ -229,7 +229,7 @@ impl<'a> Writer<'a> {
     fn end_link(&mut self) {
         let Some((leads, begins)) = self.link.take() else { return };
         if self.out.len() == begins {
-            // It has no text.
+            // The link has no text.
             self.out.pop();
             return;
         }

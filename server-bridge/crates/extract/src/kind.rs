@@ -1,4 +1,4 @@
-//! What a document is: its first bytes tell, and its name only where they do not.
+//! Recognises the kind of a document, by its first bytes, and by its name if these do not suffice.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::{docx, text, xlsx};
 /// How far into a file a PDF may begin, in bytes (ISO 32000-1, annex H).
 const PDF_WITHIN: usize = 1024;
 
-/// Endings of source code and configuration.
+/// Extensions of source code and configuration.
 const CODE: &[&str] = &[
     "bash",
     "bat",
@@ -77,10 +77,10 @@ const CODE: &[&str] = &[
     "zig",
     "zsh",
 ];
-/// Names of source code without an ending.
+/// Names of source files without an extension.
 const CODE_NAMES: &[&str] = &["dockerfile", "makefile", "justfile", "rakefile", "gemfile", "jenkinsfile"];
 
-/// Beginnings of files that are no documents, and what they are.
+/// First bytes of files that are not documents, and the kind of these files.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
@@ -88,12 +88,12 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"RIFF", "a picture, a sound or a film"),
     (b"II*\0", "a picture"),
     (b"MM\0*", "a picture"),
-    (b"\x1f\x8b", "a packed file"),
-    (b"7z\xbc\xaf\x27\x1c", "a packed file"),
-    (b"Rar!", "a packed file"),
-    (b"BZh", "a packed file"),
-    (b"\xfd7zXZ", "a packed file"),
-    (b"\x28\xb5\x2f\xfd", "a packed file"),
+    (b"\x1f\x8b", "a compressed file"),
+    (b"7z\xbc\xaf\x27\x1c", "a compressed file"),
+    (b"Rar!", "a compressed file"),
+    (b"BZh", "a compressed file"),
+    (b"\xfd7zXZ", "a compressed file"),
+    (b"\x28\xb5\x2f\xfd", "a compressed file"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"\0asm", "a program"),
@@ -105,7 +105,7 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"OggS", "a sound"),
     (b"fLaC", "a sound"),
 ];
-/// The beginning of an Office document of the old kind, and of an encrypted one of the new kind.
+/// The first bytes of an Office document in the old format, and of an encrypted one in the new format.
 const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// The name of the part of an encrypted Office document, in UTF-16.
 const ENCRYPTED_PART: &str = "EncryptedPackage";
@@ -121,7 +121,7 @@ pub(crate) enum Document<'a> {
 /// Recognises a document.
 ///
 /// # Errors
-/// It is nothing that is read.
+/// [`Failure::Unsupported`] if it is of a kind that cannot be read; [`Failure::Encrypted`].
 pub(crate) fn recognise<'a>(bytes: &'a [u8], name: &str) -> Result<Document<'a>, Failure> {
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
     let pdf = b"%PDF-";
@@ -133,13 +133,13 @@ pub(crate) fn recognise<'a>(bytes: &'a [u8], name: &str) -> Result<Document<'a>,
         return match () {
             () if archive.has(docx::MAIN) => Ok(Document::Docx(archive)),
             () if archive.has(xlsx::MAIN) => Ok(Document::Xlsx(archive)),
-            () => Err(Failure::Unsupported("an archive; unpack it and add the documents in it,".to_owned())),
+            () => Err(Failure::Unsupported("an archive (unpack it and add the documents in it)".to_owned())),
         };
     }
     if head.starts_with(OLE) {
         let wide: Vec<u8> = ENCRYPTED_PART.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let is_encrypted = bytes.windows(wide.len()).any(|window| window == wide);
-        let old = "an Office document of the old kind; save it as .docx or .xlsx,";
+        let old = "an Office document in the old format (save it as .docx or .xlsx)";
         return Err(if is_encrypted { Failure::Encrypted } else { Failure::Unsupported(old.to_owned()) });
     }
     if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
@@ -159,7 +159,7 @@ fn of_text(text: &str, name: &str) -> Kind {
     match ending {
         _ if is_html => Kind::Html,
         "md" | "markdown" | "mdx" => Kind::Markdown,
-        // A wrong ending: a page has at least one tag.
+        // The extension may be wrong: a web page has at least one tag.
         "html" | "htm" | "xhtml" if head.contains('<') => Kind::Html,
         ending if CODE.contains(&ending) || CODE_NAMES.contains(&name.as_str()) => Kind::Code,
         _ => Kind::Text,

@@ -1,23 +1,23 @@
-//! Documents as pages of text: PDF, text in any encoding, Markdown, HTML, docx, xlsx, source code.
+//! Turns documents into pages of text: PDF, text in any encoding, Markdown, HTML, docx, xlsx, source code.
 //!
 //! ```text
 //!   server: reader::Extractor ──stdin: the document──► child::main: `sandbridge extract`, confined ─► kind ─► pdf, docx, xlsx, html, text
 //!              └─ pages, a failure in words ◄──stdout: one line of JSON for each page───┘
 //! ```
-//! A document is untrusted: only the child's process parses it. It has no file, no network and no other process, a limited memory
-//! and a limited time, and its end is a message for the document's owner. Pages are handed over as they are read, so the server
-//! has one page in memory at a time. HTML pages of the internet are read in the server too, in one pass ([`html`]).
+//! A document is untrusted: only the child's process parses it. That process has no access to files, the network or other processes, and
+//! its memory and time are limited. If it fails, the document's owner gets the reason. Pages are passed on as they are read, so the server
+//! holds one page in memory at a time. The server itself uses only [`html`], for web pages, in one pass.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `reader` | [`Extractor`]: the server's side |
 //! | [`child`] | the confined process |
-//! | `confine` | its limits, its filter of system calls, Landlock |
+//! | `confine` | limits, the system call filter and Landlock for that process |
 //! | `kind` | the kind of a document, by its content and its name |
 //! | `pdf`, `docx`, `xlsx`, [`html`], `text` | one kind each |
-//! | `zip`, `xml` | what Office documents are made of |
+//! | `zip`, `xml` | the archive and markup of Office documents |
 //! | `page` | pages, and the frames between the two processes |
-//! | `failure` | the reasons why a document has no text here |
+//! | `failure` | the reasons why a document could not be read |
 //! | [`limits`] | every limit |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -10,18 +10,18 @@ pub const TEXT_BYTES: usize = 32 * 1024 * 1024;
 pub const PAGES: u32 = 20_000;
 /// The most text of one page, in bytes; the rest of a longer one is left out, and the reader says so.
 pub const PAGE_BYTES: usize = 256 * 1024;
-/// How long a page of a document without pages of its own becomes, in bytes: about four printed pages.
+/// The size of a page, in bytes, in a document without pages of its own: about four printed pages.
 pub const CUT_PAGE_BYTES: usize = 12 * 1024;
 /// The longest title of a page or a document, in bytes.
 pub const TITLE_BYTES: usize = 256;
 /// The longest line that a child may write, in bytes: a page whose every byte is escaped, and its frame.
 pub(crate) const FRAME_BYTES: usize = 6 * PAGE_BYTES + 16 * 1024;
 
-/// How much of a document decides what it is, in bytes.
+/// How much of a document is read to recognise its kind, in bytes.
 pub(crate) const SNIFFED_BYTES: usize = 4096;
-/// The share of control characters, in percent, from which a file is not text.
+/// The share of control characters, in percent, from which a file does not count as text.
 pub(crate) const CONTROL_PERCENT: usize = 5;
-/// The most that is unpacked of one document, in bytes, its pictures not counted.
+/// The most that is unpacked of one document, in bytes; pictures are not unpacked.
 pub(crate) const UNPACKED_BYTES: u64 = 512 * MIB;
 /// The most entries of a packed document.
 pub(crate) const ENTRIES: usize = 10_000;
@@ -32,7 +32,7 @@ pub(crate) const CELLS: u64 = 5_000_000;
 /// The deepest nesting of elements of a packed document.
 pub(crate) const XML_DEPTH: usize = 256;
 
-/// How long a child may take, from its start to its end.
+/// How long the server waits for a child in all, not counting its own work between the pages.
 pub const WALL_CLOCK: Duration = Duration::from_secs(60);
 /// The processor time of a child, in seconds.
 pub(crate) const CPU_SECONDS: u64 = 50;

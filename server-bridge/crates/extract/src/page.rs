@@ -1,4 +1,4 @@
-//! Pages of text, and the frames in which a child hands them over.
+//! Pages of text, and the frames in which the child sends them.
 
 use std::io::{self, Write};
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::limits::{CUT_PAGE_BYTES, PAGE_BYTES, PAGES, TEXT_BYTES, TITLE_BYTES};
 
-/// The kind of a document, which is found by its content first, and by its name where that does not tell.
+/// The kind of a document, recognised by its content, and by its name if that does not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// PDF.
     Pdf,
-    /// Plain text, with tables of separated values.
+    /// Plain text, including tables such as CSV.
     Text,
     /// Markdown.
     Markdown,
     /// HTML.
     Html,
-    /// A text of Office Open XML.
+    /// A text document of Office Open XML.
     Docx,
     /// A workbook of Office Open XML.
     Xlsx,
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// A page of a document: a page of a PDF; else some 12 KiB of text, cut between lines, or a part of a sheet.
+/// A page of a document: a page of a PDF, otherwise about 12 KiB of text, cut between lines, or part of a sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// Its number, from 1.
@@ -68,7 +68,7 @@ pub(crate) enum Frame {
     Page(Page),
     /// The document was read to its end.
     Done {
-        /// Its pages, those without text included.
+        /// The number of its pages, including those without text.
         pages: u32,
         /// Pages whose text was cut at the limit.
         cut_pages: u32,
@@ -79,7 +79,7 @@ pub(crate) enum Frame {
     Failed(Failure),
 }
 
-/// The error of a reader: the document's, or that of the pipe to the server.
+/// The error of a reader: of the document, or of the pipe to the server.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Failed(Failure),
@@ -95,7 +95,7 @@ impl From<Failure> for Stop {
 /// The pages of one document, written as they are read.
 pub(crate) struct Pages<'a> {
     out: &'a mut dyn Write,
-    /// The text of a page that is not whole yet.
+    /// The text of the page that is not complete yet.
     open: String,
     open_title: String,
     number: u32,
@@ -121,7 +121,7 @@ impl<'a> Pages<'a> {
         self.write(&Frame::Begun(kind))
     }
 
-    /// A page of the document's own.
+    /// Writes a page of a document that has its own pages.
     pub(crate) fn page(&mut self, text: &str) -> Result<(), Stop> {
         self.number += 1;
         if self.number > PAGES {
@@ -144,13 +144,13 @@ impl<'a> Pages<'a> {
         self.write(&Frame::Page(Page { number: self.number, title, text }))
     }
 
-    /// A page of the document's own that could not be read.
+    /// Counts a page of such a document that could not be read.
     pub(crate) fn broken_page(&mut self) -> Result<(), Stop> {
         self.broken_pages += 1;
         self.page("")
     }
 
-    /// Text of a document without pages; a page is cut off between lines where it is long enough.
+    /// Adds text of a document without its own pages; a page ends between lines when it is long enough.
     pub(crate) fn text(&mut self, title: &str, text: &str) -> Result<(), Stop> {
         if self.open_title != title {
             self.flush()?;
@@ -165,7 +165,7 @@ impl<'a> Pages<'a> {
                     self.open.push_str(&rest[..=at]);
                     rest = &rest[at + 1..];
                 }
-                // The line began before, or is longer than a page.
+                // The line began earlier, or is longer than a page.
                 None if self.open.ends_with('\n') => {}
                 None => {
                     self.open.push_str(&rest[..end]);

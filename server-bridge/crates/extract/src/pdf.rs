@@ -1,4 +1,4 @@
-//! PDF, page by page. The library panics on some real files; then the page is read in a simpler way, or counted as unreadable.
+//! PDF, page by page. The library panics on some files; then the page is read in a simpler way, or counted as unreadable.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::limits::{PAGE_BYTES, PAGES};
 use crate::page::{Pages, Stop};
 
-/// The most line ends in a row: those of one empty line.
+/// The most consecutive line ends: one empty line.
 const LINE_ENDS: usize = 2;
 
 pub(crate) fn read(bytes: Vec<u8>, pages: &mut Pages<'_>) -> Result<(), Stop> {
-    // What a panic says would fill the standard error for nobody.
+    // The messages of panics would only fill standard error.
     std::panic::set_hook(Box::new(|_| ()));
     let document = open(&bytes)?;
     drop(bytes);
@@ -31,7 +31,7 @@ pub(crate) fn read(bytes: Vec<u8>, pages: &mut Pages<'_>) -> Result<(), Stop> {
     let text = Rc::new(RefCell::new(Vec::new()));
     let mut writer = Bounded(Rc::clone(&text));
     let mut device = Device::new(&text, &mut writer, pages);
-    // All pages in one pass; the page that ends it is the next one that was not handed over.
+    // All pages are read in one pass. If it ends early, the cause is the first page that was not passed on.
     let _ = catch_unwind(AssertUnwindSafe(|| output_doc(&document, &mut device)));
     let (done, stop) = device.end();
     if let Some(stop) = stop {
@@ -57,10 +57,10 @@ fn open(bytes: &[u8]) -> Result<Document, Failure> {
             return Err(Failure::Encrypted);
         }
         Ok(Err(error)) => return Err(Failure::broken(error)),
-        Err(_) => return Err(Failure::broken("its objects make no sense")),
+        Err(_) => return Err(Failure::broken("its objects are invalid")),
     };
     if document.is_encrypted() {
-        // Many are encrypted with an empty password, which only limits what programs offer.
+        // Many files are encrypted with an empty password, only to restrict printing or copying.
         let decrypted = catch_unwind(AssertUnwindSafe(|| document.decrypt("")));
         if !matches!(decrypted, Ok(Ok(()))) {
             return Err(Failure::Encrypted);
@@ -69,7 +69,7 @@ fn open(bytes: &[u8]) -> Result<Document, Failure> {
     Ok(document)
 }
 
-/// The text of a page without regard to where it stands.
+/// The text of a page without regard to its position.
 fn plain(document: &Document, number: u32, pages: &mut Pages<'_>) -> Result<(), Stop> {
     match catch_unwind(AssertUnwindSafe(|| document.extract_text(&[number]))) {
         Ok(Ok(text)) => pages.page(&tidy(&text)),
@@ -90,7 +90,7 @@ fn tidy(text: &str) -> String {
     tidy
 }
 
-/// Where the library puts the characters of pages.
+/// Receives the characters of pages from the library.
 struct Device<'a, 'p> {
     text: Rc<RefCell<Vec<u8>>>,
     inner: PlainTextOutput<&'a mut dyn Write>,
@@ -105,7 +105,7 @@ impl<'a, 'p> Device<'a, 'p> {
         Self { text: Rc::clone(text), inner, pages, done: 0, stop: None }
     }
 
-    /// How many pages were handed over, and what stopped that.
+    /// The number of pages that were passed on, and the error that ended it.
     fn end(self) -> (usize, Option<Stop>) {
         (self.done, self.stop)
     }
@@ -156,7 +156,7 @@ impl OutputDev for Device<'_, '_> {
     }
 }
 
-/// Keeps as much of a page as can be handed over, and a byte more, so that the cut is seen.
+/// Keeps as much of a page as can be passed on, and one byte more, so that the limit is noticed.
 struct Bounded(Rc<RefCell<Vec<u8>>>);
 
 impl Write for Bounded {

@@ -1,4 +1,4 @@
-//! The server's side: starts the confined process, gives it the document, and takes its pages as they come.
+//! The server's side: starts the confined process, sends it the document, and receives its pages.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::limits::{AT_ONCE, FRAME_BYTES, WALL_CLOCK};
 use crate::page::{Frame, Kind, Page};
 
-/// The name of the hidden command of the server's program that reads a document.
+/// The name of the server program's hidden command that reads a document.
 pub const COMMAND: &str = "extract";
-/// The process's own program, which is the same file even after an update replaced it.
+/// The program of the running server, even after an update replaced its file.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The signal of the limit on processor time.
 const CPU_SIGNALS: [i32; 2] = [libc::SIGXCPU, libc::SIGKILL];
@@ -37,10 +37,10 @@ impl Default for Extractor {
     }
 }
 
-/// The end of a document that was read.
+/// The counts of a document that was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Its pages, those without text included.
+    /// The number of its pages, including those without text.
     pub pages: u32,
     /// Pages whose text was cut off at the limit.
     pub cut_pages: u32,
@@ -48,7 +48,7 @@ pub struct Done {
     pub broken_pages: u32,
 }
 
-/// What comes next of a document.
+/// The next part of a document.
 #[derive(Debug)]
 pub enum Next {
     /// A page with text.
@@ -58,15 +58,15 @@ pub enum Next {
 }
 
 impl Extractor {
-    /// Readers by another program than this one, which has the command [`COMMAND`].
+    /// Uses another program than the running one; it must have the command [`COMMAND`].
     pub fn of(program: PathBuf) -> Self {
         Self { program, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Starts to read a document. It waits while another one is read.
+    /// Starts to read a document; waits while another document is read.
     ///
     /// # Errors
-    /// [`Failure`]: nothing that is read, or the reader cannot be started.
+    /// [`Failure`]: the document is of a kind that cannot be read, or the reader cannot be started.
     pub async fn open(
         &self,
         name: &str,
@@ -93,7 +93,7 @@ impl Extractor {
             return Err(Failure::Reader("the reader has no pipes".to_owned()));
         };
         let mut document = document;
-        // Ends with the child: its pipe breaks.
+        // This task ends with the child, whose end breaks the pipe.
         tokio::spawn(async move {
             while let Some(Ok(piece)) = document.next().await {
                 if stdin.write_all(&piece).await.is_err() {
@@ -117,13 +117,15 @@ impl Extractor {
         match reading.frame().await? {
             Frame::Begun(kind) => reading.kind = kind,
             Frame::Failed(failure) => return Err(failure),
-            Frame::Page(_) | Frame::Done { .. } => return Err(Failure::broken("the reader makes no sense")),
+            Frame::Page(_) | Frame::Done { .. } => {
+                return Err(Failure::broken("the reader's output is invalid"));
+            }
         }
         Ok(reading)
     }
 }
 
-/// How much of the errors of a reader is looked at, in bytes.
+/// How much of a reader's standard error is read, in bytes.
 const SAID_BYTES: u64 = 4096;
 
 /// A document that is being read. Dropping it ends the reader.
@@ -132,7 +134,7 @@ pub struct Reading {
     child: Child,
     said: Option<tokio::task::JoinHandle<String>>,
     frames: BufReader<ChildStdout>,
-    /// The time that the reader may still be waited for. What the server does with a page in between is not the document's fault.
+    /// The time for which the server still waits for the reader. The server's own work between pages does not count.
     left: Duration,
     kind: Kind,
     _place: OwnedSemaphorePermit,
@@ -155,7 +157,7 @@ impl Reading {
                 Ok(Next::Done(Done { pages, cut_pages, broken_pages }))
             }
             Frame::Failed(failure) => Err(failure),
-            Frame::Begun(_) => Err(Failure::broken("the reader makes no sense")),
+            Frame::Begun(_) => Err(Failure::broken("the reader's output is invalid")),
         }
     }
 
@@ -174,14 +176,14 @@ impl Reading {
             Err(_) => Err(Failure::TooLong),
             Ok(Err(error)) => Err(Failure::Reader(error.to_string())),
             Ok(Ok(_)) if line.ends_with(b"\n") => {
-                serde_json::from_slice(&line).map_err(|_| Failure::broken("the reader makes no sense"))
+                serde_json::from_slice(&line).map_err(|_| Failure::broken("the reader's output is invalid"))
             }
-            Ok(Ok(count)) if count >= FRAME_BYTES => Err(Failure::broken("the reader makes no sense")),
+            Ok(Ok(count)) if count >= FRAME_BYTES => Err(Failure::broken("the reader's output is invalid")),
             Ok(Ok(_)) => Err(self.end(deadline).await),
         }
     }
 
-    /// Why the reader ended in the middle of the document.
+    /// The reason why the reader ended before the end of the document.
     async fn end(&mut self, deadline: Instant) -> Failure {
         let status = match timeout_at(deadline, self.child.wait()).await {
             Err(_) => return Failure::TooLong,
@@ -196,7 +198,7 @@ impl Reading {
         match signal {
             Some(signal) if CPU_SIGNALS.contains(&signal) => Failure::TooLong,
             _ if said.contains("memory allocation of") => Failure::Memory,
-            Some(signal) => Failure::broken(format!("it ended its reader by signal {signal}")),
+            Some(signal) => Failure::broken(format!("signal {signal} ended the reader")),
             None => Failure::Reader(format!("the reader ended early ({status})")),
         }
     }

@@ -1,4 +1,4 @@
-//! Bytes as characters: UTF-8, UTF-16, GB18030 and the other encodings that documents have.
+//! Decodes bytes: UTF-8, UTF-16, GB18030 and other encodings of documents.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use encoding_rs::{Encoding, GB18030, GBK, UTF_8, UTF_16BE, UTF_16LE};
 use crate::failure::Failure;
 use crate::limits::{CONTROL_PERCENT, SNIFFED_BYTES};
 
-/// How much of a document decides its encoding, in bytes.
+/// How much of a document is read to recognise its encoding, in bytes.
 const DETECTED_BYTES: usize = 256 * 1024;
 
-/// A document's characters.
+/// Decodes a document.
 ///
 /// # Errors
-/// It is not text.
+/// [`Failure::Unsupported`] if the document is not text.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Failure> {
     let encoding = encoding(bytes);
     let (text, _, _) = encoding.decode(bytes);
@@ -35,7 +35,7 @@ fn encoding(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample, sample.len() == bytes.len());
     let guess = detector.guess(None, Utf8Detection::Allow);
-    // The same, with every character that GB18030 added.
+    // GB18030 contains GBK and more characters.
     if guess == GBK { GB18030 } else { guess }
 }
 

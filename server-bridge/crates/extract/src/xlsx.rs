@@ -8,7 +8,7 @@ use crate::page::{Pages, Stop};
 use crate::xml::{self, Item};
 use crate::zip::Archive;
 
-/// The file that makes an archive a workbook.
+/// The file by which an archive is recognised as a workbook.
 pub(crate) const MAIN: &str = "xl/workbook.xml";
 
 pub(crate) fn read(archive: &Archive<'_>, pages: &mut Pages<'_>) -> Result<(), Stop> {
@@ -45,7 +45,7 @@ fn sheets(archive: &Archive<'_>) -> Result<Vec<(String, String)>, Failure> {
         if let Item::Open(element) = item
             && element.name() == "sheet"
         {
-            // The other attribute with the local name `id` has the prefix `r`: `sheetId` is not it.
+            // The attribute is `r:id`, whose local name is `id`; `sheetId` is another one.
             sheets.push((element.attribute("name"), element.attribute("id")));
         }
         Ok::<(), Failure>(())
@@ -68,7 +68,7 @@ fn targets(archive: &Archive<'_>) -> Result<HashMap<String, String>, Failure> {
     Ok(targets)
 }
 
-/// The texts that cells name by their numbers.
+/// The shared texts, to which cells refer by number.
 fn shared(archive: &Archive<'_>) -> Result<Vec<String>, Failure> {
     let (mut texts, mut bytes) = (Vec::new(), 0);
     let Some(content) = archive.read("xl/sharedStrings.xml")? else { return Ok(texts) };

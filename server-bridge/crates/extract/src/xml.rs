@@ -1,5 +1,5 @@
-//! XML of packed documents, as a stream of the few things that matter. Entities of a document's own are refused, so that nothing
-//! outside of it is ever named, and nothing small becomes large.
+//! XML of packed documents, as a stream of elements and texts. Entities that a document declares are refused, so that it cannot refer to
+//! files outside, and cannot expand to a large text.
 
 use std::io::{BufReader, Read};
 
@@ -11,7 +11,7 @@ use quick_xml::events::{BytesStart, Event};
 use crate::failure::Failure;
 use crate::limits::XML_DEPTH;
 
-/// Something of an XML file. Names are without their prefixes.
+/// A part of an XML file. Names have no prefixes.
 pub(crate) enum Item<'a> {
     Open(&'a Element<'a>),
     Close(&'a str),

@@ -1,6 +1,6 @@
-//! The files in a packed document, by the archive's directory at its end: stored or deflated, without encryption, below 4 GiB.
+//! Reads the files in a packed document, by the directory at the archive's end: stored or deflated, without encryption, below 4 GiB.
 //!
-//! Nothing is written anywhere, so names are only compared, and links and paths out of the archive mean nothing.
+//! No file is written: names are only compared, so links and paths that lead out of the archive have no effect.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -17,7 +17,7 @@ const ENTRY_BYTES: usize = 46;
 const LOCAL: &[u8] = b"PK\x03\x04";
 const LOCAL_BYTES: usize = 30;
 
-/// An archive, and how much may still be unpacked of it.
+/// An archive, and the number of bytes that may still be unpacked.
 pub(crate) struct Archive<'a> {
     bytes: &'a [u8],
     entries: Vec<Entry<'a>>,
@@ -44,11 +44,11 @@ impl<'a> Archive<'a> {
         let mut entries = Vec::new();
         for _ in 0..count {
             let record = bytes.get(at..).filter(|rest| rest.starts_with(ENTRY));
-            let record = record.ok_or_else(|| Failure::broken("its directory makes no sense"))?;
+            let record = record.ok_or_else(|| Failure::broken("the archive's directory is invalid"))?;
             let name_bytes = usize::from(short(record, 28)?);
             let name = record.get(ENTRY_BYTES..ENTRY_BYTES + name_bytes);
             entries.push(Entry {
-                name: name.ok_or_else(|| Failure::broken("its directory ends early"))?,
+                name: name.ok_or_else(|| Failure::broken("the archive's directory ends early"))?,
                 method: short(record, 10)?,
                 is_encrypted: short(record, 8)? & 1 != 0,
                 packed: long(record, 20)? as usize,
@@ -87,7 +87,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// A reader that ends with an error once too much was unpacked.
+/// A reader that fails once too much has been unpacked.
 struct Counting<'a> {
     content: Box<dyn Read + 'a>,
     left: &'a Cell<u64>,
@@ -104,9 +104,9 @@ impl Read for Counting<'_> {
     }
 }
 
-/// The record at the end: the last one whose comment fills the rest.
+/// The end record: the last one whose comment fills the rest of the file.
 fn end(bytes: &[u8]) -> Result<&[u8], Failure> {
-    let broken = || Failure::broken("the archive that it is has no directory; it may be cut off");
+    let broken = || Failure::broken("the archive has no directory; the file may be incomplete");
     let last = bytes.len().checked_sub(END_BYTES).ok_or_else(broken)?;
     let first = last.saturating_sub(usize::from(u16::MAX));
     let fits = |end: &&[u8]| {
@@ -118,10 +118,10 @@ fn end(bytes: &[u8]) -> Result<&[u8], Failure> {
 
 fn short(record: &[u8], at: usize) -> Result<u16, Failure> {
     let bytes = record.get(at..at + 2).and_then(|bytes| bytes.try_into().ok());
-    bytes.map(u16::from_le_bytes).ok_or_else(|| Failure::broken("a record of it ends early"))
+    bytes.map(u16::from_le_bytes).ok_or_else(|| Failure::broken("a record of the archive ends early"))
 }
 
 fn long(record: &[u8], at: usize) -> Result<u32, Failure> {
     let bytes = record.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-    bytes.map(u32::from_le_bytes).ok_or_else(|| Failure::broken("a record of it ends early"))
+    bytes.map(u32::from_le_bytes).ok_or_else(|| Failure::broken("a record of the archive ends early"))
 }

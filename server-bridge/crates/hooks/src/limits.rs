@@ -11,7 +11,7 @@ pub const EVENT_PATIENCE: Duration = Duration::from_secs(60);
 pub const LOWER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a handler may take that names no timeout.
 pub const HANDLER_PATIENCE: Duration = Duration::from_secs(30);
-/// How long an agent may take that names no timeout: it reads before it answers.
+/// The timeout of an agent that names none; it is longer because the agent reads before it answers.
 pub const AGENT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a handler in the background may take that names no timeout.
 pub const BACKGROUND_PATIENCE: Duration = Duration::from_secs(60);

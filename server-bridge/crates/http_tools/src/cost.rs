@@ -17,7 +17,7 @@ struct Group<'a> {
     begin: usize,
 }
 
-/// What was counted in an expression.
+/// The counts that limit an expression's cost.
 #[derive(Default)]
 struct Counted {
     descents: usize,

@@ -278,8 +278,8 @@ fn place(name: &str) -> Result<Option<String>> {
     Ok(Some(name.to_owned()))
 }
 
-/// True if a text can be the name of a place to send requests from: a runner's, `__docker__`, or `none` for the server itself. `auto` is none:
-/// it could be another network from one day to the next.
+/// True if a text can be the name of a place to send requests from: a runner's, `__docker__`, or `none` for the server itself. `auto` is
+/// not one, since it could mean another network every day.
 pub fn is_place(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
     let is_first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

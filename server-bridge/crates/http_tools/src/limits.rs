@@ -64,7 +64,7 @@ pub const OPENAPI_PROBLEMS: usize = 500;
 
 /// The longest name of a runner.
 pub const PLACE_CHARS: usize = 63;
-/// The most values of a document in YAML, with all that its aliases repeat.
+/// The most values of a document in YAML, including those that aliases repeat.
 pub const YAML_NODES: usize = 500_000;
-/// The most bytes of the texts of a document in YAML, with all that its aliases repeat.
+/// The most bytes of the texts of a document in YAML, including those that aliases repeat.
 pub const YAML_TEXT_BYTES: usize = 4 * OPENAPI_BYTES;

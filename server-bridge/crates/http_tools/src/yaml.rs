@@ -16,7 +16,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     Node(&left).deserialize(yaml_serde::Deserializer::from_str(text)).map_err(|error| error.to_string())
 }
 
-/// What a document may still have.
+/// The values and bytes that a document may still contain.
 struct Left {
     nodes: Cell<usize>,
     bytes: Cell<usize>,
@@ -27,7 +27,7 @@ impl Left {
         let nodes = self.nodes.get().checked_sub(1);
         let (Some(nodes), Some(bytes)) = (nodes, self.bytes.get().checked_sub(bytes)) else {
             return Err(E::custom(format!(
-                "with all that its aliases repeat, it has more than {YAML_NODES} values or {YAML_TEXT_BYTES} bytes"
+                "including what its aliases repeat, it has more than {YAML_NODES} values or {YAML_TEXT_BYTES} bytes"
             )));
         };
         self.nodes.set(nodes);
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             let key = match key {
                 Value::String(key) => key,
                 Value::Null | Value::Bool(_) | Value::Number(_) => key.to_string(),
-                Value::Array(_) | Value::Object(_) => return Err(A::Error::custom("a key is no text")),
+                Value::Array(_) | Value::Object(_) => return Err(A::Error::custom("a key is not a text")),
             };
             let value = entries.next_value_seed(self)?;
             if key == "<<" {

@@ -10,13 +10,13 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// The document has more bytes than the limit.
-    #[error("the document is too large: at most {} MiB are read", crate::limits::DOCUMENT_BYTES / 1024 / 1024)]
+    #[error("the document is too large: at most {} MiB are read; split it", crate::limits::DOCUMENT_BYTES / 1024 / 1024)]
     TooLarge,
-    /// The document did not arrive.
-    #[error("the document did not arrive whole; send it again")]
+    /// The document did not arrive completely.
+    #[error("the document did not arrive completely; send it again")]
     Broken,
     /// There is no such user to share with.
-    #[error("there is no user {0:?}")]
+    #[error("there is no user {0:?}; check the name")]
     NoUser(String),
 }
 

@@ -1,4 +1,4 @@
-//! Named points of indexing, where a test kills the server: a debug build whose environment names one sends itself SIGKILL there.
+//! Points of indexing at which tests kill the server: a debug build whose `SANDBRIDGE_FAULT` names one sends itself SIGKILL there.
 
 /// A point of indexing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Point {
 pub(crate) fn fault(point: Point) {
     if std::env::var_os("SANDBRIDGE_FAULT").is_some_and(|name| name == point.name()) {
         let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-        tracing::error!(?killed, point = point.name(), "the process ends here, as its environment says");
+        tracing::error!(?killed, point = point.name(), "the process ends here, as SANDBRIDGE_FAULT demands");
         loop {
             std::thread::park();
         }

@@ -15,11 +15,11 @@ use crate::limits::{BATCH_BYTES, BATCH_PAGES, DOCUMENT_BYTES, SCAN_TIMEOUT};
 use crate::service::Knowledge;
 use crate::sync::{Trouble, path_of};
 
-/// The content of a document, with what is known of it.
+/// The content of a document, its size and the time of its last change.
 pub(crate) struct Content {
     pub(crate) pieces: VecDeque<Bytes>,
     pub(crate) size_bytes: i64,
-    /// 0 for an upload.
+    /// In Unix milliseconds; 0 for an upload.
     pub(crate) modified_ms: i64,
 }
 
@@ -32,7 +32,7 @@ impl Knowledge {
             match self.of_folder(job).await {
                 Ok(content) => content,
                 Err(Trouble::Away(why)) => {
-                    // The document keeps waiting: the next look at the folder queues it again.
+                    // The document keeps waiting: the next scan of the folder queues it again.
                     self.0.store.drop_job(job.id).await?;
                     let state = store::SyncState::Offline;
                     return self.0.store.set_collection_sync(job.collection_id, state, &why).await;
@@ -104,8 +104,8 @@ impl Knowledge {
         timeout(SCAN_TIMEOUT, read).await.map_err(|_| timed_out())?
     }
 
-    /// Reads the content and stores its pages; gives its kind, the number of its pages and what there is to say about them, or
-    /// `None` if the job is gone.
+    /// Reads the content and stores its pages; returns its kind, the number of its pages and a remark about them, or `None` if the job is
+    /// gone.
     async fn read(
         &self,
         job: &IndexJob,
@@ -160,7 +160,7 @@ impl Knowledge {
 struct Passages<'a> {
     name: &'a str,
     kind: Kind,
-    /// The headings at the end of the page before, which hold until the next one.
+    /// The headings at the end of the page before, which apply until the next one.
     headings: Vec<String>,
 }
 

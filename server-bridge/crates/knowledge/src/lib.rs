@@ -1,20 +1,20 @@
-//! Knowledge: documents that people add, and that their agents look things up in.
+//! Knowledge: documents that people add, and in which their agents look things up.
 //!
 //! ```text
 //!   an upload, a file of a runner's folder ─► job in the store ─► worker: crate `extract` (a confined child) ─► pages
 //!                                                                   └─► crate `search`: passages, words ─► a new version, swapped in
 //!   a question ─► find: passages by their words, of the collections that the user may search ─► `knowledge_search`, the API
 //! ```
-//! Uploads and folders are indexed by one worker, one document after the other. What is asked meanwhile is answered from the version
-//! before. Documents are texts of others: tools hand them over as quotations, and say so.
+//! One worker indexes uploads and folders, one document after the other. Until a new version is complete, questions are answered from the
+//! version before. Documents may contain anything, so tools pass their text to models as marked quotations.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `service` | [`Knowledge`]: collections, documents, sharing |
-//! | `upload` | the content of a document on its way in |
-//! | `worker` | the worker: one job after the other, and regular looks at folders |
-//! | `index` | a document becomes pages and passages |
-//! | `sync` | a look at a runner's folder |
+//! | `upload` | receives the content of a document |
+//! | `worker` | the worker: runs one job after the other, and scans folders regularly |
+//! | `index` | turns a document into pages and passages |
+//! | `sync` | scans a runner's folder |
 //! | `find` | the passages that answer a question |
 //! | [`tools`] | `knowledge_search`, `knowledge_read` |
 //! | [`prompt`] | the part of the prompt that lists collections |

@@ -6,27 +6,27 @@ use std::time::Duration;
 pub const DOCUMENT_BYTES: u64 = extract::limits::DOCUMENT_BYTES;
 /// The pieces in which an upload is stored, in bytes.
 pub(crate) const PART_BYTES: usize = 1024 * 1024;
-/// The pages that are stored in one change, and the text of them, in bytes.
+/// The most pages that are stored in one transaction, and the most text of them, in bytes.
 pub(crate) const BATCH_PAGES: usize = 64;
 pub(crate) const BATCH_BYTES: usize = 1024 * 1024;
-/// How often a job is begun before its document counts as one that ends the server's work.
+/// How often a job is begun before its document is given up because it kills the server.
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
 pub(crate) const RETRY: Duration = Duration::from_secs(2);
-/// The pause between two times that what was deleted is taken out of the database's file, which keeps others from writing.
+/// The pause between two removals of deleted documents' traces from the database's file, during which others cannot write.
 pub(crate) const FORGET_PAUSE: Duration = Duration::from_secs(600);
-/// How often the folders of runners are looked at.
+/// How often the folders of runners are scanned.
 pub(crate) const SYNC_INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// How long a look at a folder, and reading one file of it, may take.
+/// The timeout for scanning a folder, and for reading one of its files.
 pub(crate) const SCAN_TIMEOUT: Duration = Duration::from_secs(120);
 /// The most files of a folder; the runner's own limit for one search.
 pub(crate) const FOLDER_FILES: u32 = 10_000;
-/// The files that are queued in one change.
+/// The most files that are queued in one transaction.
 pub(crate) const QUEUE_BATCH: usize = 500;
-/// From how many documents on the loss of more than half of them has to be confirmed; the loss of all has to be always.
+/// The number of documents from which the loss of more than half has to be confirmed; the loss of all documents always has to be.
 pub(crate) const LOSS_DOCUMENTS: usize = 10;
 
-/// The passages that each ranking gives, and those that a question gets.
+/// The most passages of each ranking.
 pub(crate) const RANKED: u32 = 20;
 /// The most passages of an answer.
 pub(crate) const FOUND: usize = 10;
@@ -40,5 +40,5 @@ pub(crate) const PAGES_AT_ONCE: u32 = 10;
 pub(crate) const READ_BYTES: usize = 40 * 1024;
 /// The most collections that the prompt lists.
 pub(crate) const PROMPT_COLLECTIONS: usize = 30;
-/// The documents of one answer of the API.
+/// The most documents in one response of the API.
 pub(crate) const LISTED: u32 = 500;

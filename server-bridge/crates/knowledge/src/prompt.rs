@@ -26,7 +26,7 @@ impl PromptPart for Knowledge {
             if filled.is_empty() {
                 return Ok(None);
             }
-            // Names are texts of others where a collection is shared: quoted, one a line. Counts would change the prompt too often.
+            // The names of shared collections come from other users, so they are quoted, one per line. Counts would change the prompt too often.
             let line = |one: &&store::Collection| match one.user_id == context.user.id {
                 true => format!("- {:?}", one.name),
                 false => format!("- {:?}, which the user {:?} shares", one.name, one.owner),

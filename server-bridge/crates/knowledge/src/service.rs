@@ -1,4 +1,4 @@
-//! Collections and documents as their users handle them.
+//! Collections and documents: adding, sharing, listing and removing them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::error::{Error, Result};
 use crate::limits::{LISTED, PAGES_AT_ONCE};
 
-/// Reaches the runner of a user by its name, or tells why it cannot be reached.
+/// Returns the sandbox of a user's runner by its name, or the reason why the runner cannot be reached.
 pub type Machines = Arc<dyn Fn(UserId, String) -> BoxFuture<'static, Result<Sandbox, String>> + Send + Sync>;
 
 /// The knowledge of all users. Cheap to clone; every clone is the same.
@@ -27,12 +27,12 @@ pub(crate) struct Inner {
     pub(crate) machines: Machines,
     /// Wakes the worker.
     pub(crate) wake: Notify,
-    /// Asks for the removal of what was deleted from the database's files.
+    /// Asks for the removal of deleted documents' traces from the database's files.
     pub(crate) forget: Notify,
 }
 
 impl Knowledge {
-    /// Knowledge in this store, with the folders of these machines. Nothing is indexed before [`Knowledge::run`].
+    /// Creates the service. Nothing is indexed before [`Knowledge::run`].
     pub fn new(store: Store, extractor: Extractor, machines: Machines) -> Self {
         let (wake, forget) = (Notify::new(), Notify::new());
         Self(Arc::new(Inner { store, extractor, machines, wake, forget }))
@@ -51,7 +51,7 @@ impl Knowledge {
         Ok(views)
     }
 
-    /// One of them, by its number or its name; of several with this name, the user's own.
+    /// A collection that the user may search, by its number or its name; of several with this name, the user's own.
     ///
     /// # Errors
     /// [`Error::Store`] if there is none.
@@ -60,7 +60,7 @@ impl Knowledge {
         self.view(user, collection).await
     }
 
-    /// Makes a collection of uploads, or of a runner's folder, which is looked at right away.
+    /// Adds a collection of uploads, or of a runner's folder, which is scanned soon.
     ///
     /// # Errors
     /// [`Error::Store`] for a name that is taken or not valid.
@@ -74,10 +74,10 @@ impl Knowledge {
         self.collection(user, &id.0.to_string()).await
     }
 
-    /// Removes a user's own collection with all that was made of it.
+    /// Removes a user's own collection with its documents and their index.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is not theirs.
+    /// [`Error::Store`] if the collection is gone or another user's.
     pub async fn remove_collection(&self, user: &User, key: &str) -> Result<()> {
         let collection = self.find_collection(user.id, key).await?;
         if !self.0.store.remove_collection(user.id, collection.id).await? {
@@ -89,10 +89,10 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Lets others search a user's own collection, or not any more.
+    /// Shares a user's own collection with others, or ends that.
     ///
     /// # Errors
-    /// [`Error::NoUser`]; [`Error::Store`] if it is not theirs.
+    /// [`Error::NoUser`]; [`Error::Store`] if the collection is gone or another user's.
     pub async fn share(
         &self,
         user: &User,
@@ -112,10 +112,10 @@ impl Knowledge {
         self.collection(user, key).await
     }
 
-    /// Looks at the folder of a user's own collection soon.
+    /// Queues a scan of the folder of a user's own collection.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is not theirs, or has no folder.
+    /// [`Error::Store`] if the collection is gone or another user's, or has no folder.
     pub async fn sync(&self, user: &User, key: &str, accepts_missing: bool) -> Result<()> {
         let collection = self.find_collection(user.id, key).await?;
         self.0.store.queue_sync(user.id, collection.id, accepts_missing).await?;
@@ -123,7 +123,7 @@ impl Knowledge {
         Ok(())
     }
 
-    /// The documents of a collection by name: at most 500 after this name.
+    /// The documents of a collection, by name: at most 500 after the name `after`.
     ///
     /// # Errors
     /// [`Error::Store`] if the user may not search it.
@@ -133,7 +133,7 @@ impl Knowledge {
         Ok(documents.into_iter().map(document_view).collect())
     }
 
-    /// A document, and pages of it from this number on.
+    /// A document, with at most 10 of its pages from number `page` on.
     ///
     /// # Errors
     /// [`Error::Store`] if the user may not search its collection.
@@ -153,7 +153,7 @@ impl Knowledge {
     /// Removes a document of a user's own collection.
     ///
     /// # Errors
-    /// [`Error::Store`] if it is not theirs.
+    /// [`Error::Store`] if the collection is gone or another user's.
     pub async fn remove_document(&self, user: &User, id: i64) -> Result<()> {
         let document = self.0.store.document(user.id, DocumentId(id)).await?;
         self.0.store.remove_documents(user.id, document.collection_id, &[document.id]).await?;
@@ -161,7 +161,7 @@ impl Knowledge {
         Ok(())
     }
 
-    /// The work that is left.
+    /// The work that waits.
     ///
     /// # Errors
     /// [`Error::Store`].

@@ -1,8 +1,8 @@
-//! A look at a runner's folder: what is new or changed is queued, and what is gone is removed, unless it is so much that its owner has
-//! to say so.
+//! Scans a runner's folder: queues new and changed files, and removes documents whose files are gone. If very many are gone, the owner has
+//! to confirm it first.
 //!
-//! The runner finds the files: nothing outside of the folder, nothing that `.gitignore` excludes, no link is followed. A file is
-//! read again only if its size or time differ from those of the content that was indexed.
+//! The runner finds the files: none outside the folder, and none that `.gitignore` excludes; it follows no links. A file is read again only
+//! if its size or time differs from that of the indexed content.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use store::{Document, DocumentId, DocumentState, FileSeen, IndexJob, SyncState};
 use crate::limits::{DOCUMENT_BYTES, FOLDER_FILES, LOSS_DOCUMENTS, QUEUE_BATCH};
 use crate::service::Knowledge;
 
-/// Endings of files that are no documents: nobody needs to be told that they are not read.
+/// Extensions of files that are not documents; they are skipped without a message.
 const LEFT_OUT: &[&str] = &[
     "7z", "a", "avi", "bin", "bmp", "bz2", "class", "dll", "dylib", "eot", "exe", "flac", "gif", "gz", "ico",
     "jar", "jpeg", "jpg", "lock", "m4a", "mkv", "mov", "mp3", "mp4", "o", "ogg", "otf", "png", "pyc", "rar",
@@ -20,11 +20,11 @@ const LEFT_OUT: &[&str] = &[
     "xz", "zip", "zst",
 ];
 
-/// Why a folder or a file cannot be read.
+/// The reason why a folder or a file cannot be read.
 pub(crate) enum Trouble {
     /// The runner cannot be reached now.
     Away(String),
-    /// It is there and says no.
+    /// The runner refused.
     Refused(String),
 }
 
@@ -37,7 +37,7 @@ impl From<SandboxError> for Trouble {
     }
 }
 
-/// What a look at a folder found out.
+/// The result of a scan: changed files, and documents whose files are gone.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Plan {
     changed: Vec<FileSeen>,
@@ -54,7 +54,7 @@ pub(crate) fn path_of(folder: &str, name: &str) -> Vec<u8> {
 }
 
 impl Knowledge {
-    /// Does the job of a folder. Its failures are recorded with the collection; an error is the store's.
+    /// Runs the job of a folder. Failures of the scan are recorded with the collection; only the store's errors are returned.
     pub(crate) async fn look(&self, job: &IndexJob) -> store::Result<()> {
         let scanned = match (self.0.machines)(job.user_id, job.place.clone()).await {
             Ok(sandbox) => scan(&sandbox, &job.path).await,
@@ -65,7 +65,7 @@ impl Knowledge {
             Err(Trouble::Away(why)) => return self.end(job, SyncState::Offline, &why).await,
             Err(Trouble::Refused(why)) => {
                 let note = format!(
-                    "{why}; its documents are kept: delete the collection if the folder is gone for good"
+                    "{why}; its documents are kept; delete the collection if the folder no longer exists"
                 );
                 return self.end(job, SyncState::Gone, &note).await;
             }
@@ -91,7 +91,7 @@ impl Knowledge {
         let note = match is_whole {
             true => String::new(),
             false => format!(
-                "the folder has more than {FOLDER_FILES} files: the newest are indexed, and none is removed"
+                "the folder has more than {FOLDER_FILES} files; the newest are indexed, and no document is removed"
             ),
         };
         self.end(job, SyncState::Synced, &note).await
@@ -110,7 +110,7 @@ impl Knowledge {
 /// The files of a folder, and true if these are all of them.
 async fn scan(sandbox: &sandbox::Sandbox, folder: &str) -> Result<(Vec<FileSeen>, bool), Trouble> {
     let path = folder.as_bytes().to_vec();
-    // A search below a folder that is not there finds nothing, which is something else.
+    // A search in a folder that does not exist finds nothing, so its existence is checked first.
     sandbox.read_dir(&path).await?.next_batch().await.transpose()?;
     let prefix = path_of(folder, "");
     let query = GlobQuery { pattern: "**".to_owned(), path, ignored: false, max_results: FOLDER_FILES };
@@ -121,7 +121,7 @@ async fn scan(sandbox: &sandbox::Sandbox, folder: &str) -> Result<(Vec<FileSeen>
             let below = entry.path.strip_prefix(prefix.as_slice()).unwrap_or(&entry.path);
             let below = below.strip_prefix(b"./").unwrap_or(below);
             let Ok(name) = std::str::from_utf8(below) else { continue };
-            // A runner that sends more than it was asked for is not believed.
+            // Files beyond the requested number are ignored.
             if files.len() >= usize::try_from(FOLDER_FILES).unwrap_or(usize::MAX) {
                 return Ok((files, false));
             }
@@ -138,7 +138,7 @@ async fn scan(sandbox: &sandbox::Sandbox, folder: &str) -> Result<(Vec<FileSeen>
     Ok((files, is_whole))
 }
 
-/// False for hidden files, which hold settings and secrets, and for those that have no text.
+/// False for hidden files, which hold settings and secrets, and for files without text.
 fn is_wanted(name: &str) -> bool {
     let is_hidden = name.split('/').any(|part| part.starts_with('.'));
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
@@ -163,7 +163,7 @@ fn plan(known: &[Document], files: Vec<FileSeen>) -> Plan {
     plan
 }
 
-/// True if so much is missing that it may be a mistake: an unmounted disk, another branch, a folder that was moved.
+/// True if so many documents are missing that it may be a mistake, such as an unmounted disk, another branch or a moved folder.
 fn is_loss(known: usize, missing: usize) -> bool {
     missing > 0 && (missing == known || known >= LOSS_DOCUMENTS && missing * 2 > known)
 }

@@ -1,4 +1,4 @@
-//! The content of a document on its way in: stored in pieces as it arrives, so that no document is in memory as a whole.
+//! Uploads: the content of a document is stored in pieces as it arrives, so that it is never in memory as a whole.
 
 use api::knowledge::DocumentView;
 use bytes::Bytes;
@@ -11,11 +11,11 @@ use crate::limits::{DOCUMENT_BYTES, PART_BYTES};
 use crate::service::{Knowledge, document_view};
 
 impl Knowledge {
-    /// Adds a document to a user's own collection, or new content to the one with this name; it is indexed soon.
+    /// Adds a document to a user's own collection, or replaces the content of the one with this name; it is queued for indexing.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::Broken`]; [`Error::Store`] if the collection is not theirs or of a folder, for a name that is not
-    /// valid, and if too much is waiting.
+    /// [`Error::TooLarge`], [`Error::Broken`]; [`Error::Store`] if the collection is another user's or a folder's, for an invalid name, and
+    /// if too many documents wait.
     pub async fn upload<E>(
         &self,
         user: &User,
@@ -31,7 +31,7 @@ impl Knowledge {
         let job = self.0.store.begin_upload(user.id, collection).await?;
         let done = self.arrive(user, collection, job, name, content).await;
         if done.is_err() {
-            // What arrived of it is nobody's; a server that is killed here removes it when it starts.
+            // The content that arrived is dropped. If the server is killed here, it removes the content when it starts.
             self.0.store.drop_job(job).await?;
         }
         done

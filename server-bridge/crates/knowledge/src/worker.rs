@@ -1,4 +1,4 @@
-//! The worker: takes one job after the other from the store's queue, and looks at the folders of runners now and then.
+//! The worker: takes one job after the other from the store's queue, and scans the folders of runners every 10 minutes.
 
 use std::future::Future;
 
@@ -11,7 +11,7 @@ use crate::limits::{ATTEMPTS, FORGET_PAUSE, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
 use crate::service::Knowledge;
 
 impl Knowledge {
-    /// Indexes until `shutdown`; a job that is not done then is begun again at the next start.
+    /// Indexes until `shutdown`. A job that is interrupted begins again at the next start.
     pub async fn run(&self, shutdown: CancellationToken) {
         let work = async { tokio::join!(self.work(), self.forget()) };
         tokio::select! {
@@ -32,7 +32,7 @@ impl Knowledge {
             match job {
                 Some(job) => {
                     if let Err(error) = self.job(&job).await {
-                        tracing::error!(%error, job = job.id.0, "a document could not be indexed; it is tried again");
+                        tracing::error!(%error, job = job.id.0, "a document could not be indexed; trying again");
                         sleep(RETRY).await;
                     }
                 }
@@ -50,7 +50,7 @@ impl Knowledge {
         fault(Point::Begun);
         if job.attempts > ATTEMPTS {
             let note =
-                "the server was ended each time that it read this document; add it again to try once more";
+                "the server was killed each time it read this document; add it again for another attempt";
             return self.give_up(job, note).await;
         }
         if job.document_id.is_some() {
@@ -58,7 +58,10 @@ impl Knowledge {
         }
         match timeout(SCAN_TIMEOUT, self.look(job)).await {
             Ok(done) => done,
-            Err(_) => self.folder_failed(job, "looking at the folder took too long").await,
+            Err(_) => {
+                self.folder_failed(job, "scanning the folder took too long; it is tried again in 10 minutes")
+                    .await
+            }
         }
     }
 
@@ -72,26 +75,26 @@ impl Knowledge {
     async fn look_at_folders(&self) {
         let folders = self.until_done("listing folders", || self.0.store.folder_collections()).await;
         for (user, collection) in folders {
-            // Its owner may just have removed it.
+            // The owner may have removed the collection in the meantime.
             if let Err(error) = self.0.store.queue_sync(user, collection, false).await {
-                tracing::warn!(%error, "a folder is not looked at");
+                tracing::warn!(%error, "a folder could not be queued for a scan");
             }
         }
     }
 
-    /// Takes what was deleted out of the database's files, soon after each deletion.
+    /// Removes the traces of deleted documents from the database's files, soon after each deletion.
     async fn forget(&self) {
         loop {
             self.0.forget.notified().await;
             if let Err(error) = self.0.store.forget_deleted().await {
-                tracing::warn!(%error, "what was deleted stays in the database's free space for now");
+                tracing::warn!(%error, "traces of deleted documents stay in the database's free space until the next deletion");
             }
-            // Meanwhile others write; what is deleted until then is taken out together.
+            // Others can write during the pause; the next run covers all deletions until then.
             sleep(FORGET_PAUSE).await;
         }
     }
 
-    /// Tries until the store does it.
+    /// Repeats a request until the store succeeds.
     async fn until_done<T, F: Future<Output = store::Result<T>>>(
         &self,
         what: &str,
@@ -101,7 +104,7 @@ impl Knowledge {
             match ask().await {
                 Ok(done) => return done,
                 Err(error) => {
-                    tracing::error!(%error, what, "the store failed; it is tried again");
+                    tracing::error!(%error, what, "the store failed; trying again");
                     sleep(RETRY).await;
                 }
             }

@@ -18,7 +18,7 @@
 //! | [`draft`] | the serialised part of a conversation, kept for the next request |
 //! | [`transport`], [`http`] | the transports; directly over HTTP |
 //! | [`model`] | a dialect over a transport: one attempt |
-//! | [`embed`] | embedders: texts become vectors, built in or at a provider |
+//! | [`embed`] | embedders, built in or at a provider, which turn texts into vectors |
 //! | [`listing`] | a provider's list of models |
 //! | [`mod@call`], [`retry`] | attempts until one succeeds; which failures are retried, and when |
 //! | [`slots`] | the limit on a tenant's calls in progress |

@@ -1,7 +1,7 @@
 //! Tells if a user asked for what a model wants to keep or forget.
 //!
-//! Both have to hold: the user's own message has words that ask for it, and half of the memory's words are in it. So a text that the model read
-//! elsewhere is never taken for the user's wish, whatever the model makes of it.
+//! Two conditions have to be met: the user's own message contains words that ask for it, and at least half of the memory's words. So a text
+//! that the model read elsewhere never counts as the user's request, however the model uses it.
 
 use crate::likeness::share;
 use crate::limits::ASKED_SHARE;
@@ -60,7 +60,7 @@ pub fn to_keep(said: &str, text: &str) -> bool {
     has_any(said, ASKS) && share(text, said) >= ASKED_SHARE
 }
 
-/// True if the user's message asks to forget what this text says, or what has this name.
+/// True if the user's message asks to forget the memory with this name or text.
 #[must_use]
 pub fn to_forget(said: &str, name: &str, text: &str) -> bool {
     has_any(said, FORGETS) && (share(text, said) >= ASKED_SHARE || share(name, said) >= ASKED_SHARE)

@@ -1,21 +1,21 @@
-//! What agents remember of a user, from chat to chat.
+//! Memories: what agents remember about a user from chat to chat.
 //!
 //! ```text
 //!   the user, on the page or the command line ─────────────────────────────► kept
-//!   a model, asked by its user's own message, in a turn without other texts ─► kept
+//!   a model, if the user's own message asks for it and the turn read nothing ─► kept
 //!   a model otherwise; a chat that ended ──────────────────────────────────► proposed ──accepted by the user──► kept
 //!   kept ──core blocks──► every prompt        kept ──words of the message──► the note before that message
 //! ```
-//! Nothing that a file, a page, a command or another agent says can become a memory without the user: such texts are not in the user's message, and
-//! a turn that read one can only propose.
+//! A text from a file, a page, a command or another agent never becomes a memory without the user's consent: it is not in the user's
+//! message, and a turn that has read one can only propose.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@write`] | writing: what is alike is skipped or updated |
-//! | [`asked`] | tells if a user asked for what a model wants to keep |
-//! | [`likeness`] | how alike two texts are |
-//! | [`recall`] | the items that matter to a message |
-//! | [`prompt`] | core blocks and notes as a prompt has them |
+//! | [`mod@write`] | writes and proposes memories; skips or updates similar ones |
+//! | [`asked`] | tells if the user asked for what a model wants to keep |
+//! | [`likeness`] | the similarity of two texts |
+//! | [`recall`] | the items that match a message |
+//! | [`prompt`] | core blocks and notes in the form of a prompt |
 //! | [`mode`] | the modes, and a user's choice |
 //! | [`limits`] | every limit |
 
@@ -35,7 +35,7 @@ pub use mode::Mode;
 pub use store::{MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory};
 pub use write::{Standing, Write, Written, write};
 
-/// True for an item that is kept and holds at this time.
+/// True for an item that applies at this time: kept, not superseded, and not expired.
 #[must_use]
 pub fn holds(item: &MemoryItem, now_ms: i64) -> bool {
     !item.is_proposed
@@ -43,7 +43,7 @@ pub fn holds(item: &MemoryItem, now_ms: i64) -> bool {
         && item.valid_to_ms.is_none_or(|until_ms| now_ms < until_ms)
 }
 
-/// True for an item that reaches chats on this machine; those of agents reach sub-agents only.
+/// True for an item that applies to chats on the machine `project`. Items of an agent apply to no chat.
 #[must_use]
 pub fn reaches(item: &MemoryItem, project: Option<&str>) -> bool {
     match item.scope {
@@ -53,7 +53,7 @@ pub fn reaches(item: &MemoryItem, project: Option<&str>) -> bool {
     }
 }
 
-/// What is to be forgotten, by its words.
+/// The words of the memories to forget.
 pub struct About(Vec<String>);
 
 impl About {

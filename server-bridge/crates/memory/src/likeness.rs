@@ -1,11 +1,11 @@
-//! How alike two texts are, from 0 to 1.
+//! The similarity of two texts, from 0 (no word in common) to 1.
 
 use std::collections::HashMap;
 
-/// Compares two texts; with an embedder, the cosine of their vectors.
+/// Compares two texts; returns their similarity, from 0 to 1.
 pub type Likeness<'a> = &'a (dyn Fn(&str, &str) -> f64 + Sync);
 
-/// The cosine of the counts of their words.
+/// The cosine of the word counts of two texts.
 #[must_use]
 pub fn lexical(one: &str, other: &str) -> f64 {
     let (one, other) = (counts(one), counts(other));
@@ -16,7 +16,7 @@ pub fn lexical(one: &str, other: &str) -> f64 {
     if lengths > 0.0 { dot / lengths } else { 0.0 }
 }
 
-/// The share of the words of `text` that `source` has.
+/// The share of the words of `text` that are also in `source`, from 0 to 1.
 #[must_use]
 pub fn share(text: &str, source: &str) -> f64 {
     let (text, source) = (counts(text), counts(source));

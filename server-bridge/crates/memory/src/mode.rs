@@ -1,20 +1,20 @@
-//! How a user's agents remember.
+//! The modes in which agents remember, and a user's choice.
 
 use store::{Store, UserId};
 
 /// The key of the mode.
 const MODE: &str = "memory_mode";
-/// The key of the switch for proposals from chats: `on`, or not set.
+/// The key of the setting for proposals from chats: `on`, or not set.
 pub const MEMORISES: &str = "memory_from_chats";
 
 /// How a user's agents remember.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// All notes stand in every prompt, with `MEMORY.md` and the notes of the day from the workspace.
+    /// All memories are part of every prompt, with `MEMORY.md` and the notes of today and yesterday from the workspace.
     Flat,
-    /// Core blocks stand in every prompt; an archive is searched by tools.
+    /// Core blocks are part of every prompt; tools search the rest.
     Letta,
-    /// Core blocks stand in every prompt; items that match a message are recalled with it.
+    /// Core blocks are part of every prompt; items that match a message are recalled with it.
     #[default]
     Typed,
 }
@@ -57,7 +57,7 @@ impl Mode {
     }
 }
 
-/// True if chats that end are looked through for what may be worth keeping; off unless its user turned it on, since it calls a model.
+/// True if a model proposes memories from chats that have ended. Off unless the user turned it on, since it costs a call of a model.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -65,7 +65,7 @@ pub async fn memorises(store: &Store, user: UserId) -> store::Result<bool> {
     Ok(store.setting(user, MEMORISES).await?.as_deref() == Some("on"))
 }
 
-/// Turns that on or off.
+/// Turns proposals from chats on or off.
 ///
 /// # Errors
 /// [`store::Error::Database`].

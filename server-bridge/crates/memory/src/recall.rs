@@ -1,4 +1,4 @@
-//! The items that matter to a message or a question.
+//! The items that match a message or a question.
 
 use search::bm25;
 use store::MemoryItem;
@@ -15,7 +15,7 @@ pub struct Recalled<'a> {
     pub matched: Vec<String>,
 }
 
-/// Words that stand in most messages, so that they say nothing about them.
+/// Words so frequent that they do not distinguish messages.
 const COMMON: &[&str] = &[
     "about", "after", "all", "also", "and", "any", "are", "because", "been", "but", "can", "could", "did",
     "does", "for", "from", "get", "had", "has", "have", "her", "him", "his", "how", "into", "its", "just",
@@ -62,7 +62,7 @@ pub fn note(said: &str, items: &[&MemoryItem]) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{HEAD}\n{}", lines.join("\n")))
 }
 
-/// The lines of the memories that a note told, as [`note`] wrote them; empty if it told none.
+/// The lines of the memories in a note, as [`note`] wrote them; empty if it has none.
 #[must_use]
 pub fn told(note: &str) -> Vec<&str> {
     let after = note.split_once(HEAD).map_or("", |(_, after)| after);

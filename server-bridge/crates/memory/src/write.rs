@@ -1,4 +1,4 @@
-//! Writing a memory.
+//! Writes and proposes memories.
 
 use store::{
     ChatId, MemoryChange, MemoryItem, MemoryKind, MemoryScope, MemorySource, MessageId, NewMemory, Store,
@@ -9,16 +9,16 @@ use crate::holds;
 use crate::likeness::Likeness;
 use crate::limits::{CORE_MAX_CHARS, SAME_ABOVE, UPDATE_ABOVE};
 
-/// What to keep.
+/// A memory to keep or to propose.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
     /// Its kind.
     pub kind: MemoryKind,
-    /// Its reach.
+    /// The chats that it applies to.
     pub scope: MemoryScope,
-    /// The machine or the role; empty for a user's.
+    /// The name of the machine (`Project`) or of the role (`Agent`); empty for `User`.
     pub scope_name: &'a str,
-    /// A short name, or nothing; one that is known names the item to change.
+    /// A short name; may be empty. If an item of this name exists, it is changed.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
@@ -26,20 +26,20 @@ pub struct Write<'a> {
     pub chat: Option<&'a ChatId>,
     /// The message that it comes from.
     pub message: Option<MessageId>,
-    /// The item that does not hold any more because of it.
+    /// The item that this one supersedes.
     pub supersedes: Option<i64>,
-    /// Until when it holds, in Unix milliseconds.
+    /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
 }
 
-/// On whose word something is written.
+/// The authority by which a memory is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Its user's, directly.
+    /// The user writes it directly.
     Person,
-    /// Its user's, who asked a model.
+    /// The user asked a model to write it.
     Asked,
-    /// A model's: its user has to accept it.
+    /// A model proposes it: the user has to accept it.
     Proposes(MemorySource),
 }
 
@@ -48,11 +48,11 @@ pub enum Standing {
 pub enum Written {
     /// It is kept.
     Kept(MemoryItem),
-    /// An item has the new text.
+    /// An item got the new text.
     Updated(MemoryItem),
-    /// It is known already, by this item.
+    /// This item already says the same.
     Known(MemoryItem),
-    /// It waits for its user.
+    /// It waits until the user accepts it.
     Proposed(MemoryItem),
 }
 
@@ -66,7 +66,7 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text, unless it is known: what is almost the same is skipped, what is alike is updated.
+/// Keeps or proposes a text. If an item says almost the same, nothing is written; if one is similar, it is updated.
 ///
 /// # Errors
 /// As for [`Store::add_memory`] and [`Store::change_memory`]; [`store::Error::Invalid`] for a core block beyond 2,000 characters or without a name.
@@ -152,7 +152,7 @@ pub async fn write(
 /// The names of core blocks.
 pub const CORE: [&str; 3] = ["persona", "user", "project"];
 
-/// Refuses a core block of another name, and one that is too long.
+/// Checks the name of a core block, and that its text has at most 2,000 characters.
 ///
 /// # Errors
 /// [`store::Error::Invalid`].

@@ -1,24 +1,24 @@
 //! The files that a command names: what the approval of a command covers, and what it cannot see.
 //!
-//! A [`Named`] holds every word of a command that may be a path. Its caller looks each of them up in the workspace, also below each
-//! word that is a directory there, as in `cd tools && ./check`, `env -C tools ./check` and `PATH=tools check`. More words than
-//! necessary do no harm: those that are no files are dropped then. What no look can find, such as the value of a variable, is told in
-//! words.
+//! A [`Named`] has every word of a command that may be a path. Its caller looks up each of them in the workspace, also below each word that
+//! is a directory there, as in `cd tools && ./check`, `env -C tools ./check` and `PATH=tools check`. Superfluous words do no harm, since
+//! the caller drops those that are not files. Files that cannot be found in this way, such as the value of a variable, are described in
+//! [`Named::unseen`].
 
 use std::collections::HashSet;
 
 use crate::limits::{NAMED_BYTES, NAMED_WORDS, QUOTED_CHARS};
 use crate::shell::{Line, Segment, Word, expanded, parse, parse_words};
 
-/// The words of a command that may be paths, and what cannot be seen of what it runs.
+/// The words of a command that may be paths, and descriptions of other files that it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The words that may be paths, each once: relative to the workspace's root or to a directory among them, or absolute. Those that
-    /// the command changes its directory to come first.
+    /// The words that may be paths, each once: relative to the workspace's root or to a directory among them, or absolute. Directories to
+    /// which the command changes come first.
     pub words: Vec<String>,
-    /// The number of words at the beginning of `words` that are only changed to: what else is in them does not matter.
+    /// The number of words at the beginning of `words` that are only directories to change to; their other content does not matter.
     pub places: usize,
-    /// What may run without being among the words, in words: variables, patterns, programs that choose files themselves. Each once.
+    /// Descriptions of what may run and is not among the words: variables, patterns, programs that choose files themselves. Each once.
     pub unseen: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ const SHOWS: &[&str] = &["[", "[[", "echo", "exit", "false", "printf", "return",
 /// Commands that only create, write or remove the files among their words.
 const WRITES: &[&str] = &["mkdir", "rm", "rmdir", "tee", "touch", "truncate"];
 
-/// Commands that run files which they choose by their own rules: targets, packages, configurations that are code, tests.
+/// Commands that choose the files that they run: targets, packages, configurations that are code, tests.
 const CHOOSES: &[&str] = &[
     "ant",
     "bazel",
@@ -90,7 +90,7 @@ const INTERPRETERS: &[&str] =
 const LOOKS: &[&str] =
     &["CDPATH", "GCONV_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"];
 
-/// The names in a line for a shell. Variables by the names of `roots` stand for the workspace's root.
+/// The names in a line for a shell. The variables in `roots` stand for the workspace's root.
 pub fn of_line(line: &str, roots: &[&str]) -> Named {
     let mut names = Names::default();
     let line = names.rooted(line, roots);
@@ -134,8 +134,8 @@ struct Names {
 }
 
 impl Names {
-    /// A text in which `.` stands for the workspace's root and for the directory that a command is in. A text that may give one of
-    /// these variables another value is told.
+    /// A text in which `.` replaces the variables for the workspace's root and for the command's directory. If the text may set one of
+    /// these variables, that is recorded as unseen.
     fn rooted(&mut self, text: &str, roots: &[&str]) -> String {
         let mut text = text.replace("$(pwd)", ".").replace("`pwd`", ".");
         for name in roots.iter().chain(&["PWD"]) {
@@ -168,7 +168,7 @@ impl Names {
         if self.is_cut {
             self.unseen.push(format!("more than {NAMED_WORDS} words"));
         }
-        // One that is changed to, and named in another way too, is not only changed to.
+        // A directory that the command also uses in another way is more than a place to change to.
         self.places.retain(|place| !self.known.contains(place));
         self.places.sort_unstable();
         self.places.dedup();
@@ -178,7 +178,7 @@ impl Names {
     }
 
     fn line(&mut self, line: &Line) {
-        // Texts that were parsed as lines: their words are among the commands.
+        // Records the texts that were parsed as lines: their words are already among the commands.
         let of_text =
             line.segments.iter().filter_map(|segment| segment.within.filter(|within| within.word.is_none()));
         for within in of_text {
@@ -222,7 +222,7 @@ impl Names {
         }
     }
 
-    /// A directory that the command changes to.
+    /// A directory to which the command changes.
     fn place(&mut self, word: &Word) {
         match literal(word) {
             Some(text) if word.text != "-" => {
@@ -241,7 +241,7 @@ impl Names {
         self.parts(value, true);
     }
 
-    /// A word of a command. `is_shown` if the command does nothing with it.
+    /// A word of a command; `is_shown` is true if the command only shows it.
     fn word(&mut self, word: &Word, is_shown: bool) {
         if word.has_braces() {
             let (texts, is_cut) = expanded(word, NAMED_WORDS);
@@ -269,7 +269,7 @@ impl Names {
         }
         let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,:\"'{}[]@!\\".contains(letter);
         let mut parts = text.split(is_end).filter(|part| !part.is_empty()).peekable();
-        // A word that is one part was added already.
+        // A word with one part was already added.
         if !is_value && !text.starts_with('-') && parts.peek().is_none_or(|part| part.len() == text.len()) {
             return;
         }
@@ -317,7 +317,7 @@ fn literal(word: &Word) -> Option<&str> {
 
 /// True if the words of an interpreter hold code, or the name of a module, or stand for its standard input.
 fn has_code(words: &[Word]) -> bool {
-    /// Longer ones are options of one dash.
+    /// The most characters of a group of short options, such as `-xec`; a longer word is one long option with a single dash.
     const LONGEST_CLUSTER: usize = 4;
     let options = words.iter().take_while(|word| word.text.starts_with('-'));
     let is_code = |word: &Word| {
@@ -334,7 +334,7 @@ fn has_code(words: &[Word]) -> bool {
     words.iter().all(|word| word.text.starts_with('-') && word.text.len() > 2) || options.any(is_code)
 }
 
-/// A path, and as a shell changes to it: `cd` takes `..` away before it follows links.
+/// A path, and the path to which a shell changes: `cd` resolves `..` before it follows links.
 fn both(path: String) -> impl Iterator<Item = String> {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {

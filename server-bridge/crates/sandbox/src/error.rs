@@ -76,7 +76,7 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
-    /// The runner does not know HTTP requests; nothing was sent.
+    /// The runner does not support HTTP requests; nothing was sent.
     #[error("runner {runner} sends no HTTP requests for the server: {fix}")]
     NoHttp {
         /// Its name.

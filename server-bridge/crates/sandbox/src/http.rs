@@ -17,13 +17,13 @@ use crate::upload::Upload;
 pub struct HttpRequest {
     /// Such as `POST`.
     pub method: String,
-    /// `http` or `https`, without a user and a fragment.
+    /// `http` or `https`, without a user name and without a fragment.
     pub url: String,
     /// Names and values, without those that concern the connection.
     pub headers: Vec<(String, Vec<u8>)>,
     /// At most 4 MiB.
     pub body: Bytes,
-    /// How long the status and the headers of the answer may take.
+    /// The longest wait for the status and the headers of the answer.
     pub timeout: Duration,
     /// How long the answer's body may be silent; no limit when absent.
     pub idle: Option<Duration>,
@@ -31,7 +31,7 @@ pub struct HttpRequest {
 
 /// The answer as it arrives. Dropping this before its end closes the runner's connection to the host.
 ///
-/// Neither the runner is trusted, nor its report of a host's answer.
+/// Neither the runner nor its report of a host's answer is trusted.
 #[derive(Debug)]
 pub struct HttpAnswer {
     stream: OpenStream,
@@ -56,7 +56,7 @@ impl HttpAnswer {
                 Some(StreamEvent::Message(Message::HttpHeaders(head))) => {
                     return match head.status {
                         100..=599 => Ok(Self { stream, head, delivered_bytes: 0 }),
-                        _ => Err(link.broken("a status that HTTP does not have")),
+                        _ => Err(link.broken("an invalid HTTP status")),
                     };
                 }
                 Some(StreamEvent::Failed(error)) => return Err(failed(error)),
@@ -76,7 +76,7 @@ impl HttpAnswer {
         &self.head.headers
     }
 
-    /// The next piece of the body, of 64 KiB at most, as soon as it arrives; `None` after the last one, and after an error.
+    /// The next piece of the body, of at most 64 KiB, as soon as it arrives; `None` after the last one, and after an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => {
@@ -99,7 +99,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A runner that does not know such requests: xbot's, or an older one.
+/// The error for a runner that does not support such requests: xbot's, or an older one.
 fn too_old(link: &LinkHandle) -> SandboxError {
     let runner = link.place().to_owned();
     if link.facts().is_legacy() {
@@ -121,7 +121,7 @@ fn too_old(link: &LinkHandle) -> SandboxError {
     SandboxError::NoHttp { runner, fix }
 }
 
-/// A refusal of a runner that the server itself starts names the server's own options.
+/// Explains a refusal of a runner that the server itself started: the options to change are the server's.
 fn explained(link: &LinkHandle, error: SandboxError) -> SandboxError {
     let option = match link.place() {
         DOCKER => "--docker-http-allow",
@@ -132,8 +132,7 @@ fn explained(link: &LinkHandle, error: SandboxError) -> SandboxError {
         SandboxError::Remote { kind: kind @ ErrorKind::SandboxDenied, .. } => SandboxError::Remote {
             kind,
             message: format!(
-                "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {option}, and no address \
-                 where clouds hand out credentials",
+                "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {option}, and never an address where clouds hand out credentials",
                 if option == "--fetch-allow" { "the server itself" } else { "containers" }
             ),
         },

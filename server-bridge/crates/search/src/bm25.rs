@@ -1,30 +1,30 @@
-//! Texts ranked by the words of a question: Okapi BM25, over texts that are at hand.
+//! Ranks texts by the words of a question, with Okapi BM25, over texts in memory.
 //!
-//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the usual `k1` and `b`. For a few thousand short
-//! texts no index is needed, and the rank is the same with every database.
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the usual `k1` and `b`. A few thousand
+//! short texts need no index, and the ranking does not depend on the database.
 
 use std::collections::HashMap;
 
 use crate::limits::{QUERY_MAX_BYTES, QUERY_MAX_WORDS};
 use crate::tokens::terms;
 
-/// How soon more of the same word stops to matter.
+/// Controls how quickly further occurrences of a word stop adding to the score.
 const K1: f64 = 1.2;
-/// How much a long text is held against its words.
+/// How strongly the score is reduced for long texts, from 0 to 1.
 const B: f64 = 0.75;
 
 /// A text in which words of the question were found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// The place of the text among those given.
+    /// The index of the text in the list of texts.
     pub at: usize,
     /// The score, above 0; it has no unit.
     pub score: f64,
-    /// The words of the question that it has, as they stand there.
+    /// The words of the question that the text contains, in the question's spelling.
     pub matched: Vec<String>,
 }
 
-/// The texts that have any word of the question for which `counts` is true, the best first. Of the question, 4 KiB and 64 words are read.
+/// The texts that have any word of the question for which `counts` is true, the best first. At most 4 KiB and 64 words of the question are read.
 #[must_use]
 pub fn rank(question: &str, texts: &[&str], counts: impl Fn(&str) -> bool) -> Vec<Ranked> {
     let question = &question[..question.floor_char_boundary(QUERY_MAX_BYTES)];

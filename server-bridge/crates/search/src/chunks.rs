@@ -1,7 +1,7 @@
-//! Passages: the parts of a text that are found, shown and cited, each with the headings that it stands under.
+//! Splits texts into passages, which are found, shown and cited, each with the headings above it.
 //!
-//! A text is read once, from its beginning to its end. Each place between two characters is a possible cut of some `Strength`; when the
-//! passage has reached its size, it ends at the strongest cut of its second half. A heading ends the passage before it early.
+//! A text is read once, from its beginning to its end. Each position between two characters is a possible cut with a `Strength`. A passage
+//! that has reached its largest size ends at the strongest cut of its second half; a heading may end it earlier.
 
 mod lines;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::limits::{PASSAGE_TOKENS, PASSAGE_TOKENS_MIN};
 use lines::Line;
 
-/// The form of a text, which decides where its headings and its good cuts are.
+/// The format of a text, which decides what its headings are and where it is cut best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Markdown: headings with `#` or underlines, fenced code, front matter.
@@ -33,13 +33,13 @@ pub struct Limits {
 /// One passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its bytes in the text: never empty, without white space at both ends.
+    /// Its bytes in the text; never empty, and without white space at its ends.
     pub span: Range<usize>,
-    /// The headings that all of it stands under, the outermost first. One that the passage begins with is among them.
+    /// The headings that apply to the whole passage, the outermost first, including one with which it begins.
     pub headings: Vec<String>,
 }
 
-/// How good a place is for a cut. The order is that of the variants.
+/// How well a position is suited for a cut; later variants are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Character,
@@ -54,7 +54,7 @@ enum Strength {
 struct Cut {
     at: usize,
     strength: Strength,
-    /// Quarters of tokens between the passage's start and the cut.
+    /// The size of the text between the passage's start and the cut, in quarters of a token.
     size: usize,
 }
 
@@ -64,13 +64,13 @@ struct Change {
     path: Vec<(usize, String)>,
 }
 
-/// A passage ends in the last one of this many parts of its largest size.
+/// The number of equal parts into which the largest size of a passage is divided; it is cut in the last part.
 const PARTS: usize = 2;
 
-/// A heading ends the passage before it if that has one of this many parts of its largest size; a shorter one goes on.
+/// A heading ends the passage before it only if that passage has at least this fraction (one fourth) of its largest size.
 const SECTION_PARTS: usize = 4;
 
-/// How often a title is repeated before a passage that is indexed by words. Measured by `scripts/bench retrieval`: 0.735 in place of 0.712.
+/// How often a title is repeated before a passage that is indexed by words. `scripts/bench retrieval` measured 0.735 with it, and 0.712 without.
 const TITLES: usize = 2;
 
 /// A quarter of a token: the size of most characters.
@@ -82,8 +82,8 @@ impl Default for Limits {
     }
 }
 
-/// Cuts a text into passages. Their spans stand in order and do not overlap, every character outside of them is white space, and no span is
-/// larger than the limit. Takes time in proportion to the text's length, and memory in proportion to the passage's size.
+/// Splits a text into passages. Their spans are in order and do not overlap, every character outside of them is white space, and no span
+/// exceeds the limit. The time is proportional to the text's length, the memory to the size of a passage.
 #[must_use]
 pub fn split(text: &str, kind: Kind, limits: Limits) -> Vec<Chunk> {
     let limit = limits.tokens.max(PASSAGE_TOKENS_MIN) * QUARTERS;
@@ -102,7 +102,7 @@ pub fn tokens(text: &str) -> usize {
     text.chars().map(quarters).sum::<usize>().div_ceil(QUARTERS)
 }
 
-/// The text of a passage as it is embedded: the title, the headings, and the passage. A heading that the passage begins with appears once.
+/// The text that is embedded for a passage: the title, the headings, and the passage. A heading with which the passage begins appears once.
 #[must_use]
 pub fn with_headings(title: &str, headings: &[String], passage: &str) -> String {
     let first = passage.lines().next().unwrap_or_default();
@@ -117,7 +117,7 @@ pub fn with_headings(title: &str, headings: &[String], passage: &str) -> String 
     if path.is_empty() { passage.to_owned() } else { format!("{}\n{passage}", path.join(" > ")) }
 }
 
-/// The text of a passage as it is indexed by words: as it is embedded, and the title so often that its words count more than others.
+/// The text that is indexed by words for a passage: the embedded text after repetitions of the title, so that the title's words count more.
 #[must_use]
 pub fn with_titles(title: &str, headings: &[String], passage: &str) -> String {
     let embedded = with_headings(title, headings, passage);
@@ -132,12 +132,12 @@ struct Splitter<'a> {
     /// The largest passage, in quarters of tokens.
     limit: usize,
     chunks: Vec<Chunk>,
-    /// Where the passage being read starts, and its size so far.
+    /// The start of the current passage, and its size so far in quarters of a token.
     start: usize,
     size: usize,
-    /// The cuts in it, in order.
+    /// The possible cuts in the current passage, in order.
     cuts: Vec<Cut>,
-    /// The headings at its start and those that changed since.
+    /// The headings at the start of the current passage, and each change since.
     changes: Vec<Change>,
 }
 
@@ -170,7 +170,7 @@ impl Splitter<'_> {
     fn cut(&mut self) {
         let half = self.limit / PARTS;
         let late = self.cuts.partition_point(|cut| cut.size < half);
-        // The last one of the strongest.
+        // The strongest cut; of several, the last one.
         let Some(best) = (late..self.cuts.len()).max_by_key(|&index| self.cuts[index].strength) else {
             return;
         };
@@ -199,15 +199,15 @@ impl Splitter<'_> {
         if !span.is_empty() {
             self.chunks.push(Chunk { headings: self.headings(&span), span });
         }
-        // Only the last of those before the next passage still holds there.
+        // Of the changes before the next passage, only the last one applies to it.
         let passed = self.changes.partition_point(|change| change.at <= end);
         self.changes.drain(..passed.saturating_sub(1));
     }
 
-    /// The headings that all of the span stands under.
+    /// The headings that apply to the whole span.
     fn headings(&self, span: &Range<usize>) -> Vec<String> {
         let first = self.changes.partition_point(|change| change.at <= span.start);
-        // Text before the first heading stands under none.
+        // Text before the first heading has none.
         let Some(first) = first.checked_sub(1) else { return Vec::new() };
         let mut path = self.changes[first].path.as_slice();
         for change in self.changes[first..].iter().filter(|change| change.at < span.end) {

@@ -1,21 +1,21 @@
-//! Reciprocal rank fusion: one ranking of several, whose scores cannot be compared with each other.
+//! Reciprocal rank fusion: combines rankings whose scores cannot be compared with each other.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// How much the first places of a ranking are worth more than the later ones: less, the larger it is. The constant of Cormack, Clarke and
+/// The larger this constant, the less the first places of a ranking outweigh the later ones. The constant of Cormack, Clarke and
 /// Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods" (SIGIR 2009).
 pub const K: f64 = 60.0;
 
-/// The same for passages found by words and by vectors, measured by `scripts/bench retrieval` on other questions than those of its table: the
-/// first places count more than with [`K`].
+/// The constant for passages found by words and by vectors: the first places count more than with [`K`]. Measured by `scripts/bench
+/// retrieval`, on other questions than those of its table.
 pub const HYBRID_K: f64 = 5.0;
 
-/// The weight of a ranking by words, beside one by vectors. Measured like [`HYBRID_K`].
+/// The weight of a ranking by words; a ranking by vectors has the weight 1. Measured like [`HYBRID_K`].
 pub const WORDS_WEIGHT: f64 = 0.5;
 
-/// All items of the rankings, best first: an item's score is the sum of `1 / (K + place)` over the rankings it stands in, with places from 1.
-/// Items of equal score stand in the order in which the rankings name them. Only an item's first place in a ranking counts.
+/// All items of the rankings, best first: an item's score is the sum of `1 / (K + place)` over the rankings that contain it, with places
+/// from 1. Items of equal score keep the order of the rankings. Only an item's first place in a ranking counts.
 #[must_use]
 pub fn fuse<T: Clone + Eq + Hash>(rankings: &[&[T]]) -> Vec<(T, f64)> {
     let weighted: Vec<_> = rankings.iter().map(|ranking| (*ranking, 1.0)).collect();

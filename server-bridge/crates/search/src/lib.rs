@@ -1,10 +1,10 @@
-//! Search in texts, without any I/O: what messages, memories and documents are found by.
+//! Search in messages, memories and documents, without any I/O.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`chunks`] | passages of a text, with their headings |
 //! | [`bm25`] | texts ranked by the words of a question |
-//! | [`fuse`] | one ranking of several |
+//! | [`fuse`] | combines several rankings into one |
 //! | [`tokens`] | the words of texts and queries, for SQLite and PostgreSQL |
 //! | [`vectors`] | vectors, and the nearest of many |
 //! | [`limits`] | every limit |

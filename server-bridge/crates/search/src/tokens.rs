@@ -1,11 +1,11 @@
-//! The one analyzer: texts and queries become words that SQLite and PostgreSQL index and find alike.
+//! The analyzer: turns texts and queries into words that SQLite and PostgreSQL index and find in the same way.
 //!
 //! ```text
 //!   text ──NFKC, lower case, no accents, simplified Chinese──► words in order ──► [`Document`] ──► columns of FTS5, or tsvectors
 //!   query ──────────────────── the same ────────────────────► [`Query`] ──► MATCH of FTS5, or tsqueries
 //! ```
 //!
-//! | written | words, in order | others, without an order |
+//! | text | words, in order | other words, unordered |
 //! |---|---|---|
 //! | `Deployed` | `deployed` | `deploy`: the stem of an English word |
 //! | `parseHttp_v2` | `parse`, `http`, `v2` | `parsehttpv2` |
@@ -13,11 +13,11 @@
 //! | `カタカナ`, `한국어`, `ไทย` | pairs, then the last character | |
 //! | an emoji | itself | |
 //!
-//! Scripts without spaces are overlapping pairs of characters, and the last character alone, so that one character is a prefix of a word wherever
-//! it stands, and `n` characters are a phrase of `n - 1` pairs: a query finds what a comparison of characters would find. The databases'
-//! own dictionaries, stemmers and locales are not used.
+//! Text in scripts without spaces becomes overlapping pairs of characters, followed by the last character alone. So each character is the
+//! prefix of a word, and `n` characters are a phrase of `n - 1` pairs: a query finds every text that contains its characters. The
+//! databases' own dictionaries, stemmers and locales are not used.
 //!
-//! A word consists of letters, digits, marks and emoji, in lower case. So it cannot be read as syntax of a query.
+//! A word consists of letters, digits, marks and emoji, in lower case, so it cannot be mistaken for query syntax.
 
 mod document;
 mod fold;
@@ -35,7 +35,7 @@ use crate::limits::TOKEN_MAX_BYTES;
 
 /// A part of a text.
 enum Piece {
-    /// The words of one written word: its parts, for an identifier.
+    /// One word; for an identifier, its parts.
     Written(Vec<String>),
     /// Characters of a script without spaces, or one emoji.
     Run(Vec<char>),
@@ -65,7 +65,7 @@ fn pieces(text: &str, mut put: impl FnMut(Piece)) {
     written.end(&mut put);
 }
 
-/// A written word on its way, in its own case.
+/// Collects the characters of a word, in their original case.
 #[derive(Default)]
 struct Written {
     characters: Vec<char>,
@@ -73,7 +73,7 @@ struct Written {
 
 impl Written {
     fn push(&mut self, character: char) {
-        // The rest of an endless word is not read; twice the limit leaves room for parts.
+        // The rest of a very long word is ignored; twice the limit leaves room for its parts.
         if self.characters.len() < 2 * TOKEN_MAX_BYTES {
             self.characters.push(character);
         }
@@ -106,12 +106,12 @@ impl Written {
     }
 }
 
-/// Cuts a word to the longest that is indexed.
+/// Cuts a word to the longest size that is indexed.
 fn cut(word: &mut String) {
     word.truncate(word.floor_char_boundary(TOKEN_MAX_BYTES));
 }
 
-/// The parts of an identifier as one word; nothing for a word of one part.
+/// The parts of an identifier as one word; `None` for a word with one part.
 fn whole(parts: &[String]) -> Option<String> {
     (parts.len() > 1).then(|| {
         let mut whole = parts.concat();
@@ -120,16 +120,16 @@ fn whole(parts: &[String]) -> Option<String> {
     })
 }
 
-/// The pairs of a run; with `has_end`, its last character after them. One character is itself.
+/// The pairs of a run, and with `has_end` its last character after them. A run of one character yields that character.
 fn pairs(run: &[char], has_end: bool) -> impl Iterator<Item = String> {
     let last = if has_end || run.len() == 1 { run.last() } else { None };
     run.windows(2).map(|pair| pair.iter().collect()).chain(last.map(char::to_string))
 }
 
-/// A word of a text, to compare texts by.
+/// A word of a text, for comparing texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// What equal words have in common: the stem, for an English one.
+    /// The key by which words count as equal: the stem of an English word, otherwise the word.
     pub key: String,
     /// The word, folded.
     pub word: String,

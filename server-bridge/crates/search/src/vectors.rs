@@ -1,8 +1,8 @@
-//! Vectors of eight-bit numbers, compared with all others one by one.
+//! Vectors of eight-bit numbers, and an exact search that compares a query with each of them.
 //!
-//! A vector is stored as one signed byte a dimension, in units of its largest number; from these follows the scale that gives it the length 1.
-//! The dot product of two is their cosine, with an error of about 0.001 for 384 dimensions. Up to a million vectors, comparing with all takes
-//! milliseconds and misses none of the nearest, which no index can promise.
+//! A vector is stored as one signed byte per dimension, in units of its largest number divided by 127. The scale that gives it the length 1
+//! follows from the bytes. The dot product of two vectors is their cosine, with an error of about 0.001 for 384 dimensions. Comparing a
+//! query with up to a million vectors takes milliseconds and always finds the nearest ones, which an index does not guarantee.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,21 +15,21 @@ const LARGEST: f32 = 127.0;
 /// Numbers that are multiplied at once.
 const BLOCK: usize = 32;
 
-/// Why numbers are no vector, or vectors cannot be compared.
+/// The reason why numbers do not form a vector, or vectors cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// One of the numbers is infinite or not a number.
-    #[error("the vector has a value that is no number")]
+    #[error("the vector contains a value that is not a finite number")]
     NoNumber,
-    /// All numbers are 0: it has no direction.
+    /// All numbers are 0, so the vector has no direction.
     #[error("the vector is zero")]
     Zero,
-    /// Other vectors of its model have another count of numbers.
-    #[error("the vector has {found} dimensions in place of {expected}")]
+    /// The vector has another number of dimensions than the vectors it is compared with.
+    #[error("the vector has {found} dimensions instead of {expected}")]
     Dimension {
-        /// The numbers that it should have.
+        /// The expected number of dimensions.
         expected: usize,
-        /// The numbers that it has.
+        /// The actual number of dimensions.
         found: usize,
     },
     /// No numbers, or more than [`DIMENSIONS`].
@@ -41,11 +41,11 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vector {
     bytes: Box<[i8]>,
-    /// The number that a byte counts in.
+    /// The factor that turns a byte into a number of the vector.
     scale: f32,
 }
 
-/// Many vectors of one model, each with the key of what it belongs to.
+/// The vectors of one model, each with a key.
 #[derive(Clone, Debug)]
 pub struct Vectors<K> {
     dimensions: usize,
@@ -57,14 +57,14 @@ pub struct Vectors<K> {
 /// A vector that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit<K> {
-    /// What it belongs to.
+    /// The vector's key.
     pub key: K,
     /// The cosine to the query: from -1 to 1.
     pub score: f32,
 }
 
 impl Vector {
-    /// Of an embedder's numbers, of any length above 0.
+    /// A vector in the direction of an embedder's numbers, which may have any length above 0.
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::NoNumber`] or [`Error::Zero`].
@@ -79,7 +79,7 @@ impl Vector {
         if largest == 0.0 {
             return Err(Error::Zero);
         }
-        // The largest one is first made 1: their squares may leave the range of the type.
+        // The numbers are first divided by the largest one, since their squares may exceed the type's range.
         #[expect(clippy::cast_possible_truncation, reason = "from -127 to 127")]
         let bytes: Box<[i8]> =
             numbers.iter().map(|number| (number / largest * LARGEST).round() as i8).collect();
@@ -87,7 +87,7 @@ impl Vector {
         Ok(Self { bytes, scale })
     }
 
-    /// Of bytes that were stored, as [`Self::bytes`] gave them.
+    /// A vector from stored bytes, as [`Self::bytes`] returned them.
     ///
     /// # Errors
     /// [`Error::Size`], or [`Error::Zero`] if all are 0.
@@ -103,19 +103,19 @@ impl Vector {
         Ok(Self { bytes, scale })
     }
 
-    /// What is stored of it: a byte a dimension. The scale follows from them.
+    /// The bytes to store, one per dimension; the scale follows from them.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.iter().map(|byte| byte.cast_unsigned()).collect()
     }
 
-    /// Its count of numbers.
+    /// The number of dimensions.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The cosine of the angle between two: 1 for the same direction.
+    /// The cosine of the angle between two vectors, from -1 to 1; 1 means the same direction.
     ///
     /// # Errors
     /// [`Error::Dimension`].
@@ -126,7 +126,7 @@ impl Vector {
 }
 
 impl<K> Vectors<K> {
-    /// None yet, of vectors of that many dimensions.
+    /// An empty collection of vectors with this number of dimensions.
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
         Self { dimensions, keys: Vec::new(), bytes: Vec::new(), scales: Vec::new() }
@@ -144,13 +144,13 @@ impl<K> Vectors<K> {
         Ok(())
     }
 
-    /// How many there are.
+    /// The number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// True if there is none.
+    /// True if there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -190,7 +190,7 @@ impl<K: Clone> Vectors<K> {
     }
 }
 
-/// A vector's place in a ranking: the better one is less.
+/// The order of vectors in a ranking: the better of two is the lesser.
 #[derive(Clone, Copy, PartialEq)]
 struct Place {
     score: f32,
@@ -216,13 +216,13 @@ fn fits(expected: usize, vector: &Vector) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Dimension { expected, found }) }
 }
 
-/// What makes the bytes a vector of length 1.
+/// The factor that gives the vector of these bytes the length 1.
 fn scale(bytes: &[i8]) -> f32 {
     1.0 / product(bytes, bytes).sqrt()
 }
 
-/// The sum of products: at most 2^14 each, so that [`DIMENSIONS`] of them stay within 32 bits. In blocks, because the compiler makes a third of
-/// the speed of one long loop.
+/// The sum of products: at most 2^14 each, so that [`DIMENSIONS`] of them stay within 32 bits. Computed in blocks, since one long loop
+/// reaches only a third of the speed.
 fn product(one: &[i8], other: &[i8]) -> f32 {
     let sum = |one: &[i8], other: &[i8]| -> i32 {
         one.iter().zip(other).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum()

@@ -11,7 +11,7 @@ pub(crate) struct Row<T> {
     pub(crate) size_bytes: i64,
 }
 
-/// As many rows at once as other writers can wait for.
+/// The number of rows that are written at once, so that other writers do not wait long.
 pub(crate) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
     let mut rest = rows;
     std::iter::from_fn(move || {
@@ -20,7 +20,7 @@ pub(crate) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
             size_bytes += row.size_bytes;
             size_bytes <= FORK_BATCH_BYTES
         };
-        // A larger one is copied alone.
+        // A larger row is copied alone.
         let count = rest.iter().take(FORK_BATCH_ROWS).take_while(fits).count().max(1).min(rest.len());
         let batch;
         (batch, rest) = rest.split_at(count);

@@ -297,7 +297,7 @@ impl Store {
         Ok(())
     }
 
-    /// What a turn cost so far, with all requests beside its conversation; nothing for one that is gone.
+    /// The cost of a turn so far, including requests outside its conversation; zero for a turn that no longer exists.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

@@ -191,7 +191,7 @@ impl Error {
         }
     }
 
-    /// The error's name in the HTTP interface; `internal` if its text is for the operator alone.
+    /// The error's name in the HTTP interface; `internal` if only the operator may see its text.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "not_found",

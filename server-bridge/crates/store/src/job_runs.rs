@@ -1,8 +1,8 @@
 //! The runs of jobs: a row for each slot and each delivery, written before anything happens.
 //!
 //! ```text
-//!   due ──posted──▶ its turn or its command says how it goes
-//!    └──▶ skipped | failed            refused: a delivery that was not let in
+//!   due ──posted──▶ the outcome is that of its turn or command
+//!    └──▶ skipped | failed            refused: a delivery with a wrong signature, or one that cannot be run
 //! ```
 
 use sqlx::FromRow;
@@ -23,13 +23,13 @@ pub enum RunState {
     /// Its message is to be posted.
     #[default]
     Due,
-    /// Its message was posted: the turn or the command has the rest.
+    /// Its message was posted; the outcome is that of the turn or the command.
     Posted,
-    /// Nothing was posted, as its job wants it.
+    /// Nothing was posted, as its job's definition requires.
     Skipped,
     /// Nothing could be posted.
     Failed,
-    /// A delivery that was not let in.
+    /// Its delivery was refused.
     Refused,
 }
 
@@ -51,13 +51,13 @@ crate::sql::bind_as_word!(RunState);
 /// A run to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewRun {
-    /// The slot: of all runs of a job, one has it.
+    /// The slot; no two runs of a job have the same.
     pub slot: String,
     /// When it should begin, in Unix milliseconds.
     pub due_ms: i64,
     /// Its first state.
     pub state: RunState,
-    /// Why, if it is over already.
+    /// The reason, if it is skipped or refused.
     pub note: String,
     /// The message that it posts.
     pub text: String,
@@ -78,7 +78,7 @@ pub struct JobRun {
     pub state: RunState,
     /// Why it was skipped, failed or was refused.
     pub note: String,
-    /// How many deliveries this row stands for; more than 1 only for refused ones.
+    /// The number of deliveries that this row counts; more than 1 only for refused ones.
     pub times: i64,
     /// Its chat.
     #[sqlx(rename = "chat_id")]
@@ -86,7 +86,7 @@ pub struct JobRun {
     /// The message that it posted.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
-    /// True if the delivery is kept, and can be tested again.
+    /// True if the delivery is kept, and can be run again.
     pub has_payload: bool,
     /// When it should begin, in Unix milliseconds.
     pub due_ms: i64,
@@ -96,7 +96,7 @@ pub struct JobRun {
     pub ended_at_ms: Option<i64>,
     /// The turn that answers its message.
     pub turn_status: Option<TurnStatus>,
-    /// Why that turn did not end well.
+    /// The reason why that turn failed.
     pub turn_error: Option<String>,
     /// The command that its message ran.
     pub exec_status: Option<ExecStatus>,
@@ -115,7 +115,7 @@ pub struct DueRun {
     pub text: String,
     /// Its chat, once it has one.
     pub run_chat_id: Option<ChatId>,
-    /// True if it is asked for now: it does not wait for earlier runs.
+    /// True if its user asked for it: such a run does not wait for earlier ones.
     pub is_asked: bool,
     /// Its job.
     #[sqlx(flatten)]
@@ -135,10 +135,10 @@ pub struct RunChat<'a> {
     pub approval: Option<&'a str>,
 }
 
-/// The beginning of the slots of runs that somebody asked for.
+/// The prefix of the slots of runs that a user asked for.
 pub const ASKED_SLOT: &str = "asked/";
 
-/// Runs `r` of jobs `j`, with what became of their messages.
+/// Runs `r` of jobs `j`, with the outcome of their turn or command.
 macro_rules! runs {
     () => {
         "SELECT r.id, r.job_id, r.slot, r.state, r.note, r.times, r.chat_id, r.message_id, r.payload IS NOT NULL AS has_payload,
@@ -151,7 +151,7 @@ macro_rules! runs {
 }
 
 impl NewRun {
-    /// Records it as a part of a change; returns its id, or `None` if its slot is on record.
+    /// Records the run within a transaction; returns its id, or `None` if its slot is already on record.
     pub(crate) async fn insert(
         &self,
         transaction: &mut Transaction,
@@ -179,8 +179,8 @@ impl NewRun {
 }
 
 impl Store {
-    /// Records slots of a schedule that have come, and moves on to its next slot, as one change. Returns false, and records
-    /// nothing, if the job has another next slot than `job` has: it was changed or moved on meanwhile.
+    /// Records the due slots of a schedule and stores its next slot, in one transaction. Returns false, and records nothing, if the stored
+    /// next slot differs from `job`'s: the job was changed or advanced in the meantime.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -202,8 +202,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Records a run of a job; returns its id, or `None` if its slot is on record. Of a job's deliveries the newest 20 are kept
-    /// whole.
+    /// Records a run of a job; returns its id, or `None` if its slot is already on record. A job keeps its newest 20 deliveries.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 1 MiB of delivery or 256 KiB of message, and if 100 runs wait already; [`Error::Database`].
@@ -232,7 +231,7 @@ impl Store {
         Ok(added)
     }
 
-    /// Records a delivery that was not let in; those of one slot are one row, which counts them.
+    /// Records a refused delivery; those with the same slot share one row, which counts them.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -291,7 +290,7 @@ impl Store {
     /// A delivery of a user's trigger, as it came.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not kept, or is another user's.
+    /// [`Error::NotFound`] if the delivery is no longer kept, or the run is another user's.
     pub async fn run_payload(&self, user: UserId, name: &str, run: i64) -> Result<String> {
         let payload: Option<Option<String>> = query_scalar(
             "SELECT r.payload FROM job_runs r JOIN jobs j ON j.id = r.job_id
@@ -321,7 +320,7 @@ impl Store {
         .await?)
     }
 
-    /// True if an earlier run of the job has posted its message, and its turn or its command goes on.
+    /// True if an earlier run of the job is in progress: its message was posted, and the turn or the command has not ended.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -338,7 +337,7 @@ impl Store {
         .await?)
     }
 
-    /// The number of runs of all jobs of a user that posted a message since then.
+    /// The number of a user's runs that were recorded at or after `since_ms` and have posted a message.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -353,7 +352,7 @@ impl Store {
         .await?)
     }
 
-    /// The chat of a run: the one that it has, the job's shared one, or a new one. As one change, so that no run makes two.
+    /// The chat of a run: the one that it has, the job's shared one, or a new one. All in one transaction, so that a run never gets two.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the run is gone.
@@ -373,7 +372,7 @@ impl Store {
         let shared = of_job.filter(|_| chat.is_shared);
         let id = match shared {
             Some(id) => {
-                // As the automation says now, whatever it said when the chat was made.
+                // The automation's present definition, which may have changed since the chat was made.
                 query("UPDATE chats SET runner = $1, approval = COALESCE($2, approval) WHERE id = $3")
                     .bind(chat.runner)
                     .bind(chat.approval)
@@ -445,7 +444,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the runs that were recorded before then, except those that wait and each job's newest.
+    /// Removes the runs that were recorded before `before_ms`, except those that wait and each job's newest.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -1,4 +1,4 @@
-//! What starts by itself: a user's jobs, each by the clock or by a webhook.
+//! A user's jobs: automations that a schedule or a webhook starts.
 
 use sqlx::FromRow;
 
@@ -7,7 +7,7 @@ use crate::limits::{JOB_DOCUMENT_MAX_BYTES, JOB_NAME_MAX_BYTES, JOB_SECRET_MAX_B
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// What starts a job.
+/// The kind of a job's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum JobKind {
@@ -39,11 +39,11 @@ pub struct Job {
     pub user: UserId,
     /// Its name, unique among its user's.
     pub name: String,
-    /// What starts it.
+    /// The kind of its start.
     pub kind: JobKind,
     /// Its definition, as JSON.
     pub document_json: String,
-    /// The one chat of all its runs, once it had a run; `None` too if that chat was deleted.
+    /// The chat that its runs share; `None` before the first run, or if the chat was deleted.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
     /// Why it is paused, empty if its user paused it; `None` if it is not paused.
@@ -61,7 +61,7 @@ pub struct Job {
 pub struct JobDraft<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What starts it.
+    /// The kind of its start.
     pub kind: JobKind,
     /// Its definition, as JSON.
     pub document_json: &'a str,
@@ -132,11 +132,11 @@ impl Store {
         Ok(sealed.flatten().and_then(|sealed| open(sealed).ok()))
     }
 
-    /// Adds a job, or replaces the definition of the one with this name, which ends its pause. Its chat and its runs stay.
+    /// Adds a job, or replaces the definition of the one with this name, which also resumes it. Its chat and its runs stay.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 50 jobs, 64 bytes of name, 64 KiB of definition, 1 KiB of secret, and for the name of a job that
-    /// something else starts; [`Error::Locked`] for a secret.
+    /// [`Error::Invalid`] beyond 50 jobs, 64 bytes of name, 64 KiB of definition, 1 KiB of secret, and if a job of the other kind has this
+    /// name; [`Error::Locked`] if a secret cannot be sealed.
     pub async fn put_job(&self, user: UserId, draft: JobDraft<'_>) -> Result<Job> {
         let JobDraft { name, kind, document_json, next_ms, token_sha256, secret } = draft;
         check_length("name", name, JOB_NAME_MAX_BYTES)?;
@@ -175,7 +175,9 @@ impl Store {
         .fetch_optional(&mut transaction)
         .await?;
         let job = job.ok_or_else(|| {
-            invalid("has the name of one that something else starts; choose another name".to_owned())
+            invalid(
+                "has the name of one of the other kind (schedule or trigger); choose another name".to_owned(),
+            )
         })?;
         transaction.commit().await?;
         Ok(job)
@@ -194,7 +196,7 @@ impl Store {
         Ok(gone.rows_affected() == 1)
     }
 
-    /// Pauses a job for a reason, which is empty if its user does it; or with `None` goes on with this next slot.
+    /// Pauses a job for the reason `why`, which is empty if its user pauses it; `None` resumes it with this next slot.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.

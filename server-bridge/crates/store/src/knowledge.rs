@@ -1,11 +1,11 @@
-//! Knowledge: collections of documents, the pages and passages of these, and the work of indexing them.
+//! Knowledge: collections of documents, their pages and passages, and the queue of indexing.
 //!
 //! ```text
 //!   collections ──► documents ──► pages, passages of one version ──► words of passages (FTS5, or a GIN index), vectors
 //!        │              ▲ the version changes in one transaction, and the old one's rows are removed after it
-//!        └─► index jobs ┘ each job makes the version of its own number; nobody reads the rows of another than the present one
+//!        └─► index jobs ┘ a job's number is the number of its version; only the present version's rows are read
 //! ```
-//! Whoever may search a collection is decided in one place ([`VISIBLE`]), within each statement, before anything is ranked.
+//! One condition ([`VISIBLE`]) decides who may search a collection: each statement contains it, and applies it before anything is ranked.
 
 mod collections;
 mod documents;

@@ -29,8 +29,8 @@
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `plugins` | the plugins that users installed |
 //! | `http_tools` | a user's own HTTP tools |
-//! | `jobs`, `job_runs` | what starts by itself, and what became of it |
-//! | `knowledge` | collections of documents, their passages and vectors, and the queue of what is to be indexed |
+//! | `jobs`, `job_runs` | automations and their runs |
+//! | `knowledge` | collections of documents, their passages and vectors, and the queue of documents to index |
 //! | `batches` | long changes, taken apart |
 //! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
@@ -41,8 +41,8 @@
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
-//! | `memorised` | what memory takes from chats, and tells them |
-//! | `memory_items` | what agents remember of a user |
+//! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
+//! | `memory_items` | memories of users |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `copy` | copying a whole database to another one |

@@ -114,49 +114,49 @@ pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 pub const PLUGINS_PER_USER: i64 = 100;
 /// The largest total size of the files of one user's plugins, in bytes.
 pub const PLUGIN_BYTES_PER_USER: i64 = 256 * 1024 * 1024;
-/// The longest words on where a plugin came from, in bytes.
+/// The longest description of a plugin's source, in bytes.
 pub const PLUGIN_SOURCE_MAX_BYTES: usize = 2048;
 /// The most collections of documents of one user.
 pub const COLLECTIONS_PER_USER: i64 = 100;
-/// The longest name of one, in bytes.
+/// The longest name of a collection, in bytes.
 pub const COLLECTION_NAME_MAX_BYTES: usize = 100;
 /// The longest path of a collection's folder, in bytes.
 pub const COLLECTION_PATH_MAX_BYTES: usize = 4096;
-/// The longest words on a look at a folder, in bytes.
+/// The longest remark on a scan of a folder, in bytes.
 pub const SYNC_NOTE_MAX_BYTES: usize = 1024;
 /// The most documents of one collection.
 pub const DOCUMENTS_PER_COLLECTION: i64 = 20_000;
 /// The longest name of a document, in bytes.
 pub const DOCUMENT_NAME_MAX_BYTES: usize = 1024;
-/// The longest words on a document's state, in bytes.
+/// The longest remark on a document's state, in bytes.
 pub const DOCUMENT_NOTE_MAX_BYTES: usize = 1024;
 /// The most documents of one user that wait to be indexed when another one is uploaded.
 pub const INDEX_JOBS_PER_USER: i64 = 1000;
-/// The largest file that is written anew after a deletion, in bytes: that takes about a second for 100 MiB.
+/// The largest file that is rewritten after a deletion, in bytes; rewriting takes about a second for 100 MiB.
 pub const VACUUM_MAX_BYTES: i64 = 512 * 1024 * 1024;
 /// The rows of an old version that are removed in one change, so that other changes wait for moments only.
 pub const SWEEP_ROWS: i64 = 2000;
 /// The most MCP servers that one user may add.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
-/// The longest name of one, in bytes.
+/// The longest name of an MCP server, in bytes.
 pub const MCP_NAME_MAX_BYTES: usize = 128;
-/// The longest definition of one, and the longest secrets, in bytes each.
+/// The longest definition of an MCP server, and its longest secrets, in bytes each.
 pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
-/// The longest list of tools of one server, in bytes.
+/// The longest list of one MCP server's tools, in bytes.
 pub const MCP_LISTING_MAX_BYTES: usize = 2 * 1024 * 1024;
-/// The most lists of one user: one for each server and place.
+/// The most lists of tools of one user: one for each MCP server and place.
 pub const MCP_CATALOGUES_PER_USER: i64 = 200;
 /// The most HTTP tools that one user may add.
 pub const HTTP_TOOLS_PER_USER: i64 = 500;
-/// The longest name of one, in bytes.
+/// The longest name of an HTTP tool, in bytes.
 pub const HTTP_TOOL_NAME_MAX_BYTES: usize = 64;
-/// The longest document of one, and the longest secrets, in bytes each.
+/// The longest definition of an HTTP tool, and its longest secrets, in bytes each.
 pub const HTTP_TOOL_MAX_BYTES: usize = 256 * 1024;
 /// The most jobs of one user.
 pub const JOBS_PER_USER: i64 = 50;
-/// The longest name of one, in bytes.
+/// The longest name of a job, in bytes.
 pub const JOB_NAME_MAX_BYTES: usize = 64;
-/// The longest definition of one, in bytes.
+/// The longest definition of a job, in bytes.
 pub const JOB_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
 /// The longest secret of a trigger, in bytes.
 pub const JOB_SECRET_MAX_BYTES: usize = 1024;

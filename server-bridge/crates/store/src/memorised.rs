@@ -1,4 +1,4 @@
-//! What memory takes from chats, and tells them: the text in a chat's prompt, the user's own words, and the chats that are looked through once.
+//! Memory and chats: the memory text in a chat's prompt, the user's own messages, and the chats from which memories were proposed.
 
 use crate::error::{Error, Result};
 use crate::limits::rows;
@@ -6,7 +6,7 @@ use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, TurnId, User, UserId};
 
 impl Store {
-    /// Claims a user's own chat for being looked through; returns true if nobody did before.
+    /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if it was claimed before.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -24,7 +24,7 @@ impl Store {
         Ok(claimed.rows_affected() == 1)
     }
 
-    /// Chats that nothing happened in since a time, with their users, of those who have this setting `on`, that were not looked through; at most `limit`.
+    /// Chats that have not changed since `since_ms` and are not claimed, with their users, of users whose setting `setting` is `on`; at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -46,7 +46,8 @@ impl Store {
         Ok(found.into_iter().filter_map(user_of).collect())
     }
 
-    /// The latest texts that a user wrote in their own words in a chat, none of which an automation posted, at most `limit`, the oldest first.
+    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, and without messages that an
+    /// automation posted.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -67,7 +68,7 @@ impl Store {
         Ok(texts)
     }
 
-    /// The memory text in the prompt of a user's conversation: the one it began with, which is `now` if there is none yet.
+    /// The memory text in the prompt of a user's chat: the one that is stored for the chat, or `now`, which is then stored.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -81,7 +82,7 @@ impl Store {
         if let Some(told) = told.ok_or_else(|| Error::not_found("chat", chat))? {
             return Ok(told);
         }
-        // Two callers that begin it at once get the same text.
+        // If two callers store a text at the same time, both get the same one.
         let told: Option<String> = query_scalar(
             "UPDATE chats SET memory = COALESCE(memory, $1) WHERE id = $2 AND user_id = $3 RETURNING memory",
         )

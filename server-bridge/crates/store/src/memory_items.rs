@@ -1,4 +1,4 @@
-//! What agents remember of a user: core blocks and typed items, their earlier texts, and proposals that wait for the user.
+//! Memories of users: core blocks and typed items, their earlier texts, and proposals that wait for the user.
 //!
 //! ```text
 //!   proposed ──accepted──► kept ──changed──► kept, the earlier text a revision ──superseded──► kept, valid until then
@@ -48,7 +48,7 @@ macro_rules! words {
 words! {
     /// The kind of an item.
     MemoryKind {
-        /// A block that stands in every prompt.
+        /// A block that is part of every prompt.
         Core = "core",
         /// A fact.
         Semantic = "semantic",
@@ -60,7 +60,7 @@ words! {
 }
 
 words! {
-    /// The reach of an item.
+    /// The chats that an item applies to.
     MemoryScope {
         /// All of its user's chats.
         User = "user",
@@ -78,7 +78,7 @@ words! {
         Person = "person",
         /// Its user asked a model to keep it.
         Asked = "asked",
-        /// A model found it worth keeping.
+        /// A model proposed it.
         Model = "model",
         /// It was taken from a chat that ended or was summarised.
         Chat = "chat",
@@ -87,16 +87,16 @@ words! {
     }
 }
 
-/// Something that is kept, or proposed.
+/// A memory, or a proposal of one.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MemoryItem {
     /// The id.
     pub id: i64,
     /// Its kind.
     pub kind: MemoryKind,
-    /// Its reach.
+    /// The chats that it applies to.
     pub scope: MemoryScope,
-    /// The machine or the role; empty for a user's.
+    /// The name of the machine or of the role; empty for `User`.
     pub scope_name: String,
     /// A short name; may be empty, and need not be unique except for core blocks.
     pub name: String,
@@ -108,21 +108,21 @@ pub struct MemoryItem {
     pub source_chat: Option<ChatId>,
     /// The message that it came from.
     pub source_message: Option<MessageId>,
-    /// True while it waits for its user.
+    /// True for a proposal that waits for its user.
     pub is_proposed: bool,
     /// The item that a proposal would change.
     pub replaces_id: Option<i64>,
-    /// Since when it holds, in Unix milliseconds.
+    /// The time from which it applies, in Unix milliseconds.
     pub valid_from_ms: i64,
-    /// Until when it holds.
+    /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
-    /// The item that holds in its place.
+    /// The item that supersedes it.
     pub superseded_by: Option<i64>,
     /// The number of its text, from 1.
     pub revision: i64,
     /// When it was added, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// When it was last changed.
+    /// When it was last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
@@ -137,7 +137,7 @@ pub struct MemoryRevision {
     pub text: String,
     /// Who replaced it: a [`MemorySource`].
     pub replaced_by: MemorySource,
-    /// When, in Unix milliseconds.
+    /// When it was replaced, in Unix milliseconds.
     pub replaced_at_ms: i64,
 }
 
@@ -146,9 +146,9 @@ pub struct MemoryRevision {
 pub struct NewMemory<'a> {
     /// Its kind.
     pub kind: MemoryKind,
-    /// Its reach.
+    /// The chats that it applies to.
     pub scope: MemoryScope,
-    /// The machine or the role; empty for a user's.
+    /// The name of the machine or of the role; empty for `User`.
     pub scope_name: &'a str,
     /// A short name; may be empty.
     pub name: &'a str,
@@ -160,22 +160,22 @@ pub struct NewMemory<'a> {
     pub chat: Option<&'a ChatId>,
     /// The message that it came from.
     pub message: Option<MessageId>,
-    /// True if it has to wait for its user.
+    /// True for a proposal.
     pub is_proposed: bool,
     /// The item that a proposal would change.
     pub replaces: Option<i64>,
-    /// Until when it holds, in Unix milliseconds.
+    /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
 }
 
-/// A change to an item; `None` leaves it as it is.
+/// A change to an item; `None` leaves a field unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryChange<'a> {
     /// The name.
     pub name: Option<&'a str>,
     /// The text.
     pub text: Option<&'a str>,
-    /// Until when it holds, in Unix milliseconds; `Some(None)` for no end.
+    /// The time until which it applies, in Unix milliseconds; `Some(None)` without an end.
     pub valid_to_ms: Option<Option<i64>>,
     /// Who changes it.
     pub by: MemorySource,
@@ -232,7 +232,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
-    /// or 200 proposals; [`Error::Taken`] for a core block that is there; [`Error::NotFound`] for an item to change that is gone.
+    /// or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone.
     pub async fn add_memory(&self, user: UserId, new: &NewMemory<'_>) -> Result<MemoryItem> {
         check(new.name, new.text)?;
         check_length("memory's scope", new.scope_name, MEMORY_TEXT_MAX_BYTES)?;
@@ -252,9 +252,9 @@ impl Store {
             let what = if new.is_proposed {
                 "proposals; accept or reject some first"
             } else {
-                "others; forget some first"
+                "memories; forget some first"
             };
-            return Err(invalid(format!("cannot be kept beside {most} {what}")));
+            return Err(invalid(format!("cannot be kept: there are already {most} {what}")));
         }
         let added = query_as(concat!(
             "INSERT INTO memory_items (user_id, kind, scope, scope_name, name, text, source, source_chat, source_message,
@@ -298,11 +298,11 @@ impl Store {
         Ok(changed)
     }
 
-    /// Accepts a proposal: it is kept from now on, or the item that it replaces has its text. Returns what is kept.
+    /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`. Returns the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is gone, another user's, or no proposal; [`Error::Invalid`] beyond 1,000 items; [`Error::Taken`] for a core
-    /// block that is there.
+    /// [`Error::NotFound`] if the proposal is gone, another user's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
+    /// [`Error::Taken`] for a core block that exists.
     pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -334,17 +334,20 @@ impl Store {
         .fetch_optional(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?;
-        let full =
-            || invalid(format!("cannot be kept beside {MEMORY_ITEMS_PER_USER} others; forget some first"));
+        let full = || {
+            invalid(format!(
+                "cannot be kept: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
+            ))
+        };
         let kept = kept.ok_or_else(full)?;
         transaction.commit().await?;
         Ok(kept)
     }
 
-    /// Records that an item holds no more, since another does in its place.
+    /// Records that the item `id` is superseded by the item `by`, from now on.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if one of them is gone or another user's.
+    /// [`Error::NotFound`] if a memory is gone or another user's.
     pub async fn supersede_memory(&self, user: UserId, id: i64, by: i64) -> Result<()> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         item_in(&mut transaction, user, by).await?;
@@ -361,8 +364,8 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes items with their revisions and the proposals to change them; returns how many of them were there. Chats take the user's memory anew, and
-    /// nothing of the deleted texts is left in SQLite's files; PostgreSQL removes it when it cleans its tables up.
+    /// Deletes items with their revisions and the proposals to change them; returns the number of deleted items. All chats of the user read
+    /// the core blocks again. SQLite's files keep no trace of the deleted texts; PostgreSQL removes them when it vacuums.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -396,7 +399,7 @@ fn check(name: &str, text: &str) -> Result<()> {
     }
     check_length("memory's name", name, MEMORY_NAME_MAX_BYTES)?;
     check_length("memory", text, MEMORY_TEXT_MAX_BYTES)?;
-    // Invisible text is read by models all the same, in each later conversation.
+    // People do not see invisible characters, but models would read them in each later conversation.
     let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
     match name.chars().chain(text.chars()).find(unseen) {
         Some(found) => {

@@ -1,11 +1,11 @@
 //! The full-text index of messages: the words of crate `search`, changed together with the messages.
 //!
 //! ```text
-//!   a message is added, changed, copied ──► its words, in the same change
-//!   a message is deleted ──► its words with it (references; on SQLite triggers pass it on to FTS5)
-//!   messages of before this version ──► a job, from the newest on, user by user; until then they are read one by one
+//!   a message is added, changed, copied ──► its words, in the same transaction
+//!   a message is deleted ──► its words with it (by foreign keys; on SQLite, triggers update FTS5)
+//!   messages of older versions ──► a job, user by user, the newest first; until then, a search reads them one by one
 //! ```
-//! Every entry bears its owner, so that a search reads only the words of one user's messages.
+//! Every entry names its owner, so that a search reads only the words of one user's messages.
 
 use sqlx::AssertSqlSafe;
 
@@ -15,13 +15,13 @@ use crate::limits::INDEX_BATCH_IDS;
 use crate::sql::{Connection, Scope, Transaction, query, query_as, query_scalar};
 use crate::{MessageId, Store, UserId};
 
-/// Which of a user's messages have all words: the text of a subquery of their ids, and its arguments.
+/// A subquery for the ids of a user's messages that have all words, and its arguments.
 pub(crate) struct Hits {
     pub(crate) sql: String,
     pub(crate) arguments: Vec<String>,
 }
 
-/// The messages in which the index finds all terms; `None` if the query has none. The first argument is number `first`.
+/// The subquery for the messages that contain all terms; `None` if the query has no terms. Its arguments are numbered from `first`.
 pub(crate) fn hits(
     is_postgres: bool,
     user: UserId,
@@ -52,7 +52,7 @@ pub(crate) fn of_owner_tsquery(user: UserId, query: &str) -> String {
     format!("'@u{user}' & ({query})")
 }
 
-/// Indexes a message that was just added. Those of sub-agents are not found, and have no entry.
+/// Indexes a message that was just added. Messages of sub-agents get no entry, and are not found.
 pub(crate) async fn index(transaction: &mut Transaction, id: MessageId, text: &str) -> Result<()> {
     let document = search::tokens::document(text);
     if document.is_empty() {
@@ -88,7 +88,7 @@ pub(crate) async fn index(transaction: &mut Transaction, id: MessageId, text: &s
     Ok(())
 }
 
-/// Indexes the new text of a user's message, unless the job has not come to it yet.
+/// Indexes the new text of a user's message, unless the job still has to index that message.
 pub(crate) async fn index_again(
     transaction: &mut Transaction,
     user: UserId,
@@ -110,13 +110,13 @@ async fn below(transaction: &mut Transaction, user: UserId) -> Result<i64> {
 
 const BELOW: &str = "SELECT below_id FROM search_progress WHERE user_id = $1";
 
-/// The same, for a search.
+/// Like `below`, but without a transaction, for a search.
 pub(crate) async fn not_indexed_below(connection: &mut Connection, user: UserId) -> Result<i64> {
     let below = query_scalar(BELOW).bind(user).fetch_optional(connection).await?;
     Ok(below.unwrap_or(0))
 }
 
-/// Forgets what is indexed of a copied database: the job indexes all of it.
+/// Marks all messages of a copied database as not indexed, so that the job indexes them.
 pub(crate) async fn begin_anew(copy: &mut Transaction) -> Result<()> {
     query(
         "INSERT INTO search_progress (user_id, below_id)
@@ -128,7 +128,7 @@ pub(crate) async fn begin_anew(copy: &mut Transaction) -> Result<()> {
 }
 
 impl Store {
-    /// Indexes some of the messages of before this version; returns true if there are more. Called by a job until it returns false.
+    /// Indexes a batch of messages of older versions; returns true if there are more. A job calls this until it returns false.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-/// A statement that is put together: its parts are this crate's own, and the words of a user are arguments.
+/// Marks an assembled statement as safe: its parts come from this crate, and a user's words are only arguments.
 pub(crate) fn made(sql: String) -> AssertSqlSafe<String> {
     AssertSqlSafe(sql)
 }

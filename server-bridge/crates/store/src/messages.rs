@@ -106,7 +106,7 @@ impl Store {
     /// Replaces the text and the document of a message in one of a user's conversations.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is gone or another user's; [`Error::Invalid`] as for [`Store::append_message`].
+    /// [`Error::NotFound`] if the message is gone or another user's; [`Error::Invalid`] as for [`Store::append_message`].
     pub async fn update_message(
         &self,
         user: UserId,

@@ -52,7 +52,7 @@ pub struct PermissionRule {
     pub hits: i64,
     /// When it last decided one, in Unix milliseconds.
     pub last_hit_at_ms: Option<i64>,
-    /// The chat that it holds in; all of the user's if there is none.
+    /// The chat in which it applies; `None` for all of the user's chats.
     pub chat_id: Option<ChatId>,
 }
 
@@ -78,8 +78,8 @@ impl Store {
         .await?)
     }
 
-    /// Adds a permission rule, for all chats of a user or for one. The same rule with the same effect is there once; it gets the
-    /// new justification.
+    /// Adds a permission rule, for all chats of a user or for one. The same rule with the same effect is stored once; it gets the new
+    /// justification.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a chat that is gone or another user's;

@@ -131,7 +131,7 @@ impl Store {
     /// Records the use of a sub-agent, by the call that this message shows.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for one that is gone or another user's.
+    /// [`Error::NotFound`] for a sub-agent that is gone or another user's.
     pub async fn use_sub_agent(&self, user: UserId, chat: &ChatId, message: MessageId) -> Result<()> {
         let used = query(
             "UPDATE sub_agents SET used_at_ms = $1, message_id = $2

@@ -60,7 +60,7 @@ impl TypedTool for Arguments {
                     "(It needs {lacks}, which {place} does not have: tell the user before you go on without it.)\n\n"
                 )
             }
-            (None, needs) => format!("(It needs {needs}: check first that this machine has it.)\n\n"),
+            (None, needs) => format!("(It needs {needs}; check first that the machine has it.)\n\n"),
         };
         Ok(Outcome::part(format!("{needs}{}\n\n{at}", skill.text)))
     }

@@ -1,4 +1,4 @@
-/** Places in a page's text, which the server counts in bytes of UTF-8. */
+/** Positions in a page's text, which the server counts in bytes of UTF-8. */
 
 /** The text before a passage, the passage, and the text after it. */
 export function around(text: string, start: number, end: number): [string, string, string] {
@@ -25,22 +25,22 @@ export function citationOf(text: string): Citation | null {
 
 const CITATION = /\[doc:\d{1,15}#\d{1,9}(?:@\d{1,9}-\d{1,9})?\]/g;
 
-/** The citation that the settings are to open, until they did. */
+/** The citation that the settings open next; null if there is none. */
 let wanted: Citation | null = null;
 
-/** Remembers which citation is to be opened next. */
+/** Stores the citation to open next. */
 export function wantCitation(citation: Citation): void {
   wanted = citation;
 }
 
-/** The citation that is to be opened, once. */
+/** Takes the citation to open. */
 export function takeCitation(): Citation | null {
   const taken = wanted;
   wanted = null;
   return taken;
 }
 
-/** A text as its citations and what is between them. */
+/** Splits a text into its citations and the parts between them. */
 export function cited(text: string): { text: string; isCitation: boolean }[] {
   const parts: { text: string; isCitation: boolean }[] = [];
   let at = 0;

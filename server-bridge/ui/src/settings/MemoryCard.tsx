@@ -16,7 +16,7 @@ interface MemoryProps {
   onChanged: () => Promise<void>;
 }
 
-/** A memory or a proposal: its source, when it holds, its history, and what can be done with it. */
+/** A memory or a proposal, with its source, its validity, its history and its buttons. */
 export function MemoryCard({ memory, onChanged }: MemoryProps) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -6,7 +6,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import { CORE_BLOCKS, MEMORY_KINDS, type MemoryKind } from "./types";
 
-/** A form that keeps something. */
+/** The form that adds a memory. */
 export function AddMemory({ onAdded }: { onAdded: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -57,7 +57,7 @@ export function AddMemory({ onAdded }: { onAdded: () => Promise<void> }) {
   );
 }
 
-/** A form that forgets everything about something. */
+/** The form that forgets all memories with certain words. */
 export function ForgetAbout({ onForgotten }: { onForgotten: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

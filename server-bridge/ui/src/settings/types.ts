@@ -41,7 +41,7 @@ export type McpTool = Schemas["McpToolView"];
 /** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */
 export type McpServerEntry = Schemas["McpServerEntry"];
 
-/** A collection of documents, its documents, and what is found in them. */
+/** A collection of documents, its documents, and the results of searches. */
 export type Collection = Schemas["CollectionView"];
 export type CollectionDraft = Schemas["CollectionDraft"];
 export type KnowledgeDocument = Schemas["DocumentView"];
@@ -54,7 +54,7 @@ export type PluginPart = Schemas["PluginPart"];
 /** A plugin to look at or to install. */
 export type NewPlugin = Schemas["NewPlugin"];
 
-/** What starts by itself. */
+/** An automation, and its runs. */
 export type Automation = Schemas["AutomationView"];
 export type AutomationDraft = Schemas["AutomationDraft"];
 export type AutomationPut = Schemas["AutomationPut"];

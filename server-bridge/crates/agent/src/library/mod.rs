@@ -54,9 +54,9 @@ pub trait Shelf: Send + Sync {
     ) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Finds out what machines lack of what skills need.
+/// Looks up which needs of skills a machine lacks.
 pub trait Needs: Send + Sync {
-    /// The programs and `$VARIABLES` among these that a machine lacks; `None` if that is not known.
+    /// Those of these programs and `$VARIABLES` that a machine lacks; `None` if that is not known.
     fn lacking<'a>(
         &'a self,
         user: &'a User,
@@ -79,12 +79,12 @@ impl Library {
         *shelves = shelves.iter().cloned().chain([Arc::new(shelf) as Arc<dyn Shelf>]).collect();
     }
 
-    /// Sets what finds out the needs of skills; the first one counts.
+    /// Sets the object that looks up the needs of skills; only the first call has an effect.
     pub fn set_needs(&self, needs: impl Needs + 'static) {
         let _ = self.1.set(Arc::new(needs));
     }
 
-    /// The programs and `$VARIABLES` among what these skills need that a machine lacks; `None` if that is not known.
+    /// The programs and `$VARIABLES` that these skills need and a machine lacks; `None` if that is not known.
     pub async fn lacking(
         &self,
         user: &User,

@@ -1,7 +1,7 @@
 //! The words of automations.
 
 words! {
-    /// What starts an automation.
+    /// The kind of event that starts an automation.
     AutomationKind {
         /// The clock.
         Schedule = "schedule",
@@ -11,13 +11,13 @@ words! {
 }
 
 words! {
-    /// Whether an automation starts by itself.
+    /// The state of an automation.
     AutomationState {
-        /// It does.
+        /// It starts at its times, or with each delivery.
         Active = "active",
         /// It is paused.
         Paused = "paused",
-        /// Its last slot is over.
+        /// Its last slot has passed.
         Ended = "ended",
     }
 }
@@ -33,23 +33,23 @@ words! {
 }
 
 words! {
-    /// What happens to slots that came while the server was not running.
+    /// The treatment of slots that passed while the server was not running.
     MissedSlots {
-        /// The newest one is run, if it is not older than an hour.
+        /// The latest one is run, if it was at most an hour ago.
         Once = "once",
         /// None is run.
         Skip = "skip",
-        /// The newest ten are run.
+        /// The latest ten are run.
         All = "all",
     }
 }
 
 words! {
-    /// What happens to a slot that comes while an earlier run goes on.
+    /// The treatment of a run that is due while an earlier one is in progress.
     OverlappingRuns {
         /// It is skipped.
         Skip = "skip",
-        /// It waits, and later ones are skipped.
+        /// It waits. At most one run of a schedule waits, and at most 100 of a trigger.
         Queue = "queue",
     }
 }
@@ -71,19 +71,19 @@ words! {
 }
 
 words! {
-    /// What became of a run of an automation.
+    /// The outcome of an automation's run.
     RunOutcome {
         /// It waits for an earlier run.
         Waiting = "waiting",
         /// It is in progress.
         Running = "running",
-        /// It ended well.
+        /// It succeeded.
         Done = "done",
-        /// It did not end well, or could not begin.
+        /// It failed, or could not begin.
         Failed = "failed",
-        /// It was left out.
+        /// It was skipped.
         Skipped = "skipped",
-        /// A delivery that was not let in.
+        /// Its delivery was refused.
         Refused = "refused",
     }
 }

@@ -15,7 +15,7 @@ words! {
 }
 
 words! {
-    /// Whether a hook runs.
+    /// The state of a hook.
     HookState {
         /// It runs.
         Runs = "runs",
@@ -43,7 +43,7 @@ words! {
 }
 
 words! {
-    /// Whether something of a workspace was approved.
+    /// The state of the approval of something that a workspace defines.
     TrustState {
         /// It was approved, and has an effect.
         Approved = "approved",
@@ -65,9 +65,9 @@ words! {
 }
 
 words! {
-    /// Whether an MCP server is used.
+    /// The state of an MCP server.
     McpServerState {
-        /// It is.
+        /// It is used.
         Ready = "ready",
         /// It waits for its user's approval.
         Waiting = "waiting",
@@ -77,9 +77,9 @@ words! {
 }
 
 words! {
-    /// Whether an HTTP tool is offered to models.
+    /// The state of an HTTP tool.
     HttpToolState {
-        /// It is.
+        /// It is offered to models.
         Ready = "ready",
         /// It waits for its user's approval.
         Waiting = "waiting",
@@ -89,9 +89,9 @@ words! {
 }
 
 words! {
-    /// Whether a tool of an MCP server is offered to models.
+    /// The state of an MCP server's tool.
     McpToolState {
-        /// It is.
+        /// It is offered to models.
         Ready = "ready",
         /// It changed since it was accepted, and waits to be accepted again.
         Changed = "changed",
@@ -101,27 +101,27 @@ words! {
 }
 
 words! {
-    /// The end of the last look at a collection's folder.
+    /// The result of the last scan of a collection's folder.
     CollectionSync {
-        /// It was not looked at yet.
+        /// The folder has not been scanned.
         Never = "never",
-        /// The collection has what the folder has, but for documents that wait.
+        /// The collection has the same files as the folder, except for documents that wait.
         Synced = "synced",
         /// The runner could not be reached.
         Offline = "offline",
         /// The folder, or most of it, is gone: its documents are kept until their owner confirms that.
         Gone = "gone",
-        /// It could not be read for another reason.
+        /// The folder could not be read for another reason.
         Failed = "failed",
     }
 }
 
 words! {
-    /// Whether a document's newest content is searched.
+    /// The state of a document's newest content.
     DocumentState {
         /// It waits to be indexed; the version before it is searched until then.
         Waiting = "waiting",
-        /// It is.
+        /// It is indexed and searched.
         Ready = "ready",
         /// It cannot be indexed; the version before it is searched, if there is one.
         Failed = "failed",

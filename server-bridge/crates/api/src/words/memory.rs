@@ -3,7 +3,7 @@
 words! {
     /// The kind of a memory.
     MemoryKind {
-        /// A block that stands in every prompt: persona, user or project.
+        /// A block that is part of every prompt: persona, user or project.
         Core = "core",
         /// A fact.
         Semantic = "semantic",
@@ -15,7 +15,7 @@ words! {
 }
 
 words! {
-    /// The reach of a memory.
+    /// The chats that a memory applies to.
     MemoryScope {
         /// All of the user's chats.
         User = "user",
@@ -33,7 +33,7 @@ words! {
         Person = "person",
         /// The user asked a model to keep it.
         Asked = "asked",
-        /// A model found it worth keeping.
+        /// A model proposed it.
         Model = "model",
         /// It was taken from a chat that ended or was summarised.
         Chat = "chat",
@@ -45,11 +45,11 @@ words! {
 words! {
     /// How a user's agents remember.
     MemoryMode {
-        /// All notes stand in every prompt.
+        /// All memories are part of every prompt.
         Flat = "flat",
-        /// Core blocks stand in every prompt, and an archive is searched by tools.
+        /// Core blocks are part of every prompt, and tools search the rest.
         Letta = "letta",
-        /// Core blocks stand in every prompt, and memories that match a message are recalled with it.
+        /// Core blocks are part of every prompt, and memories that match a message are recalled with it.
         Typed = "typed",
     }
 }

@@ -11,7 +11,7 @@ pub(super) const COMMAND: Command = Command {
         ("/memory", "show what is remembered about you"),
         ("/memory add TEXT", "remember TEXT in all chats"),
         ("/memory accept ID", "keep the proposal ID"),
-        ("/memory forget ID", "forget the memory or the proposal ID, or a memory by its name"),
+        ("/memory forget ID", "forget the memory ID, reject the proposal ID, or forget a memory by its name"),
     ],
     run: |context, what| Box::pin(run(context, what)),
 };
@@ -23,7 +23,7 @@ async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
         let (proposed, kept): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.is_proposed);
         let mut lines: Vec<String> = kept.into_iter().map(line).collect();
         if !proposed.is_empty() {
-            lines.push(context.in_words("Proposals, which are kept only if you accept them:"));
+            lines.push(context.in_words("Proposals, which are used only if you accept them:"));
             lines.extend(proposed.into_iter().map(line));
         }
         return match lines.is_empty() {
@@ -69,7 +69,7 @@ async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {
     let written =
         memory::write(store, context.user.id, &wanted, Standing::Person, &memory::likeness::lexical).await;
     match written {
-        Ok(written) => context.notice(&format!("It is remembered as #{}.", written.item().id)).await,
+        Ok(written) => context.notice(&format!("Remembered as #{}.", written.item().id)).await,
         Err(error @ store::Error::Invalid { .. }) => context.refusal("invalid", &error.to_string()).await,
         Err(error) => Err(error.into()),
     }
@@ -78,7 +78,7 @@ async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {
 async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
     let number = id.trim_start_matches('#').parse().unwrap_or(0);
     match context.service.store.accept_memory(context.user.id, number).await {
-        Ok(item) => context.notice(&format!("It is remembered as #{}.", item.id)).await,
+        Ok(item) => context.notice(&format!("Remembered as #{}.", item.id)).await,
         Err(store::Error::NotFound { .. }) => {
             context.refusal("not_found", &format!("There is no proposal {id}; /memory lists them.")).await
         }
@@ -96,11 +96,7 @@ async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     let is_it = |item: &&MemoryItem| number == Some(item.id) || item.name == what;
     let ids: Vec<i64> = items.iter().filter(is_it).map(|item| item.id).collect();
     match store.forget_memories(user, &ids).await? {
-        0 => {
-            context
-                .refusal("not_found", &format!("There is no memory named {what}; /memory lists them."))
-                .await
-        }
+        0 => context.refusal("not_found", &format!("There is no memory {what}; /memory lists them.")).await,
         _ => context.notice(&format!("{what} is forgotten.")).await,
     }
 }

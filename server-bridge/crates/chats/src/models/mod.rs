@@ -56,7 +56,7 @@ pub struct ModelsConfig {
     pub deadlines: Deadlines,
     /// The most answers in progress in the whole server.
     pub turns_at_once: usize,
-    /// The file of the built-in embedder; beside the program if absent.
+    /// The file of the built-in embedder; if absent, the one in the program's directory.
     pub embedder_weights: Option<PathBuf>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Models {
     connections: Connections,
     slots: Slots,
     admission: Admission,
-    /// One for all: its weights are in memory once.
+    /// Shared by all, so that its weights are in memory once.
     built_in_embedder: Embedder,
 }
 
@@ -128,7 +128,7 @@ impl Models {
         self.built_in_embedder.clone()
     }
 
-    /// A model of a user's subscription, or of the server's, that makes vectors.
+    /// An embedding model of a user's or the server's subscription.
     pub(crate) async fn embedder(
         &self,
         house: &Services,

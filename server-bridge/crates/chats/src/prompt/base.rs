@@ -1,4 +1,4 @@
-//! `00_base`: the model's identity. Administrators may replace it by a file of theirs.
+//! `00_base`: the model's identity. Administrators may replace it with a file.
 
 use std::sync::Arc;
 

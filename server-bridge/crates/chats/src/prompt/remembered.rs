@@ -1,7 +1,7 @@
-//! `20_memory` and `22_recall`: what is remembered of the user.
+//! `20_memory` and `22_recall`: what is remembered about the user.
 //!
-//! Core blocks, or in the mode `flat` all notes, go into the prompt once, so that a conversation's beginning stays the same; they are read anew after the
-//! conversation is summarised, and after something is forgotten. What matters to one message stands in the note before it.
+//! Core blocks, or in the mode `flat` all notes, are read once for each conversation, so that its beginning stays the same. They are read
+//! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
 
 use futures_util::future::BoxFuture;
 use memory::{MemoryItem, MemoryKind, Mode, holds, reaches};
@@ -26,7 +26,7 @@ impl PromptPart for Memories {
 }
 
 async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
-    // A sub-agent has only its task.
+    // A sub-agent gets no memories.
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
@@ -71,7 +71,7 @@ async fn recalled(store: &Store, context: &PromptContext<'_>) -> Made {
     Ok(memory::recall::note(&said, &items.iter().collect::<Vec<_>>()))
 }
 
-/// The kept items that hold and reach the chat: others are left out before anything is ranked.
+/// The items that apply to the chat now. Others are left out before anything is ranked.
 async fn items(store: &Store, context: &PromptContext<'_>) -> Result<Vec<MemoryItem>, agent::PortError> {
     let project = context.sandbox.ok().map(sandbox::Sandbox::place);
     let mut items = store.memory_items(context.user.id).await.ported()?;
@@ -80,7 +80,7 @@ async fn items(store: &Store, context: &PromptContext<'_>) -> Result<Vec<MemoryI
     Ok(items)
 }
 
-/// The folder of notes in a workspace, as `NiBot` has it: `MEMORY.md`, and a file for each day.
+/// The folder of notes in a workspace, with the same files as in `NiBot`: `MEMORY.md`, and one for each day.
 const NOTES: &str = "memory";
 
 /// The workspace's notes: the long-term one, and those of today and yesterday, in UTC.

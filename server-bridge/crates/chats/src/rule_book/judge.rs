@@ -36,14 +36,14 @@ pub(crate) struct Found<'a> {
     pub(crate) workplace: &'a dyn Workplace,
 }
 
-/// Whose rules are heard on a call.
+/// The sources of the rules that apply to a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) store: &'a Store,
     /// The server's home directory, with the administrator's file.
     pub(crate) home: Option<&'a Path>,
     pub(crate) user: UserId,
-    /// The chat that the user talks in.
+    /// The user's chat.
     pub(crate) chat: &'a ChatId,
     /// The rules of the workspace.
     pub(crate) workspace: &'a RuleSet,
@@ -58,12 +58,12 @@ struct Ground {
 }
 
 impl RuleBook {
-    /// The word of the rules on a call of a user's model; the rules that decide it are counted.
+    /// The ruling of the rules on a call of a user's model; the rules that decide it are counted.
     pub(crate) async fn ruling(&self, scope: Scope<'_>, judged: &Judged<'_>) -> agent::PortResult<Ruling> {
         let Scope { store, home, user, chat, workspace } = scope;
         let set = self.of(store, home, user, Some(chat)).await.ported()?;
         let has_paths = set.has_paths() || workspace.has_paths();
-        // Without a rule about paths no machine is needed: none is started for a call that works without one.
+        // A machine is needed only for rules about paths, so that no container starts for other calls.
         let ground = match has_paths && judged.names_a_place() {
             true => Ground::at(judged.subject, judged.workplace, &judged.workplace.cwd().await?).await?,
             false => Ground::default(),
@@ -74,7 +74,7 @@ impl RuleBook {
         for id in own_rules(&decision).into_iter().filter(|_| judged.counts) {
             store.hit_permission_rule(user, id).await.ported()?;
         }
-        // The sentence goes on where it is shown.
+        // The caller completes the sentence.
         let reason = decision.reason.trim_end_matches('.').to_owned();
         Ok(match decision.verdict {
             None => Ruling::Silent,
@@ -84,8 +84,8 @@ impl RuleBook {
         })
     }
 
-    /// For each path that a tool found, true if rules keep it from being read. What the user was asked about already, by a rule on
-    /// the call itself, is not asked about again.
+    /// For each path that a tool found, true if rules keep it from being read. If a rule on the call itself already asked the user, they
+    /// are not asked again.
     pub(crate) async fn hidden(&self, scope: Scope<'_>, found: Found<'_>) -> agent::PortResult<Vec<bool>> {
         let Scope { store, home, user, chat, workspace } = scope;
         let set = self.of(store, home, user, Some(chat)).await.ported()?;
@@ -102,7 +102,7 @@ impl RuleBook {
         let was_asked = verdict(&ground.subjects(subject)) == Some(Effect::Ask);
         let is_hidden = |path: &String| {
             let mut subjects = vec![Subject::Path { path, access: PathAccess::Read }];
-            // Where the directory is a link, the file is below its target as well.
+            // If the directory is a link, the file is also below the link's target.
             let rest = path.strip_prefix(base).map(|rest| rest.trim_start_matches('/'));
             let target = ground.target.as_ref().zip(rest).map(|(target, rest)| format!("{target}/{rest}"));
             subjects.extend(target.as_deref().map(|path| Subject::Path { path, access: PathAccess::Read }));
@@ -115,8 +115,8 @@ impl RuleBook {
         Ok(paths.iter().map(is_hidden).collect())
     }
 
-    /// The decision of people's rules; if none of them decides, that of the built-in ones. Those are defaults: only a
-    /// command that they match for certain is a reason for them to ask.
+    /// The decision of the rules that people set; if none of them decides, that of the built-in rules, which ask only if they match a
+    /// command for certain.
     fn decided<'a>(&'a self, set: &'a RuleSet, call: &Call<'_>) -> Decision<'a> {
         let decision = set.decide(call);
         if decision.verdict.is_some() {
@@ -144,7 +144,7 @@ impl RuleBook {
     }
 }
 
-/// The stricter one of two decisions; of equals the first.
+/// The stricter of two decisions; the first one if they are equal.
 fn stricter<'a>(one: Decision<'a>, other: Decision<'a>) -> Decision<'a> {
     let strength = |decision: &Decision<'_>| match decision.verdict {
         Some(Effect::Deny) => 3,
@@ -177,7 +177,7 @@ impl Ground {
             "." | "" => root.clone(),
             path => format!("{}/{path}", root.trim_end_matches('/')),
         };
-        // What cannot be followed fails in the tool as well.
+        // A link that cannot be followed fails in the tool as well.
         let resolved = async |path: &str| match sandbox.resolve(path.as_bytes()).await {
             Ok(Some(found)) => Some(within(&String::from_utf8_lossy(found.path.as_bytes()))),
             Ok(None) | Err(_) => None,

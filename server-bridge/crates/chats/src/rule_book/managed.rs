@@ -1,4 +1,4 @@
-//! `permissions.json` in the server's home directory: the administrator's rules, which hold for every user.
+//! `permissions.json` in the server's home directory: the administrator's rules, which apply to every user.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -34,7 +34,7 @@ pub(crate) use workspace::{Entry, WorkspaceRules, of_workspace};
 use crate::limits::RULE_SETS_KEPT;
 use crate::{Error, Result};
 
-/// The rules of all users, as they are needed.
+/// The rules of all users, which are loaded when they are needed.
 pub(crate) struct RuleBook {
     managed: Managed,
     /// Rules of the server itself, consulted last.
@@ -69,7 +69,7 @@ impl RuleBook {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops what is kept of a user, whose rules have changed.
+    /// Drops the loaded rules of a user, since they have changed.
     pub(crate) fn changed(&self, user: UserId) {
         let mut kept = self.kept();
         kept.changes += 1;

@@ -22,9 +22,9 @@ const FILES: [&str; 4] = [
 /// The rules of a workspace.
 #[derive(Default)]
 pub(crate) struct WorkspaceRules {
-    /// Those that have an effect.
+    /// The rules that have an effect.
     pub(crate) set: RuleSet,
-    /// All that the files say, in their order.
+    /// All entries of the files, in order.
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
     pub(crate) rule: String,
     /// The reason that was given with it.
     pub(crate) justification: String,
-    /// Why it has no effect, or less than it seems to.
+    /// The reasons why it has no effect, or less than its text suggests.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ fn read_file(file: &'static str, text: &str) -> (Vec<LoadedRule>, Vec<Entry>) {
         rules.push(LoadedRule { id: format!("{file}: {}", rule.id), ..rule });
     }
     for problem in document.problems {
-        // Tools of servers are not known here.
+        // The tools of MCP servers are not known here.
         if let ProblemKind::Warning(rules::Warning::UnknownTool { .. }) = &problem.kind {
             continue;
         }

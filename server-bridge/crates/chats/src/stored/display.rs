@@ -27,7 +27,7 @@ impl Display for Stored {
         asked(async move {
             let mut usage = cost.map(usage);
             if let Some(usage) = &mut usage {
-                // Tools and hooks asked models too, beside the conversation: the record has all of it.
+                // Tools and hooks ask models too, outside the conversation; the record contains their cost as well.
                 let spent = self.service.store.turn_usage(self.turn).await?;
                 *usage = UsageDocument {
                     input_tokens: usage.input_tokens.max(spent.input_tokens.cast_unsigned()),

@@ -31,7 +31,7 @@ impl Stored {
         Arc::clone(self.workspace_rules.get_or_init(read).await)
     }
 
-    /// Whose rules are heard.
+    /// The sources of the rules.
     fn scope<'a>(&'a self, workspace: &'a WorkspaceRules) -> Scope<'a> {
         let House { settings, services, .. } = &*self.service;
         Scope {

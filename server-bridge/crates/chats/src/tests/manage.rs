@@ -20,7 +20,7 @@ fn entry(action: &str, target: &str, outcome: &str) -> (String, String, String) 
 }
 
 #[tokio::test]
-async fn a_chat_that_begins_is_named_and_deleted_is_an_event_each_time() {
+async fn beginning_naming_and_deleting_a_chat_are_events() {
     let mut bench = Bench::new().await;
     let (service, user) = (bench.service.clone(), bench.user.clone());
     let chat = service.create(&user).await.unwrap();
@@ -56,7 +56,7 @@ async fn messages_come_in_pages_from_either_side() {
 }
 
 #[tokio::test]
-async fn a_chat_is_found_by_a_word_of_a_message_with_what_stands_around_it() {
+async fn a_chat_is_found_by_a_word_of_a_message_and_the_match_is_shown_in_its_context() {
     let bench = Bench::new().await;
     let text = "the needle in the hay";
     let said = bench.store.append_message(bench.user.id, &bench.chat.id, MessageRole::User, text, None);
@@ -76,7 +76,7 @@ async fn a_chat_is_found_by_a_word_of_a_message_with_what_stands_around_it() {
 }
 
 #[tokio::test]
-async fn what_a_user_wants_of_agents_and_has_forgotten_is_on_record() {
+async fn a_users_instructions_and_forgetting_are_in_the_audit_trail() {
     let bench = Bench::new().await;
     let wanted = Preferences { language: Some("German".to_owned()), ..Preferences::default() };
     bench.service.set_preferences(&bench.user, &wanted).await.unwrap();

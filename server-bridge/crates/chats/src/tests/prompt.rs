@@ -97,7 +97,7 @@ async fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() 
     );
     assert!(results[2].contains("there is no skill"), "{results:?}");
     assert!(results[3].contains("proposed as #1"), "{results:?}");
-    assert_eq!(results[4], "nothing is kept");
+    assert_eq!(results[4], "nothing is remembered");
     // Everything that was sent before is sent again, byte for byte, though the directory has changed and there are more
     // memories.
     for pair in asked.windows(2) {
@@ -124,7 +124,7 @@ async fn what_is_kept_of_a_user_is_known_in_another_chat_and_to_nobody_else() {
     let talk = bench.other_talk().await;
     talk.say("tabs or spaces?").await;
     assert!(!model.asked().pop().unwrap().raw.contains("likes tabs"), "nobody has accepted it yet");
-    assert_eq!(talk.told("/memory accept 1").await, "It is remembered as #1.");
+    assert_eq!(talk.told("/memory accept 1").await, "Remembered as #1.");
     talk.say("tabs or spaces?").await;
     let asked = model.asked().pop().unwrap().raw;
     assert!(asked.contains("#1 semantic") && asked.contains("found by tabs"), "{asked}");

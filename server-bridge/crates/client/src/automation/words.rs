@@ -1,4 +1,4 @@
-//! Automations and their runs, in words.
+//! Automations and their runs as text.
 
 use api::automation::{AutomationRun, AutomationSaved, AutomationView, Schedule};
 use api::words::{AutomationKind, AutomationState, RunOutcome};
@@ -10,9 +10,9 @@ pub(super) fn list(kind: &AutomationKind, all: &[AutomationView]) -> String {
     if all.is_empty() {
         return match kind {
             AutomationKind::Trigger => {
-                "there are no triggers; `sandbridge trigger add review --from github 'Look at this pull request.'` makes one"
+                "there are no triggers; `sandbridge trigger add review --from github 'Look at this pull request.'` adds one"
             }
-            _ => "there are no schedules; `sandbridge cron add morning --cron '0 9 * * 1-5' 'What is new?'` makes one",
+            _ => "there are no schedules; `sandbridge cron add morning --cron '0 9 * * 1-5' 'What is new?'` adds one",
         }
         .to_owned();
     }
@@ -88,7 +88,7 @@ pub(super) fn next(one: &AutomationView) -> String {
     one.next_at.map_or_else(String::new, |at| format!("; its next run is {}", until(at)))
 }
 
-/// One that was saved, with the address and the secret of a new trigger.
+/// A saved automation, with the address and the secret of a new trigger.
 pub(super) fn saved(server: &str, saved: &AutomationSaved) -> String {
     let one = &saved.automation;
     let mut lines = vec![format!("{} is saved{}", one.name, next(one))];
@@ -99,7 +99,7 @@ pub(super) fn saved(server: &str, saved: &AutomationSaved) -> String {
         lines.push(format!("secret:  {secret}"));
     }
     if saved.delivery_path.is_some() || saved.secret.is_some() {
-        lines.push("Enter them where the events come from: they are not shown again.".to_owned());
+        lines.push("Enter them at the sender of the events; they are not shown again.".to_owned());
     }
     lines.join("\n")
 }

@@ -1,4 +1,4 @@
-//! Knowledge in words. What a document says stays within its place: it may be anybody's.
+//! Knowledge as text. Text of documents and names of other users' collections are shortened to one line, so that they cannot imitate other output.
 
 use api::knowledge::{CollectionList, CollectionView, DocumentList, DocumentView, Found, KnowledgeStatus};
 use api::words::CollectionSync;
@@ -8,7 +8,7 @@ use crate::output::{one_line, short_line, table};
 /// The collections.
 pub(super) fn list(list: &CollectionList) -> String {
     if list.collections.is_empty() {
-        return "there are no collections; `sandbridge knowledge create NAME` makes one".to_owned();
+        return "there are no collections; `sandbridge knowledge create NAME` adds one".to_owned();
     }
     let mut rows =
         vec![["number", "name", "owner", "documents", "from", "shared with"].map(str::to_owned).to_vec()];
@@ -50,15 +50,15 @@ pub(super) fn whole(about: &CollectionView, list: &DocumentList) -> String {
     lines.join("\n")
 }
 
-/// A collection that was made.
+/// A collection that was added.
 pub(super) fn made(made: &CollectionView) -> String {
     let name = one_line(&made.name);
     match folder(made) {
         Some(folder) => {
-            format!("the collection {name} was made; {folder} is looked at soon, and every 10 minutes")
+            format!("the collection {name} was added; {folder} will be scanned now and every 10 minutes")
         }
         None => format!(
-            "the collection {name} was made; `sandbridge knowledge add {name:?} FILE…` adds documents"
+            "the collection {name} was added; `sandbridge knowledge add {name:?} FILE…` adds documents"
         ),
     }
 }
@@ -68,7 +68,7 @@ pub(super) fn added(documents: &[DocumentView]) -> String {
     let line = |document: &DocumentView| {
         let name = one_line(&document.name);
         match document.state.as_str() {
-            "waiting" => format!("{name}: waits to be indexed"),
+            "waiting" => format!("{name}: waiting to be indexed"),
             "ready" => format!("{name}: indexed, {} pages{}", document.pages, after(&document.note)),
             _ => format!("{name}: {}", one_line(&document.note)),
         }
@@ -76,7 +76,7 @@ pub(super) fn added(documents: &[DocumentView]) -> String {
     documents.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The passages that were found, and why.
+/// The passages that were found, and the reasons.
 pub(super) fn found(found: &Found) -> String {
     if found.passages.is_empty() {
         return "nothing was found; try other words".to_owned();
@@ -91,7 +91,7 @@ pub(super) fn found(found: &Found) -> String {
         };
         let matched = match passage.matched.is_empty() {
             true => String::new(),
-            false => format!("; has {}", one_line(&passage.matched.join(", "))),
+            false => format!("; contains {}", one_line(&passage.matched.join(", "))),
         };
         parts.push(format!(
             "{}, page {} of {} {}\n  {}\n  ({why}{matched})",
@@ -110,13 +110,13 @@ pub(super) fn shared(shared: &CollectionView) -> String {
     format!("{} is shared with: {}", one_line(&shared.name), readers(shared))
 }
 
-/// The work that is left.
+/// The work that waits.
 pub(super) fn status(status: &KnowledgeStatus) -> String {
     match (status.waiting, status.ahead) {
-        (0, _) => "nothing waits to be indexed".to_owned(),
-        (waiting, 0) => format!("{waiting} wait to be indexed"),
+        (0, _) => "nothing is waiting to be indexed".to_owned(),
+        (waiting, 0) => format!("waiting to be indexed: {waiting}"),
         (waiting, ahead) => {
-            format!("{waiting} wait to be indexed, {ahead} of other users before the last of them")
+            format!("waiting to be indexed: {waiting}; {ahead} of other users come first")
         }
     }
 }
@@ -139,11 +139,11 @@ fn folder(one: &CollectionView) -> Option<String> {
 
 fn sync(one: &CollectionView) -> String {
     let state = match &one.sync_state {
-        None | Some(CollectionSync::Never) => "not looked at yet".to_owned(),
-        Some(CollectionSync::Synced) => "in step".to_owned(),
+        None | Some(CollectionSync::Never) => "not scanned yet".to_owned(),
+        Some(CollectionSync::Synced) => "in sync".to_owned(),
         Some(CollectionSync::Offline) => "the runner could not be reached".to_owned(),
         Some(CollectionSync::Gone) => "missing documents are kept".to_owned(),
-        Some(CollectionSync::Failed) => "it could not be read".to_owned(),
+        Some(CollectionSync::Failed) => "the folder could not be read".to_owned(),
         Some(CollectionSync::Unknown(word)) => one_line(word),
     };
     format!("{state}{}", after(&one.sync_note))
@@ -156,7 +156,7 @@ fn after(note: &str) -> String {
 fn readers(one: &CollectionView) -> String {
     let mut names: Vec<String> = one.readers.iter().map(|name| one_line(name)).collect();
     if one.is_for_all {
-        names.insert(0, "all".to_owned());
+        names.insert(0, "all users".to_owned());
     }
     if names.is_empty() { "nobody".to_owned() } else { names.join(", ") }
 }

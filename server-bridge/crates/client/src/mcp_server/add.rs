@@ -19,13 +19,13 @@ pub(crate) struct AddOptions {
     /// The address of a server that is reached over HTTP
     #[arg(long, value_name = "URL", conflicts_with = "command", required_unless_present = "command")]
     url: Option<String>,
-    /// Reach it from the network of this runner of yours instead of the server's; __docker__ for your container
+    /// Connect from the network of your runner NAME instead of the server's; __docker__ for your container
     #[arg(long, value_name = "RUNNER", requires = "url", conflicts_with = "command", add = names::places())]
     via: Option<String>,
-    /// Get tokens for a client of your own, with this id, instead of logging in; its secret is asked for, or read from standard input
+    /// Get tokens with the client credentials of this id instead of a login; the secret is asked for, or read from standard input
     #[arg(long, value_name = "ID", requires = "url", conflicts_with = "command")]
     client_id: Option<String>,
-    /// Ask for this permission with that client; may be given many times [default: those that the server names]
+    /// Request this scope with the client credentials; may be given several times [default: the scopes that the server names]
     #[arg(long, value_name = "SCOPE", requires = "client_id")]
     scope: Vec<String>,
     /// Send a header with each request; may be given many times

@@ -1,4 +1,4 @@
-//! Memories for people.
+//! Memories as text.
 
 use api::memory::{MemoryDetail, MemorySettingsView, MemoryView};
 use api::words::MemorySource;
@@ -26,7 +26,7 @@ pub(super) fn list(memories: &[MemoryView], nothing: &str) -> String {
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
 
-/// What a reader has to know of a memory that is not simply in use.
+/// The state of a memory that is not in use; empty for one that is.
 fn state(memory: &MemoryView) -> String {
     if let Some(replaces) = memory.replaces {
         return format!(" (would change {replaces})");
@@ -71,7 +71,7 @@ pub(super) fn detail(detail: &MemoryDetail) -> String {
 /// How agents remember.
 pub(super) fn settings(settings: &MemorySettingsView) -> String {
     let from_chats = if settings.from_chats { "on" } else { "off" };
-    format!("mode {}; proposals from chats that end: {from_chats}", settings.mode)
+    format!("mode {}; proposals from chats that have ended: {from_chats}", settings.mode)
 }
 
 #[cfg(test)]

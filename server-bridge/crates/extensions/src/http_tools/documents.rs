@@ -57,7 +57,7 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// The tools, and what is wrong with the documents that define them.
+/// The tools, and the problems of the documents that define them.
 #[derive(Default)]
 pub(super) struct Documents {
     pub(super) all: Vec<Known>,

@@ -205,7 +205,7 @@ impl HttpTools {
     /// Approves a waiting tool of a workspace. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if none waits with this hash; [`Error::Store`].
+    /// [`Error::Refused`] if no tool with this hash waits; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
         let (sandbox, _) = of_place(&self.0.ledger, user, on).await;
         let documents = self.0.documents(user.id, sandbox.as_ref()).await?;

@@ -52,7 +52,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Bounded<T> {
         let open = Arc::clone(&self.open);
         let sent = self.inner.send(message);
         async move {
-            // A call over HTTP is sent until its answer begins: only answers have to go at once.
+            // Over HTTP, sending a call takes until its answer begins, so only answers have a timeout.
             let sent = if answers {
                 let sent = timeout(MCP_SEND_PATIENCE, sent).await;
                 open.fetch_sub(1, Ordering::Relaxed);

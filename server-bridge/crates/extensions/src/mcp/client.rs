@@ -154,7 +154,7 @@ impl Client {
 
     /// Has the call that began last handle what the server asks; `None` if there is none, or it does not.
     ///
-    /// Fails with the error for the server if it asks too much to be kept until somebody answers.
+    /// Fails with an error for the server if its request is too large to be kept until the user answers.
     async fn asked<R: Serialize, T>(
         &self,
         request: R,

@@ -75,7 +75,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 impl Spec {
     /// Reads a definition.
     ///
-    /// Fails with what is wrong with it; no part of a secret is in the text.
+    /// The error tells what is wrong with the definition; it contains no part of a secret.
     pub(super) fn of(entry: &McpServerEntry) -> Result<Self, String> {
         let McpServerEntry { transport, command, args, env, url, via, headers, oauth, timeout } = entry;
         if via.is_some() && url.is_none() {
@@ -153,7 +153,7 @@ impl Spec {
         }
     }
 
-    /// The files that its command and its variables may name: a change of one changes what runs.
+    /// The files that its command and its variables may name. If one of them changes, other code may run.
     pub(super) fn named(&self) -> Named {
         let Launch::Program { command, args, env } = &self.launch else { return Named::default() };
         let words = std::iter::once(command).chain(args).map(String::as_str);
@@ -225,7 +225,7 @@ impl Address {
         }
     }
 
-    /// What is hashed of it, with the runner: the same address in another network is another server.
+    /// The text that is hashed, including the runner, since the same address in another network is another server.
     fn through(&self, mut what: Value) -> Value {
         if let Some(via) = &self.via {
             what["via"] = json!(via);

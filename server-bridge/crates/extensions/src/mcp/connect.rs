@@ -1,4 +1,4 @@
-//! Connecting to a server: once for all who wait for it, in a task that continues if they stop waiting.
+//! Connects to a server: once for all callers that wait for it, in a task that continues if they stop waiting.
 
 use std::sync::Arc;
 

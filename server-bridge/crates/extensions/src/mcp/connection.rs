@@ -216,7 +216,7 @@ impl Refused {
     }
 }
 
-/// The innermost cause of an error, without the word that the transport puts before what its client says.
+/// The innermost cause of an error, without the transport's prefix.
 fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let cause = guard::cause(error);
     cause.strip_prefix("Client error: ").map_or_else(|| cause.clone(), str::to_owned)

@@ -66,7 +66,7 @@ impl PartialEq for ClientCredentials {
 impl ClientCredentials {
     /// Reads a definition; `None` if it is about another grant.
     ///
-    /// Fails with what is wrong with it; no part of a secret is in the text.
+    /// The error tells what is wrong with the definition; it contains no part of a secret.
     pub(super) fn of(entry: &McpOAuth) -> Result<Option<Self>, String> {
         if entry.grant_type.as_deref() != Some(GRANT) {
             return Ok(None);

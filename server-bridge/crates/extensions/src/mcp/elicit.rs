@@ -109,7 +109,7 @@ struct Field<'a> {
     name: &'a str,
     schema: &'a Value,
     is_required: bool,
-    /// The values to choose from, with their words.
+    /// The values to choose from, with their labels.
     choices: Vec<(String, Value)>,
 }
 

@@ -8,8 +8,8 @@ use store::{ChatId, User};
 use super::{McpServers, Owner, content, unread};
 
 impl McpServers {
-    /// Calls a tool of a server that the user can use in a chat; the text of its answer, and true if it reports an error. What the
-    /// server asks meanwhile is declined.
+    /// Calls a tool of a server that the user can use in a chat; the text of its answer, and true if it reports an error. Questions of the
+    /// server during the call are declined.
     ///
     /// Fails with the reason in words.
     pub(crate) async fn call_by_hook(
@@ -34,7 +34,7 @@ impl McpServers {
         let known = listing.tools.iter().find(|known| known.accepted.name == tool);
         let Some(known) = known.filter(|known| known.is_offered()) else {
             return Err(format!(
-                "the MCP server {:?} has no tool {tool:?}, or it changed and waits for a look",
+                "the MCP server {:?} has no tool {tool:?}, or the tool changed and waits for your approval",
                 server.name
             ));
         };

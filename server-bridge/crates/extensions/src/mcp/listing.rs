@@ -58,7 +58,7 @@ pub(super) struct Pinned {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Definition {
-    /// The server's own name of it.
+    /// The tool's name on the server.
     pub(super) name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) title: String,
@@ -116,7 +116,7 @@ impl Definition {
         schema
     }
 
-    /// About how many bytes it takes.
+    /// The approximate size of the definition, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.value().to_string().len()
     }

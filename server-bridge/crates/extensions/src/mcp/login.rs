@@ -56,7 +56,7 @@ type Refreshing = Arc<AsyncMutex<()>>;
 /// All logins.
 #[derive(Default)]
 pub(super) struct Logins {
-    /// Those that began, by their state.
+    /// The logins that have begun, by their `state` parameter.
     pending: Mutex<HashMap<String, Pending>>,
     /// One refresh at a time for each user's server.
     refreshes: Mutex<HashMap<Key, Refreshing>>,
@@ -286,7 +286,7 @@ impl Grants {
     async fn read(&self) -> Result<Option<Grant>, AuthError> {
         let Who { user, server, hash } = &self.who;
         let grant = self.store.oauth_grant(*user, server, hash).await.map_err(stored)?;
-        // A grant in another version's form counts as none.
+        // A stored grant in the format of another version is ignored.
         Ok(grant.and_then(|grant| serde_json::from_str(&grant).ok()))
     }
 

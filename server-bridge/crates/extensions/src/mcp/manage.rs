@@ -263,7 +263,7 @@ impl McpServers {
     /// Approves a waiting server of a workspace. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if none waits with this hash; [`Error::Store`].
+    /// [`Error::Refused`] if no server with this hash waits; [`Error::Store`].
     pub async fn approve(&self, user: &User, hash: &str, on: Option<&str>) -> Result<()> {
         let found = self.found(user, on).await?;
         let is_it = |server: &&Server| {

@@ -21,9 +21,9 @@
 //! | `tasks` | calls in rounds, and tasks |
 //! | `program` | a server that is a program |
 //! | `bounded` | how many requests a server may make at once |
-//! | `connect` | connecting, once for all who wait |
+//! | `connect` | connects to a server, once for all callers that wait |
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
-//! | `way` | the way of requests to servers and login providers: from here, or from a machine of the user's |
+//! | `way` | the route of requests to servers and login providers: from this server, or from one of the user's machines |
 //! | `via_client`, `sse_bound` | the transport over a runner's requests; the bound of its events |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that require one |

@@ -109,7 +109,7 @@ impl Pool {
     pub(super) fn forget(&self, matches: impl Fn(&Key) -> bool) {
         self.slots().retain(|key, slot| {
             let goes = matches(key);
-            // A connection that is being made ends with its slot, which nothing else holds.
+            // A connection in progress needs no `end`: it is dropped with its slot, which has no other owner.
             if goes
                 && let Ok(held) = slot.0.try_lock()
                 && let Held::Connection(connection) = &*held

@@ -25,7 +25,7 @@ use crate::limits::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ServerPrompt {
-    /// The server's own name of it.
+    /// The prompt's name on the server.
     name: String,
     about: String,
     arguments: Vec<Argument>,

@@ -81,7 +81,7 @@ fn question(server: &str, request: &SampleRequest) -> String {
 
 /// The request for a model.
 ///
-/// Fails with what is wrong with it.
+/// The error tells what is wrong with the server's request.
 fn request(params: CreateMessageRequestParams) -> Result<SampleRequest, String> {
     if params.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err("a request with tools is not supported".to_owned());

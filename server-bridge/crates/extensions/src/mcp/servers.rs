@@ -54,7 +54,7 @@ pub(super) struct Server {
     pub(super) state: McpServerState,
     /// The files of the workspace that its approval covers, each with the SHA-256 of its content.
     pub(super) files: Vec<(String, String)>,
-    /// What it may run that its approval does not cover, in words.
+    /// Descriptions of what it may run that its approval does not cover.
     pub(super) unseen: Vec<String>,
     /// True if it could be approved: all that its command names is known.
     pub(super) is_approvable: bool,
@@ -64,7 +64,7 @@ pub(super) struct Server {
     prefix: String,
 }
 
-/// The servers, and what is wrong with the documents that define them.
+/// The servers, and the problems of the documents that define them.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     pub(super) all: Vec<Server>,

@@ -215,7 +215,7 @@ impl<'a, 'c> Asking<'a, 'c> {
         Self { context, live, server, is_allowed: false }
     }
 
-    /// True if the user sees the chat: not that of a sub-agent, and a program has none.
+    /// True if the call belongs to a chat that the user sees: not to a sub-agent's chat, and not to a program's call without a chat.
     fn has_user(&self) -> bool {
         self.context.agent().is_ok_and(|turn| turn.chat == turn.root)
     }

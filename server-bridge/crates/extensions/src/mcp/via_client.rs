@@ -54,8 +54,7 @@ impl Head {
             headers.insert(name, value);
         }
         let mut insert = |name: &str, text: &str| {
-            let invalid =
-                || Error::UnexpectedServerResponse(Cow::Borrowed("it named something that is no header"));
+            let invalid = || Error::UnexpectedServerResponse(Cow::Borrowed("it named an invalid header"));
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
             headers.insert(name, HeaderValue::from_str(text).map_err(|_| invalid())?);
             Ok::<_, Error>(())
@@ -90,7 +89,7 @@ fn status_of(answer: &Answer) -> StatusCode {
     StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY)
 }
 
-/// True if a media type is this one, whatever its parameters.
+/// True if a media type is this one, with any parameters.
 fn is_type(answer: &Answer, wanted: &str) -> bool {
     let kind = answer.header(CONTENT_TYPE).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
@@ -101,7 +100,7 @@ fn check_login(answer: &Answer) -> Result<(), Error> {
     let Some(challenge) = answer.headers.get(WWW_AUTHENTICATE) else { return Ok(()) };
     let challenge = || match challenge.to_str() {
         Ok(challenge) => Ok(challenge.to_owned()),
-        Err(_) => Err(Error::UnexpectedServerResponse(Cow::Borrowed("its challenge is no text"))),
+        Err(_) => Err(Error::UnexpectedServerResponse(Cow::Borrowed("its challenge is not a text"))),
     };
     match status_of(answer) {
         StatusCode::UNAUTHORIZED => Err(Error::AuthRequired(AuthRequiredError::new(challenge()?))),
@@ -143,7 +142,7 @@ fn events(answer: Answer, most_bytes: usize) -> BoxStream<'static, Result<Sse, S
         }
         Err(std::io::Error::other(format!("an event is longer than {most_bytes} bytes")))
     });
-    // What follows an error is none.
+    // Nothing follows an error.
     let pieces = pieces.scan(false, |has_failed, piece| {
         let is_over = std::mem::replace(has_failed, piece.is_err());
         std::future::ready((!is_over).then_some(piece))

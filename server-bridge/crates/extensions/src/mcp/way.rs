@@ -1,5 +1,5 @@
-//! The way of requests to a server and its login provider: from this server through the guard, or from the network of a machine of the
-//! user's.
+//! The route of requests to a server and its login provider: from this server through the guard, or from the network of one of the user's
+//! machines.
 
 use guard::Talker;
 use http::header::CONTENT_LENGTH;
@@ -17,12 +17,12 @@ use crate::via::{Failed, Request, Via};
 pub(super) enum Way {
     /// From this server.
     Server(Talker),
-    /// From a machine, and from there alone: what is private there may be another one's elsewhere.
+    /// From a machine, and only from there: a private address is another host in another network.
     Machine(Box<Via>),
 }
 
 impl Inner {
-    /// The way to a user's server.
+    /// The route to a user's server.
     pub(super) fn way(&self, user: &User, address: &Address) -> Way {
         match &address.via {
             Some(via) => Way::Machine(Box::new(Via::new(&self.ledger, &self.store, user, via))),
@@ -70,7 +70,7 @@ impl Way {
                 let answer = via.send(request).await.map_err(told)?;
                 let mut whole = http::Response::new(Vec::new());
                 *whole.status_mut() = http::StatusCode::from_u16(answer.status)
-                    .map_err(|_| guard::Error::Network("its status is none".to_owned()))?;
+                    .map_err(|_| guard::Error::Network("its status is invalid".to_owned()))?;
                 whole.headers_mut().clone_from(&answer.headers);
                 let (content, is_cut) = answer.first(MCP_LOGIN_ANSWER_BYTES).await.map_err(told)?;
                 if is_cut {

@@ -42,7 +42,7 @@ pub struct Item {
     pub hash: String,
     /// The files of the workspace that the approval covers, each with the SHA-256 of its content.
     pub files: Vec<(String, String)>,
-    /// What may run that the approval does not cover, in words.
+    /// Descriptions of what may run that the approval does not cover.
     pub unseen: Vec<String>,
     /// True if this hash was approved.
     pub is_approved: bool,

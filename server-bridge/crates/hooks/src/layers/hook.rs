@@ -94,7 +94,7 @@ impl fmt::Display for Hash {
 pub struct Files {
     /// Those that its approval covers: path, and SHA-256 of the content.
     pub covered: Vec<(String, String)>,
-    /// What may run and is not covered, in words.
+    /// Descriptions of what may run and is not covered.
     pub unseen: Vec<String>,
 }
 

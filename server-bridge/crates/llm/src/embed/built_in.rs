@@ -1,4 +1,4 @@
-//! The embedder in this process: its weights are read when they are first needed.
+//! The built-in embedder, which runs in this process. Its weights are read when they are first needed.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::Error;
 /// The name of the file of weights, which the build puts beside the program.
 pub const WEIGHTS_FILE: &str = "e5-small-q4.bin";
 
-/// The name under which its vectors are stored.
+/// The model name under which its vectors are stored.
 pub const BUILT_IN_MODEL: &str = "built-in/multilingual-e5-small-q4";
 
 /// The built-in embedder.
@@ -31,13 +31,13 @@ impl BuiltIn {
         Self { weights, model: OnceCell::new(), passages: Semaphore::new(1) }
     }
 
-    /// The error of a use now, if the file of weights is not there.
+    /// The error that a use would have now, if the file of weights is absent.
     #[must_use]
     pub fn absent(&self) -> Option<Error> {
         (!self.weights.is_file()).then(|| Error::Absent(self.weights.display().to_string()))
     }
 
-    /// Checks that the embedder can be used, and makes it ready.
+    /// Loads the embedder's weights, unless they are loaded.
     ///
     /// # Errors
     /// [`Error::Absent`] or [`Error::Unusable`]. After an error, the file is read again.
@@ -71,7 +71,7 @@ impl BuiltIn {
     }
 }
 
-/// Runs what takes the processor, where that is allowed.
+/// Runs computation on a thread where blocking is allowed.
 async fn in_background<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
     spawn_blocking(run)
         .await

@@ -1,12 +1,12 @@
-//! Embedders: texts become vectors, in this process or at a provider.
+//! Embedders: turn texts into vectors, in this process or at a provider.
 //!
 //! ```text
 //!   texts ──▶ built in: crate `e5`, one thread                          ──▶ checked ──▶ search::vectors::Vector
 //!         └─▶ remote: batches ──▶ Protocol (OpenAI, Ollama) ──▶ Transport ──┘
 //! ```
 //!
-//! A vector can be compared with those of the same model only: [`Embedder::model`] is the key under which they are stored. Whoever searches
-//! and gets an [`Error`] goes on by words alone, and shows the error's text.
+//! Only vectors of the same model can be compared: [`Embedder::model`] is the key under which they are stored. A search that gets an
+//! [`Error`] continues with words alone, and shows the error's text.
 
 mod built_in;
 mod wire;
@@ -29,34 +29,34 @@ pub use built_in::{BUILT_IN_MODEL, BuiltIn, WEIGHTS_FILE};
 pub use e5::Role;
 pub use wire::Protocol;
 
-/// Why there are no vectors.
+/// The reason why there are no vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The file of the built-in embedder is not there; with its path.
+    /// The file of the built-in embedder is absent; with its path.
     #[error(
         "the built-in embedder's file {0} is not installed; put it there with scripts/build, or choose another embedder"
     )]
     Absent(String),
-    /// The file is there, and cannot be used; with the reason.
+    /// The file cannot be used; with the reason.
     #[error("{0}")]
     Unusable(String),
-    /// The provider has no answer.
-    #[error("the embedder does not answer: {0}")]
+    /// The provider did not answer; with the reason.
+    #[error("the embedder does not answer: {0}; check its subscription, or choose another embedder")]
     Provider(#[from] crate::Error),
     /// The provider's answer has more or fewer vectors than texts were sent.
-    #[error("the embedder returned {found} vectors for {expected} texts")]
+    #[error("the embedder returned {found} vectors for {expected} texts; choose another model")]
     Count {
-        /// The texts.
+        /// The number of texts.
         expected: usize,
-        /// The vectors.
+        /// The number of vectors.
         found: usize,
     },
-    /// One of the vectors is none, or has another dimension than the others.
-    #[error("the embedder returned an unusable vector: {0}")]
+    /// One of the vectors is invalid, or has other dimensions than the vectors before it.
+    #[error("the embedder returned an unusable vector ({0}); choose another model")]
     Vector(#[from] search::vectors::Error),
 }
 
-/// What makes vectors of texts. Clones are the same embedder.
+/// An embedder, which turns texts into vectors. Clones are the same embedder.
 #[derive(Clone, Debug)]
 pub enum Embedder {
     /// In this process.
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Error {
-    /// One word for programs and for the record.
+    /// The error's name for programs and for the log.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Error {
         }
     }
 
-    /// True if the same texts may succeed a little later.
+    /// True if a later attempt with the same texts may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Provider(error) if error.is_passing())
@@ -104,14 +104,14 @@ impl Error {
 }
 
 impl Embedder {
-    /// The built-in embedder, with the weights in that file; it is read at the first use.
+    /// The built-in embedder with the weights in the file `path`, which is read at the first use.
     #[must_use]
     pub fn built_in(weights: impl Into<std::path::PathBuf>) -> Self {
         Self::BuiltIn(Arc::new(BuiltIn::new(weights.into())))
     }
 
-    /// A provider's model. `dimensions` are those of vectors that it made before; others are refused. Without them, those of its first
-    /// vector hold.
+    /// A provider's model. `dimensions` are those of its earlier vectors, and vectors with other dimensions are refused; `None` takes the
+    /// dimensions of its first vector.
     #[must_use]
     pub fn remote(
         protocol: Protocol,
@@ -121,7 +121,7 @@ impl Embedder {
     ) -> Self {
         let known = OnceLock::new();
         if let Some(dimensions) = dimensions {
-            // The first value counts, and there is none yet.
+            // The cell is empty, so this cannot fail.
             let _ = known.set(dimensions);
         }
         Self::Remote(Arc::new(Remote {
@@ -134,7 +134,7 @@ impl Embedder {
         }))
     }
 
-    /// The same with other retries; those of the built-in embedder are none.
+    /// The same embedder with other retries. The built-in embedder has no retries.
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Self {
         match self {
@@ -165,10 +165,10 @@ impl Embedder {
         vectors.into_iter().next().ok_or(Error::Count { expected: 1, found })
     }
 
-    /// The vectors of passages, in their order. Takes long: a job between two batches of which it can be ended.
+    /// The vectors of passages, in the order of the passages. This takes long; the future can be dropped between two batches.
     ///
     /// # Errors
-    /// Any of [`Error`]; then there is none of the vectors.
+    /// Any of [`Error`]; then no vector is returned.
     pub async fn passages(&self, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
         self.embed(Role::Passage, texts).await
     }
@@ -202,7 +202,7 @@ impl Remote {
         }
     }
 
-    /// Attempts until one succeeds or retrying is pointless.
+    /// Repeats the request until it succeeds, or until another attempt is pointless.
     async fn batch(&self, role: Role, texts: &[String]) -> Result<Vec<Vec<f32>>, Error> {
         let mut failed = 0;
         loop {
@@ -219,7 +219,7 @@ impl Remote {
         }
     }
 
-    /// One attempt.
+    /// Sends the request once.
     async fn ask(&self, role: Role, texts: &[String]) -> Result<Vec<Vec<f32>>, crate::Error> {
         let end = Instant::now() + EMBEDDING_TIMEOUT;
         let late = || crate::Error::Timeout(format!("no vectors after {} s", EMBEDDING_TIMEOUT.as_secs()));
@@ -251,7 +251,7 @@ async fn whole(mut answer: Answer, limit: usize) -> Result<Option<Vec<u8>>, crat
     Ok(Some(body))
 }
 
-/// Texts of one request: at most so many, and no more bytes unless one text alone has more.
+/// The number of texts for one request: limited in number and in bytes, but at least one.
 fn batches(texts: &[String]) -> impl Iterator<Item = &[String]> {
     let mut rest = texts;
     std::iter::from_fn(move || {

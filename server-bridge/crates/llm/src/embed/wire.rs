@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::transport::Call;
 
-/// How a provider is asked for vectors.
+/// The protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// `POST /v1/embeddings`.
@@ -17,7 +17,7 @@ pub enum Protocol {
     Ollama,
 }
 
-/// What models want in front of a question and of a passage, by a part of their names. Sources: their model cards.
+/// The prefixes of questions and passages that models require, by a part of the model's name. Sources: the model cards.
 const PREFIXES: [(&str, &str, &str); 3] = [
     ("nomic-embed-text", "search_query: ", "search_document: "),
     ("multilingual-e5", "query: ", "passage: "),
@@ -28,10 +28,10 @@ const PREFIXES: [(&str, &str, &str); 3] = [
 struct Asked<'a> {
     model: &'a str,
     input: Vec<String>,
-    /// OpenAI's word for numbers in JSON; Ollama has no other form.
+    /// Asks OpenAI for numbers in JSON; Ollama has no other form.
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding_format: Option<&'static str>,
-    /// Ollama shortens a text that is too long, instead of refusing all of them.
+    /// Makes Ollama shorten a text that is too long, instead of refusing the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncate: Option<bool>,
 }
@@ -53,7 +53,7 @@ struct OllamaAnswer {
     embeddings: Vec<Vec<Number>>,
 }
 
-/// A number, or the null that some servers write in place of one that JSON has no word for.
+/// A number, or the null that some servers write for NaN and infinity, which JSON cannot express.
 #[derive(Deserialize)]
 struct Number(Option<f32>);
 
@@ -87,7 +87,7 @@ impl Protocol {
     /// The numbers of each text, in the order of the texts.
     ///
     /// # Errors
-    /// [`Error::Nonsense`]: it is not such an answer.
+    /// [`Error::Nonsense`] if the body is not such an answer.
     pub(super) fn read(self, body: &[u8]) -> Result<Vec<Vec<f32>>, Error> {
         let numbers =
             |numbers: Vec<Number>| numbers.into_iter().map(|number| number.0.unwrap_or(f32::NAN)).collect();

@@ -131,7 +131,7 @@ pub(crate) fn parse_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Line 
     parsed
 }
 
-/// The words that a shell puts in the place of one with braces, at most `most` of them; true if there are more.
+/// The words to which a shell expands a word with braces, at most `most`; true if there are more.
 pub(crate) fn expanded(word: &Word, most: usize) -> (Vec<String>, bool) {
     braces::expand(word, most)
 }

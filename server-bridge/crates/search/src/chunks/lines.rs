@@ -1,18 +1,18 @@
-//! The lines of a text: how good a cut is before each, and the headings.
+//! Reads the lines of a text, with the strength of a cut before each line, and the headings.
 
 use super::{Kind, Strength};
 use crate::limits::HEADING_CHARACTERS;
 
-/// The columns that an indented line has at least in Markdown that makes it code; headings are indented less.
+/// The indentation in columns from which a line of Markdown is code, and not a heading.
 const CODE_INDENT: usize = 4;
 
 /// The deepest heading of Markdown.
 const HEADING_LEVELS: usize = 6;
 
-/// The shortest underline that makes a heading of the line before it.
+/// The shortest underline, in characters, that turns the line before it into a heading.
 const UNDERLINE: usize = 3;
 
-/// The level of a definition's first line in source code.
+/// The heading level of a definition's first line in source code.
 const DEFINITION: usize = 1;
 
 /// A line with its end-of-line character.
@@ -21,7 +21,7 @@ pub(super) struct Line {
     pub(super) end: usize,
     /// The strength of a cut before it.
     pub(super) strength: Strength,
-    /// The level and the text of the heading that it is.
+    /// The level and the text, if the line is a heading.
     pub(super) heading: Option<(usize, String)>,
 }
 
@@ -69,7 +69,7 @@ impl Reader<'_> {
             line.starts_with(|first: char| first.is_alphanumeric() || "_@#$/*-;%\"'".contains(first));
         match (starts, self.after_blank) {
             (true, true) => (Strength::Section, Some((DEFINITION, shortened(line)))),
-            // The second line of a comment, or a function after its attributes: the heading is the line nearest to the body.
+            // For example, the second line of a comment, or a function after its attributes: the line next to the body is the heading.
             (true, false) => (Strength::Line, Some((DEFINITION, shortened(line)))),
             (false, true) => (Strength::Paragraph, None),
             (false, false) => (Strength::Line, None),
@@ -104,14 +104,14 @@ impl Reader<'_> {
         if heading.is_some() { (Strength::Section, heading) } else { (self.paragraph(), None) }
     }
 
-    /// The heading that a line is by the underline below it.
+    /// The heading of a line that has an underline below it.
     fn underlined(&self, line: &str, end: usize) -> Option<(usize, String)> {
         let below = &self.text[end..];
         let character = below.chars().next().filter(|first| matches!(first, '=' | '-'))?;
         let below = below.lines().next()?.trim_end();
         let is_underline =
             self.after_blank && below.len() >= UNDERLINE && below.chars().all(|other| other == character);
-        // A table's first line has a row of dashes below it, too, and a list's item is no heading.
+        // The first line of a table has dashes below it too, and an item of a list is not a heading.
         let is_text = !line.contains('|') && !line.starts_with(['-', '*', '>', '=']);
         (is_underline && is_text).then(|| (if character == '=' { 1 } else { 2 }, shortened(line)))
     }

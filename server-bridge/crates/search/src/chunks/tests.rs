@@ -7,13 +7,13 @@ fn passages(text: &str, kind: Kind, tokens: usize) -> Vec<(String, &str)> {
     chunks.into_iter().map(|chunk| (chunk.headings.join(" > "), &text[chunk.span])).collect()
 }
 
-/// What holds for every text.
+/// Checks the properties that the passages of every text have.
 fn check(text: &str, kind: Kind, tokens_limit: usize) {
     let mut end = 0;
     for chunk in split(text, kind, Limits { tokens: tokens_limit }) {
         assert!(chunk.span.start >= end, "{chunk:?} overlaps what ends at {end}");
         assert!(text[end..chunk.span.start].trim().is_empty(), "text is left out before {chunk:?}");
-        // Indexing panics inside a character.
+        // Indexing panics if a span ends inside a character.
         let passage = &text[chunk.span.clone()];
         assert!(!passage.is_empty() && passage.trim() == passage, "{passage:?}");
         assert!(tokens(passage) <= tokens_limit.max(PASSAGE_TOKENS_MIN), "{} tokens", tokens(passage));

@@ -1,4 +1,4 @@
-//! A text as the databases index it.
+//! The words of a text, in the forms that the databases index.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use super::{Piece, pairs, pieces, stem, whole};
 use crate::limits::{PART_OVERLAP, PART_WORDS};
 
-/// A text as its words.
+/// The words of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     pub(super) words: Vec<String>,
-    /// Further words, each with the place in `words` of the one it belongs to, in that order.
+    /// Further words, each with the index in `words` of the word that it belongs to, sorted by that index.
     others: Vec<(usize, String)>,
 }
 
-/// The words of a text. It is empty for a text without letters, digits and emoji.
+/// The words of a text; none for a text without letters, digits and emoji.
 #[must_use]
 pub fn document(text: &str) -> Document {
     let mut document = Document::default();
@@ -55,8 +55,8 @@ impl Document {
         others.join(" ")
     }
 
-    /// For PostgreSQL: the text of one tsvector for every 2,000 words, to be cast; neighbours overlap, so that each phrase is in one of them whole. Stems
-    /// and whole identifiers begin with `=`, and have no position. There is at least one, which is empty for an empty document.
+    /// For PostgreSQL: the text of one tsvector for every 2,000 words, to be cast. Consecutive ones overlap, so that each phrase is
+    /// complete in one of them. Stems and whole identifiers begin with `=`, and have no position. An empty document yields one empty text.
     #[must_use]
     pub fn tsvectors(&self) -> Vec<String> {
         let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Characters in one form: compatibility forms composed (NFKC), accents left out, traditional Chinese as simplified.
+//! Folds characters to one form: NFKC, without accents, traditional Chinese to simplified.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::decompose_canonical;
 
-/// Pairs of a traditional and its simplified character, a pair a line, made by `simplified.sh`.
+/// Pairs of a traditional and its simplified character, one pair per line, made by `simplified.sh`.
 const SIMPLIFIED: &str = include_str!("simplified.txt");
 
-/// Each traditional character, and the simplified one.
+/// The simplified character of each traditional one.
 static TO_SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     let pair = |line: &str| {
         let mut characters = line.chars();
@@ -24,7 +24,7 @@ pub(super) struct Folded {
     pub(super) class: Class,
 }
 
-/// The part that a character has in a text.
+/// The role of a character in a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// A character of a script without spaces between its words.
@@ -37,7 +37,7 @@ pub(super) enum Class {
     Gap,
 }
 
-/// The characters of a text in order; marks that only decorate others are left out.
+/// The folded characters of a text in order, without accents, joiners and other marks.
 pub(super) fn fold(text: &str) -> impl Iterator<Item = Folded> + '_ {
     text.nfkc().filter(|character| !is_decoration(*character)).map(|character| {
         let character = base(character);
@@ -45,7 +45,7 @@ pub(super) fn fold(text: &str) -> impl Iterator<Item = Folded> + '_ {
     })
 }
 
-/// Appends a letter in lower case, and letters that are written as two as these.
+/// Appends a letter in lower case; ligatures become their letters.
 pub(super) fn put_lower(character: char, to: &mut String) {
     match character {
         'ß' | 'ẞ' => to.push_str("ss"),

@@ -1,16 +1,16 @@
-//! Stems of English words: M. F. Porter, "An algorithm for suffix stripping", Program 14 (1980), as FTS5's `porter` has it.
+//! Stems of English words: M. F. Porter, "An algorithm for suffix stripping", Program 14 (1980), in the variant of FTS5's `porter`.
 
 use std::borrow::Cow;
 
 /// The shortest word that has a stem, in letters.
 const SHORTEST: usize = 3;
-/// Words whose ending only looks like one: of the exceptions of Porter's second algorithm, "English", those that people write here.
+/// Words whose ending only looks like a suffix: those of the exceptions in Porter's second algorithm ("English") that occur in this program's texts.
 const WHOLE: [&str; 17] = [
     "news", "atlas", "bias", "cosmos", "status", "alias", "inning", "outing", "canning", "herring",
     "earring", "proceed", "exceed", "succeed", "only", "early", "always",
 ];
 
-/// The stem of a word in lower case. A word with anything other than ASCII letters is its own.
+/// The stem of a word in lower case. A word with other characters than ASCII letters is returned unchanged.
 pub(super) fn stem(word: &str) -> Cow<'_, str> {
     let is_english = word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_lowercase());
     if !is_english || WHOLE.contains(&word) {
@@ -65,7 +65,7 @@ const SINGLE_SUFFIXES: &[(&str, &str)] = &[
     ("ness", ""),
 ];
 
-/// Step 4; the longer ones come first.
+/// Step 4; longer suffixes come before shorter ones.
 const REMOVED_SUFFIXES: &[&str] = &[
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti", "ous", "ive",
     "ize", "al", "er", "ic", "ou",
@@ -132,7 +132,7 @@ fn last_letters(word: &mut String) {
     }
 }
 
-/// True for the consonant at this place: `y` is one at the beginning and after a vowel.
+/// True if the letter at this index is a consonant; `y` is one at the beginning and after a vowel.
 fn is_consonant(word: &[u8], at: usize) -> bool {
     match word[at] {
         b'a' | b'e' | b'i' | b'o' | b'u' => false,
@@ -159,7 +159,7 @@ fn is_doubled(word: &str) -> bool {
     }
 }
 
-/// Ends in consonant, vowel, consonant, of which the last is none of w, x, y.
+/// True if the word ends in consonant, vowel, consonant, and the last letter is not w, x or y.
 fn is_short(word: &str) -> bool {
     let word = word.as_bytes();
     let length = word.len();

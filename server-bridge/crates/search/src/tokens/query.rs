@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Piece, pairs, pieces, stem, whole};
 use crate::limits::{QUERY_MAX_BYTES, QUERY_MAX_TERMS, QUERY_MAX_WORDS, TERM_MAX_WORDS};
 
-/// The terms of a query; each is what stood between spaces.
+/// The terms of a query, which spaces separate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     pub(super) terms: Vec<Term>,
@@ -14,24 +14,24 @@ pub struct Query {
 /// Words next to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
-    /// At least one.
+    /// The words; at least one.
     pub(super) words: Vec<String>,
-    /// True if the last word may continue.
+    /// True if the last word may be the beginning of a longer one.
     is_prefix: bool,
-    /// The same as one word, for an identifier.
+    /// The parts of an identifier as one word.
     whole: Option<String>,
     /// For a term of one word: its stem, if it differs.
     stem: Option<String>,
 }
 
-/// One word that a text may contain, for queries that rank by how many they find.
+/// One word of a query for texts with any of its words.
 pub(super) struct Choice {
     word: String,
     is_prefix: bool,
     stem: Option<String>,
 }
 
-/// Reads a query that a person or a model wrote. Nothing in it is syntax. Beyond 4 KiB or 32 terms, the rest is ignored.
+/// Reads a query that a person or a model wrote. It has no special syntax. Text beyond 4 KiB and terms beyond 32 are ignored.
 #[must_use]
 pub fn query(text: &str) -> Query {
     let text = &text[..text.floor_char_boundary(QUERY_MAX_BYTES)];
@@ -71,7 +71,7 @@ fn term(text: &str) -> Option<Term> {
 }
 
 impl Query {
-    /// True if there is nothing that texts could be found by.
+    /// True if the query has no words.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
@@ -83,8 +83,8 @@ impl Query {
         columns(self.terms.iter().map(Term::fts5), " AND ")
     }
 
-    /// The argument of MATCH for texts with any of the words, to be ranked by `bm25`; `None` if the query is empty. Of a query in Chinese each pair of
-    /// characters counts by itself.
+    /// The argument of MATCH for texts with any of the words, to be ranked by `bm25`; `None` if the query is empty. In a Chinese query each
+    /// pair of characters is a word.
     #[must_use]
     pub fn any_fts5(&self) -> Option<String> {
         columns(self.choices().iter().map(Choice::fts5), " OR ")
@@ -128,7 +128,7 @@ impl Query {
                 let mut characters = word.chars();
                 let is_single =
                     characters.next().is_some_and(|first| !first.is_ascii()) && characters.next().is_none();
-                // The last character of a run is in the pair before it already.
+                // The last character of a run is already part of the pair before it.
                 if choices.iter().any(|choice| choice.word == *word) || is_single && at > 0 && at < last {
                     continue;
                 }
@@ -191,7 +191,8 @@ impl Choice {
     }
 }
 
-/// The stem as a word of its own too, unless it is so short that it may be another: `us` of `using`.
+/// Adds the stem to a term. A stem of more than two letters also matches as a word of its own; a shorter one may be another word, such as
+/// `us` of `using`.
 fn stem_fts5(stem: Option<&str>, text: &mut String) {
     if let Some(stem) = stem {
         let column = if is_distinct(stem) { "" } else { "others : " };

@@ -51,7 +51,7 @@ fn a_query_is_a_phrase_for_each_term() {
 }
 
 #[test]
-fn nothing_of_a_query_is_syntax() {
+fn a_query_has_no_syntax() {
     for text in [
         "\" OR 1 --",
         "a NEAR(b) ^c",

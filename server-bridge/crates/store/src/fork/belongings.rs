@@ -58,7 +58,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "memory_items", fate: Fate::Stays("a user's memory is in no chat") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
-    Belonging { table: "job_runs", fate: Fate::Stays("as the automations") },
+    Belonging { table: "job_runs", fate: Fate::Stays("with the automations") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },
@@ -275,7 +275,7 @@ pub(super) const EARLIER_TODOS: &str = "INSERT INTO chat_todos (chat_id, positio
     SELECT $2, s.position, s.content, s.status FROM turn_todos s WHERE s.turn_id =
         (SELECT MIN(t.id) FROM turns t WHERE t.chat_id = $3 AND t.id > $4 AND t.has_todos AND t.undone_at_ms IS NULL)";
 
-/// What a rule of the conversation denies or asks about holds in the copy too; what it allows is asked for again.
+/// Deny and ask rules of the conversation apply in the copy too; allow rules do not.
 const PERMISSION_RULES: Fate = Fate::Copied {
     columns: &[
         ("user_id", "s.user_id"),

@@ -10,10 +10,10 @@ use crate::limits::{
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{CollectionId, Store, UserId};
 
-/// A collection, as a user that may search it sees it.
+/// A collection, as shown to a user who may search it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Collection {
-    /// Its row.
+    /// The id.
     pub id: CollectionId,
     /// Its owner.
     pub user_id: UserId,
@@ -23,36 +23,36 @@ pub struct Collection {
     pub name: String,
     /// True if every user may search it.
     pub is_for_all: bool,
-    /// The runner that has its folder; empty for uploads.
+    /// The runner whose folder it mirrors; empty for uploads.
     pub place: String,
-    /// The folder there.
+    /// The path of the folder on that runner.
     pub path: String,
     /// The word of its [`SyncState`].
     pub sync_state: String,
     /// The reason for that state, in words; empty if there is none.
     pub sync_note: String,
-    /// When the folder was looked at last, in Unix milliseconds; 0 for never.
+    /// When the folder was last scanned, in Unix milliseconds; 0 if it has not been scanned.
     pub synced_at_ms: i64,
-    /// Its documents.
+    /// The number of its documents.
     pub documents: i64,
-    /// Those of them that have not been indexed since they changed.
+    /// The number of documents that have not been indexed since they changed.
     pub waiting: i64,
-    /// Those of them that cannot be indexed.
+    /// The number of documents that cannot be indexed.
     pub failed: i64,
 }
 
-/// The end of the last look at a collection's folder.
+/// The result of the last scan of a collection's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncState {
-    /// There was none.
+    /// The folder has not been scanned.
     Never,
-    /// The collection has what the folder has, but for documents that wait.
+    /// The collection has the same files as the folder, except for documents that wait.
     Synced,
     /// The runner could not be reached.
     Offline,
-    /// The folder, or most of it, is gone: its documents stay until their owner accepts that.
+    /// The folder, or most of it, is gone; its documents stay until their owner confirms that.
     Gone,
-    /// It could not be read for another reason.
+    /// The folder could not be read for another reason.
     Failed,
 }
 
@@ -107,11 +107,11 @@ impl Store {
         found.ok_or_else(|| not_found(id))
     }
 
-    /// Makes a collection: of uploads if `folder` is `None`, else of that runner's folder.
+    /// Adds a collection: of uploads if `folder` is `None`, otherwise of that runner's folder.
     ///
     /// # Errors
-    /// [`Error::Taken`] if the user has one with this name; [`Error::Invalid`] for a name that is empty or too long, and
-    /// beyond 100.
+    /// [`Error::Taken`] if the user has a collection with this name; [`Error::Invalid`] for a name that is empty or too long, and beyond 100
+    /// collections.
     pub async fn add_collection(
         &self,
         user: UserId,
@@ -168,7 +168,7 @@ impl Store {
     /// The names of the users that a user's own collection is shared with.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs.
+    /// [`Error::NotFound`] if the collection is gone or another user's.
     pub async fn collection_readers(&self, user: UserId, id: CollectionId) -> Result<Vec<String>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, id).await?;
@@ -181,10 +181,10 @@ impl Store {
         Ok(names)
     }
 
-    /// Lets others search a user's own collection, or not any more; it holds from the next statement on.
+    /// Shares a user's own collection with others, or ends that; takes effect with the next statement.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs.
+    /// [`Error::NotFound`] if the collection is gone or another user's.
     pub async fn share_collection(
         &self,
         user: UserId,
@@ -224,7 +224,7 @@ impl Store {
         Ok(())
     }
 
-    /// Every collection of a folder, with its owner.
+    /// All collections that mirror a folder, with their owners.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -233,7 +233,7 @@ impl Store {
         Ok(folders.fetch_all(self.database.reader()).await?)
     }
 
-    /// Records the end of a look at a collection's folder.
+    /// Records the result of a scan of a collection's folder.
     ///
     /// # Errors
     /// [`Error::Database`].

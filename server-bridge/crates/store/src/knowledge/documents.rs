@@ -12,7 +12,7 @@ use crate::{CollectionId, DocumentId, Store, UserId};
 /// A document of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Document {
-    /// Its row.
+    /// The id.
     pub id: DocumentId,
     /// Its collection.
     pub collection_id: CollectionId,
@@ -20,21 +20,21 @@ pub struct Document {
     pub name: String,
     /// The word of its [`DocumentState`].
     pub state: String,
-    /// What there is to say about that; empty for nothing.
+    /// A remark on that state; empty if there is none.
     pub note: String,
-    /// The version that is searched; 0 if there is none.
+    /// The version that is searched; 0 before there is one.
     pub version: i64,
     /// The kind of that version: `pdf`.
     pub kind: String,
-    /// Its pages.
+    /// The number of its pages.
     pub pages: i64,
     /// The hash of its content, in hex.
     pub sha256: String,
-    /// The size of the content that was seen last, in bytes.
+    /// The size of its newest content, in bytes.
     pub size_bytes: i64,
-    /// When the file was changed last, in Unix milliseconds; 0 for an upload.
+    /// When the file was last changed, in Unix milliseconds; 0 for an upload.
     pub modified_ms: i64,
-    /// When its state changed last, in Unix milliseconds.
+    /// When its state last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
@@ -105,7 +105,7 @@ impl Store {
         found.ok_or_else(|| not_found(id))
     }
 
-    /// Pages of a document that a user may search: at most `limit` from this number on. Pages without text are left out.
+    /// Pages of a document that a user may search: at most `limit`, from number `page` on. Pages without text are left out.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -127,10 +127,10 @@ impl Store {
         Ok(pages.fetch_all(self.database.reader()).await?)
     }
 
-    /// Every document of a user's own collection, in no order: what a look at its folder is compared with.
+    /// All documents of a user's own collection, in no order; a scan of the folder is compared with them.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs.
+    /// [`Error::NotFound`] if the collection is gone or another user's.
     pub async fn folder_documents(&self, user: UserId, collection: CollectionId) -> Result<Vec<Document>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, collection).await?;
@@ -138,10 +138,10 @@ impl Store {
         Ok(documents.fetch_all(&mut snapshot).await?)
     }
 
-    /// Removes documents of a user's own collection, with all that was made of them; returns how many there were.
+    /// Removes documents of a user's own collection with their index; returns the number that were removed.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is not theirs.
+    /// [`Error::NotFound`] if the collection is gone or another user's.
     pub async fn remove_documents(
         &self,
         user: UserId,

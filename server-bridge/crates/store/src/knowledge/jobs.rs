@@ -1,4 +1,4 @@
-//! The queue of what is to be indexed. A job is there until its result is; a server that starts again goes on with it.
+//! The queue of indexing. A job stays in the queue until its result is stored, so a restarted server continues with it.
 
 use sqlx::FromRow;
 
@@ -11,10 +11,10 @@ use crate::limits::{
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{CollectionId, DocumentId, JobId, Store, UserId};
 
-/// A job whose turn it is.
+/// A job that was taken from the queue.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct IndexJob {
-    /// Its row, and the version that it makes.
+    /// The id, which is also the version that the job makes.
     pub id: JobId,
     /// The owner of the collection.
     pub user_id: UserId,
@@ -22,37 +22,37 @@ pub struct IndexJob {
     pub collection_id: CollectionId,
     /// The runner of the collection's folder; empty for an upload.
     pub place: String,
-    /// The folder.
+    /// The path of the folder.
     pub path: String,
-    /// Its document; `None` for a look at the folder.
+    /// Its document; `None` for a scan of the folder.
     pub document_id: Option<DocumentId>,
-    /// The document's name; empty for a look at the folder.
+    /// The document's name; empty for a scan of the folder.
     pub name: String,
     /// The hash of the document's present version, in hex; empty if there is none.
     pub sha256: String,
-    /// True if documents that are missing from the folder are to be removed, whatever their number.
+    /// True if documents that are missing from the folder are to be removed, however many they are.
     pub accepts_missing: bool,
-    /// How often it was begun, this time included.
+    /// How often it was begun, including this time.
     pub attempts: i64,
 }
 
-/// The work that is left for a user.
+/// The work that waits for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct IndexQueue {
-    /// Their own jobs.
+    /// The number of their own jobs.
     pub waiting: i64,
-    /// The jobs of all users that come before their last one.
+    /// The number of other users' jobs that come before the user's last one.
     pub ahead: i64,
 }
 
-/// A file as a look at a folder saw it.
+/// A file that a scan of a folder found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSeen {
     /// Its path below the folder.
     pub name: String,
     /// Its size, in bytes.
     pub size_bytes: i64,
-    /// When it was changed last, in Unix milliseconds.
+    /// When it was last changed, in Unix milliseconds.
     pub modified_ms: i64,
 }
 
@@ -65,7 +65,7 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs; [`Error::Invalid`] if it is a folder's, and if too much work is waiting.
+    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, or if 1,000 documents wait.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -102,7 +102,7 @@ impl Store {
         if added.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("upload", job.0)) }
     }
 
-    /// Ends an upload: its document waits for its turn, in place of older content that waits.
+    /// Ends an upload and queues its document, in place of older content that waits.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a name that is empty or too long, and beyond 20,000 documents.
@@ -138,7 +138,7 @@ impl Store {
         Ok(document)
     }
 
-    /// Queues the changed files of a folder's collection, and forgets older jobs of theirs.
+    /// Queues the changed files of a folder's collection, and drops older jobs of these files.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the collection is not the user's; [`Error::Invalid`] beyond 20,000 documents.
@@ -163,10 +163,10 @@ impl Store {
         Ok(())
     }
 
-    /// Queues a look at the folder of a user's own collection, unless one waits already.
+    /// Queues a scan of the folder of a user's own collection, unless one is already waiting.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it is not theirs; [`Error::Invalid`] if it has no folder.
+    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it has no folder.
     pub async fn queue_sync(
         &self,
         user: UserId,
@@ -180,7 +180,8 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if !of_folder {
-            let rule = "is one of uploads: it has no folder to be kept in step with".to_owned();
+            let rule =
+                "consists of uploads; only a collection of a runner's folder can be synchronised".to_owned();
             return Err(Error::Invalid { what: "collection", rule });
         }
         query("DELETE FROM index_jobs WHERE collection_id = $1 AND document_id IS NULL")
@@ -192,7 +193,7 @@ impl Store {
         Ok(())
     }
 
-    /// The job whose turn it is; it counts as begun once more.
+    /// The next job, which is counted as begun once more.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -210,7 +211,7 @@ impl Store {
         Ok(Some(job))
     }
 
-    /// A piece of a job's content, from 0; `None` after the last one.
+    /// The piece `part` of a job's content, counted from 0; `None` after the last one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -219,7 +220,7 @@ impl Store {
         Ok(content.bind(job).bind(part).fetch_optional(self.database.reader()).await?)
     }
 
-    /// Ends a job without a new version: an upload that was abandoned, a folder that was looked at, a file that is as it was.
+    /// Ends a job without a new version: an abandoned upload, a finished scan, or an unchanged file.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -229,7 +230,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends a job whose document is as it was: the present version is its newest content.
+    /// Ends a job whose document has not changed: the present version has its newest content.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -248,8 +249,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends a job whose document cannot be indexed. `seen` is the size and the time of the content that failed, so that it is tried
-    /// again only once it changed.
+    /// Ends a job whose document cannot be indexed. `seen` is the size and the time of the content that failed, so that the document is
+    /// tried again only after a change.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -276,7 +277,7 @@ impl Store {
         Ok(())
     }
 
-    /// The work that is left for a user.
+    /// The work that waits for a user.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -322,7 +323,7 @@ async fn add_job(
     Ok(JobId(id))
 }
 
-/// Marks a document as one that waits; a new one is added.
+/// Marks a document as waiting; adds it if it is new.
 async fn wait(
     transaction: &mut Transaction,
     collection: CollectionId,
@@ -331,7 +332,7 @@ async fn wait(
 ) -> Result<DocumentId> {
     check_length("name", &file.name, DOCUMENT_NAME_MAX_BYTES)?;
     if file.name.trim().is_empty() || file.name.chars().any(char::is_control) {
-        let rule = "needs a name of one line".to_owned();
+        let rule = "needs a name of one line, which is not empty".to_owned();
         return Err(Error::Invalid { what: "document", rule });
     }
     let document = query_scalar(
@@ -352,20 +353,22 @@ async fn wait(
     Ok(DocumentId(document))
 }
 
-/// Refuses more documents than a collection may have.
+/// Checks that a collection has no more documents than allowed.
 async fn check_documents(transaction: &mut Transaction, collection: CollectionId) -> Result<()> {
     let count: i64 = query_scalar("SELECT COUNT(*) FROM documents WHERE collection_id = $1")
         .bind(collection)
         .fetch_one(transaction)
         .await?;
     if count > DOCUMENTS_PER_COLLECTION {
-        let rule = format!("is one too many: a collection has {DOCUMENTS_PER_COLLECTION} at most");
+        let rule = format!(
+            "is one too many: a collection may have at most {DOCUMENTS_PER_COLLECTION}; delete some, or add another collection"
+        );
         return Err(Error::Invalid { what: "document", rule });
     }
     Ok(())
 }
 
-/// Refuses more work than a user may have waiting.
+/// Checks that no more of a user's documents wait than allowed.
 async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> Result<()> {
     let waiting: i64 = query_scalar(
         "SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id WHERE c.user_id = $1",
@@ -374,7 +377,8 @@ async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> 
     .fetch_one(transaction)
     .await?;
     if waiting + more > INDEX_JOBS_PER_USER {
-        let rule = format!("has to wait: {waiting} documents of yours are not indexed yet");
+        let rule =
+            format!("is refused for now: {waiting} of your documents are not indexed yet; try again later");
         return Err(Error::Invalid { what: "upload", rule });
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The making of a document's version, and the passages of the present one.
+//! Writes a new version of a document, and reads passages of the present one.
 
 use sqlx::FromRow;
 
@@ -26,11 +26,11 @@ pub struct NewPage {
 /// A passage of a new page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPassage {
-    /// Its first byte in the page.
+    /// Its first byte in the page's text.
     pub start: i64,
     /// The byte after its last one.
     pub end: i64,
-    /// The headings that it stands under, one a line.
+    /// The headings above it, one per line.
     pub headings: String,
     /// Its words in order, separated by spaces, as crate `search` makes them.
     pub words: String,
@@ -38,27 +38,27 @@ pub struct NewPassage {
     pub others: String,
 }
 
-/// A version that is complete.
+/// A complete version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published<'a> {
     /// The kind of the document: `pdf`.
     pub kind: &'a str,
-    /// Its pages.
+    /// The number of its pages.
     pub pages: i64,
     /// The hash of its content, in hex.
     pub sha256: &'a str,
     /// The size of its content, in bytes.
     pub size_bytes: i64,
-    /// When the file was changed last, in Unix milliseconds; 0 for an upload.
+    /// When the file was last changed, in Unix milliseconds; 0 for an upload.
     pub modified_ms: i64,
-    /// What there is to say about it; empty for nothing.
+    /// A remark on it; empty if there is none.
     pub note: &'a str,
 }
 
 /// A passage of a document that a user may search.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Passage {
-    /// Its row.
+    /// The id.
     pub id: ChunkId,
     /// Its document.
     pub document_id: DocumentId,
@@ -68,15 +68,15 @@ pub struct Passage {
     pub collection_id: CollectionId,
     /// That collection's name.
     pub collection: String,
-    /// The page that it stands on.
+    /// The number of its page.
     pub page: i64,
     /// The name of that page's sheet; empty for other documents.
     pub title: String,
-    /// Its first byte in the page.
+    /// Its first byte in the page's text.
     pub span_start: i64,
     /// The byte after its last one.
     pub span_end: i64,
-    /// The headings that it stands under, one a line.
+    /// The headings above it, one per line.
     pub headings: String,
     /// The text of the whole page.
     pub page_text: String,
@@ -91,8 +91,8 @@ impl Passage {
 }
 
 impl Store {
-    /// Adds pages to the version that a job makes; nobody reads them before it is published. Returns false if the job is gone: the
-    /// document was removed, or has newer content.
+    /// Adds pages to the version that a job makes; they are not read before the version is published. Returns false if the job is gone
+    /// because the document was removed or has newer content.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -136,7 +136,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes the version of a job the present one, in one step; returns false if the job is gone.
+    /// Publishes the version of a job, in one transaction; returns false if the job is gone.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -166,7 +166,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes the rows of a document's other versions than the present one, some at a time.
+    /// Removes the rows of all versions of a document except the present one, in batches.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -188,7 +188,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a server that was killed left half made: versions that nobody reads, and uploads that did not arrive.
+    /// Removes what a killed server left incomplete: versions that were not published, and uploads that did not arrive.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -208,7 +208,7 @@ impl Store {
         Ok(())
     }
 
-    /// A passage by its row, if the user may search its collection and it is of the present version.
+    /// A passage by its id, if it belongs to the present version and the user may search its collection.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -225,9 +225,9 @@ impl Store {
         Ok(passage.bind(user).bind(id).fetch_optional(self.database.reader()).await?)
     }
 
-    /// Takes what was deleted out of the database's files as well. Rows are overwritten when they are deleted; what is left are words in
-    /// the gaps of index pages, and the log. A file of more than 512 MiB is not written anew for the former: nobody could change
-    /// anything meanwhile.
+    /// Removes the traces of deleted rows from the database's files. Rows are overwritten when they are deleted, but words remain in gaps
+    /// of index pages and in the log. To clear the gaps the whole file is rewritten, during which nobody can write, so this is left out for
+    /// a file of more than 512 MiB.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

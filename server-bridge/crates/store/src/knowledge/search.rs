@@ -17,12 +17,12 @@ pub struct WordsQuery {
     pub tsqueries: Vec<String>,
 }
 
-/// Where to look: in all collections that the user may search, or in some of these.
+/// The collections to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of them.
+    /// All that the user may search.
     All,
-    /// These, as far as the user may search them.
+    /// Those of the list that the user may search.
     Collections(Vec<CollectionId>),
 }
 
@@ -42,10 +42,10 @@ pub(super) const IN_SCOPE: &str = concat!(
     visible!()
 );
 
-/// The weight of stems and whole identifiers beside words.
+/// The weight of stems and whole identifiers; a word has the weight 1.
 const FTS5: &str = "SELECT k.id, -bm25(search_chunks, 1.0, 0.5) AS score FROM search_chunks JOIN chunks k ON k.id = search_chunks.rowid /* sqlite_ */";
 
-/// BM25 with k1 = 1.2 and b = 0.75, as FTS5's, where each word counts once.
+/// BM25 with k1 = 1.2 and b = 0.75 as in FTS5, but each word of a passage counts once.
 const TSVECTOR: &str = "ORDER BY score DESC, k.id LIMIT $4";
 
 impl Scope {

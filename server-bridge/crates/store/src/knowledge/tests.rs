@@ -1,4 +1,4 @@
-//! Knowledge on both databases: who may see what, versions that are swapped, and what is left after a kill or a deletion.
+//! Knowledge on both databases: access, publishing of versions, and the rows left after a kill or a deletion.
 
 use super::*;
 use crate::{CollectionId, DocumentId, Name, Store, UserId, testing};
@@ -121,12 +121,12 @@ async fn who_may_see_what(store: Store) {
 }
 
 #[tokio::test]
-async fn forty_eight_cases_of_who_may_do_what() {
+async fn access_is_right_in_forty_eight_cases() {
     who_may_see_what(testing::empty().await).await;
 }
 
 #[tokio::test]
-async fn forty_eight_cases_of_who_may_do_what_on_postgres() {
+async fn on_postgres_access_is_right_in_forty_eight_cases() {
     who_may_see_what(testing::empty_on_postgres().await).await;
 }
 
@@ -155,7 +155,7 @@ async fn versions(store: Store) {
     assert!(store.publish(&again, &published("h3")).await.unwrap());
     assert_eq!(found(&store, ada, "new third").await, ["a third text"], "neither lost nor doubled");
     assert_eq!(store.next_index_job().await.unwrap(), None, "an upload that did not arrive is forgotten");
-    // Newer content replaces content that waits, and a job that runs meanwhile ends without effect.
+    // Newer content replaces content that waits, and a job of the older content ends without effect.
     upload(&store, ada, collection, "a.txt", "fourth").await;
     let fourth = index(&store).await;
     upload(&store, ada, collection, "a.txt", "fifth").await;
@@ -167,7 +167,7 @@ async fn versions(store: Store) {
     assert_eq!((now.state.as_str(), now.note.as_str()), ("failed", "it is broken"));
     store.sweep_versions(document).await.unwrap();
     assert_eq!(found(&store, ada, "third fourth fifth").await, ["a third text"]);
-    // Removed while it is indexed.
+    // The document is removed while it is indexed.
     upload(&store, ada, collection, "a.txt", "sixth").await;
     let sixth = index(&store).await;
     store.remove_documents(ada, collection, &[document]).await.unwrap();
@@ -176,12 +176,12 @@ async fn versions(store: Store) {
 }
 
 #[tokio::test]
-async fn a_version_is_swapped_whole_and_survives_a_kill() {
+async fn a_version_is_published_completely_and_survives_a_kill() {
     versions(testing::empty().await).await;
 }
 
 #[tokio::test]
-async fn on_postgres_a_version_is_swapped_whole_and_survives_a_kill() {
+async fn on_postgres_a_version_is_published_completely_and_survives_a_kill() {
     versions(testing::empty_on_postgres().await).await;
 }
 
@@ -226,7 +226,7 @@ async fn ranks(store: Store) {
     assert_eq!(store.passages_without_vector(next.id, 10).await.unwrap().len(), 4);
     store.remove_other_vectors(next.id).await.unwrap();
     assert!(store.vectors(ada, &SearchScope::All, model.id, after, 10).await.unwrap().is_empty());
-    // Its user is removed, and everything with them.
+    // The user is removed, together with everything that they own.
     store.remove_user("ada").await.unwrap();
     assert!(store.passages_without_vector(next.id, 10).await.unwrap().is_empty());
 }
@@ -276,17 +276,17 @@ async fn folders(store: Store) {
 }
 
 #[tokio::test]
-async fn the_files_of_a_folder_wait_for_their_turn() {
+async fn changed_files_of_a_folder_are_queued() {
     folders(testing::empty().await).await;
 }
 
 #[tokio::test]
-async fn on_postgres_the_files_of_a_folder_wait_for_their_turn() {
+async fn on_postgres_changed_files_of_a_folder_are_queued() {
     folders(testing::empty_on_postgres().await).await;
 }
 
 #[tokio::test]
-async fn nothing_of_a_deleted_document_is_left_in_the_file() {
+async fn a_deleted_document_leaves_no_trace_in_the_file() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let store = Store::open(&path).await.unwrap();

@@ -12,13 +12,13 @@ use crate::{ChunkId, Store, UserId};
 /// A model that made vectors.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct EmbeddingModel {
-    /// Its row.
+    /// The id.
     pub id: i64,
-    /// Its name, which contains everything that makes its vectors what they are.
+    /// Its name, which includes every setting that its vectors depend on.
     pub name: String,
-    /// The numbers of a vector.
+    /// The dimensions of its vectors.
     pub dimensions: i64,
-    /// When it was seen first, in Unix milliseconds.
+    /// When it was first used, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
@@ -59,7 +59,7 @@ impl Store {
         Ok(passages.bind(model).bind(rows(limit)).fetch_all(self.database.reader()).await?)
     }
 
-    /// Stores vectors of passages, as far as these are still there.
+    /// Stores vectors of passages; those of passages that no longer exist are dropped.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -81,7 +81,7 @@ impl Store {
         Ok(())
     }
 
-    /// The vectors of one model of the passages that a user may search, some at a time: those after `after`, by passage.
+    /// One batch of a model's vectors, for passages that a user may search: those after the passage `after`, sorted by passage.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -102,7 +102,7 @@ impl Store {
         Ok(vectors.bind(rows(limit)).fetch_all(self.database.reader()).await?)
     }
 
-    /// The passages that a user may search, and how many of these have a vector of this model.
+    /// The number of passages that a user may search, and how many of them have a vector of this model.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -116,7 +116,7 @@ impl Store {
         Ok(counts.bind(user).bind(model).fetch_one(self.database.reader()).await?)
     }
 
-    /// Removes the vectors of every other model, once the present one has all of its own.
+    /// Removes the vectors of all other models, if this model has a vector for every passage.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

@@ -1,4 +1,4 @@
-//! What agents remember of a user.
+//! Memories of users.
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};
@@ -12,7 +12,7 @@ fn to(text: &str) -> MemoryChange<'_> {
 }
 
 #[tokio::test]
-async fn memories_are_kept_changed_superseded_and_forgotten_and_are_nobody_elses() {
+async fn memories_are_added_changed_superseded_and_forgotten_and_are_private_to_their_user() {
     let (store, clock) = store().await;
     let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
     let chat = store.create_chat(ann).await.unwrap().id;
@@ -49,7 +49,7 @@ async fn memories_are_kept_changed_superseded_and_forgotten_and_are_nobody_elses
 }
 
 #[tokio::test]
-async fn a_proposal_is_kept_once_it_is_accepted_and_one_for_an_item_changes_that() {
+async fn an_accepted_proposal_becomes_an_item_or_changes_the_one_that_it_names() {
     let (store, _) = store().await;
     let ann = add_user(&store, "ann").await.id;
     let item = store.add_memory(ann, &MEMORY).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_proposal_is_kept_once_it_is_accepted_and_one_for_an_item_changes_that
 }
 
 #[tokio::test]
-async fn what_is_not_fit_to_be_remembered_is_refused() {
+async fn empty_long_and_invisible_texts_are_refused() {
     let (store, _) = store().await;
     let ann = add_user(&store, "ann").await.id;
     let long = "x".repeat(MEMORY_TEXT_MAX_BYTES + 1);
@@ -97,7 +97,7 @@ async fn what_is_not_fit_to_be_remembered_is_refused() {
     assert!(matches!(store.accept_memory(ann, proposal.id).await, Err(Error::Invalid { .. })));
 }
 
-/// Everything in the database's files.
+/// All bytes of the database's file and its log.
 fn bytes_of(path: &std::path::Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for suffix in ["", "-wal"] {
@@ -113,7 +113,7 @@ fn count(bytes: &[u8], needle: &str) -> usize {
 }
 
 #[tokio::test]
-async fn nothing_of_what_was_forgotten_or_deleted_is_left_in_the_file() {
+async fn forgotten_and_deleted_texts_leave_no_trace_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = Store::open(&path).await.unwrap();

@@ -11,7 +11,7 @@ use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 use memory::{MemoryChange, MemorySource, NewMemory, Standing, Written};
 
-/// What to change.
+/// The change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Edit {
@@ -25,8 +25,7 @@ impl TypedTool for Edit {
     type Services = Services;
 
     const NAME: &'static str = "memory_edit";
-    const DESCRIPTION: &'static str = "Changes what a memory says, or forgets it. Use it where the user corrects something that is remembered; \
-what you find yourself is proposed to the user.";
+    const DESCRIPTION: &'static str = "Changes the text of a memory, or forgets it. Use it when the user corrects something that is remembered; a change that the user did not ask for is only proposed to them.";
     const RULES: Rules = WRITES;
 
     fn hint(&self) -> &str {
@@ -61,7 +60,7 @@ what you find yourself is proposed to the user.";
     }
 }
 
-/// Gives an item another text, or proposes that.
+/// Replaces the text of an item, or proposes to.
 pub(super) async fn replace(
     work: &Work<'_>,
     item: &memory::MemoryItem,

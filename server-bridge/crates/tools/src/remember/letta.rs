@@ -15,7 +15,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Block {
-    /// How you are.
+    /// Your manner.
     Persona,
     /// The user. Also called human.
     #[serde(alias = "human")]
@@ -35,7 +35,7 @@ impl Block {
     }
 }
 
-/// What to add.
+/// The text to add.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Append {
@@ -49,7 +49,7 @@ impl TypedTool for Append {
     type Services = Services;
 
     const NAME: &'static str = "core_memory_append";
-    const DESCRIPTION: &'static str = "Adds a line to a block of core memory, which stands in every prompt; at most 2,000 characters a block.";
+    const DESCRIPTION: &'static str = "Adds a line to a block of core memory, which is part of every prompt. A block may have at most 2,000 characters.";
     const RULES: Rules = WRITES;
 
     fn hint(&self) -> &str {
@@ -77,15 +77,15 @@ impl TypedTool for Append {
     }
 }
 
-/// What to replace.
+/// The text to replace.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replace {
     /// The block.
     block: Block,
-    /// The text that is there, exactly.
+    /// The part to replace, exactly as it is in the block.
     old_text: String,
-    /// The text in its place; may be empty.
+    /// The new text; may be empty.
     new_text: String,
 }
 
@@ -93,7 +93,7 @@ impl TypedTool for Replace {
     type Services = Services;
 
     const NAME: &'static str = "core_memory_replace";
-    const DESCRIPTION: &'static str = "Replaces a part of a block of core memory by another text.";
+    const DESCRIPTION: &'static str = "Replaces part of a block of core memory with another text.";
     const RULES: Rules = WRITES;
 
     fn hint(&self) -> &str {
@@ -119,13 +119,16 @@ impl TypedTool for Replace {
         let (_, item) = edit::core(work, self.block.name()).await?;
         let item = item.filter(|item| !self.old_text.is_empty() && item.text.contains(&self.old_text));
         let Some(item) = item else {
-            return Err(Failure::Told("the block does not contain this old_text".to_owned()));
+            return Err(Failure::Told(
+                "the block does not contain this old_text; copy it exactly from the block in your prompt"
+                    .to_owned(),
+            ));
         };
         edit::replace(work, &item, item.text.replacen(&self.old_text, &self.new_text, 1).trim()).await
     }
 }
 
-/// What to archive.
+/// The text to archive.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Insert {
@@ -137,7 +140,8 @@ impl TypedTool for Insert {
     type Services = Services;
 
     const NAME: &'static str = "archival_memory_insert";
-    const DESCRIPTION: &'static str = "Puts a text into the archive of what is remembered about the user; archival_memory_search finds it again.";
+    const DESCRIPTION: &'static str =
+        "Adds a text to the archive of memories about the user; archival_memory_search finds it again.";
     const RULES: Rules = WRITES;
 
     fn hint(&self) -> &str {
@@ -159,11 +163,11 @@ impl TypedTool for Insert {
     }
 }
 
-/// What to find in the archive.
+/// A search in the archive.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Find {
-    /// Words of it, or a question.
+    /// Words to find, or a question.
     query: String,
 }
 
@@ -172,7 +176,7 @@ impl TypedTool for Find {
 
     const NAME: &'static str = "archival_memory_search";
     const DESCRIPTION: &'static str =
-        "Finds texts in the archive of what is remembered about the user, the best match first.";
+        "Finds texts in the archive of memories about the user, the best match first.";
     const RULES: Rules = READS;
 
     fn hint(&self) -> &str {
@@ -189,11 +193,11 @@ impl TypedTool for Find {
     }
 }
 
-/// What to find in earlier conversations.
+/// A search in earlier conversations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recall {
-    /// Words of it, or a question.
+    /// Words to find, or a question.
     query: String,
     /// Only messages since this time, like 2026-01-31 or 2026-01-31T08:00, in UTC.
     #[serde(default)]

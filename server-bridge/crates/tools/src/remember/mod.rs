@@ -1,11 +1,12 @@
-//! What is remembered of the user from conversation to conversation: the tools of all modes, and those of the mode `letta`.
+//! The tools of memory: those of all modes, and those of the mode `letta`.
 //!
 //! | tool | mode |
 //! |---|---|
 //! | `memory_write`, `memory_list`, `memory_search`, `memory_edit` | all |
 //! | `core_memory_append`, `core_memory_replace`, `archival_memory_insert`, `archival_memory_search`, `recall_memory_search` | `letta` |
 //!
-//! A model keeps or changes something at once only if its user's own message asks for it, and the turn has read nothing else; otherwise it proposes.
+//! A tool keeps or changes a memory at once only if the user's own message asks for it and the turn has read nothing else; otherwise it
+//! proposes the change.
 
 mod edit;
 mod letta;
@@ -31,10 +32,10 @@ pub(crate) use self::write::Write;
 
 /// The rules of tools that read memory.
 const READS: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Named).without_machine();
-/// The rules of tools that write it: it outlives the chat, so its user is asked.
+/// The rules of tools that write memory. Memories outlive the chat, so the user is asked.
 const WRITES: Rules = Rules::of(Access::Remember).for_sub_agents(ForSubAgents::Never).without_machine();
 
-/// Nothing: all of it is listed.
+/// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {}
@@ -59,15 +60,19 @@ impl TypedTool for List {
         let work = &Work { services, context };
         let kept = visible(work).await?;
         let lines: Vec<String> = kept.iter().map(memory::prompt::line).collect();
-        Ok(Outcome::done(if lines.is_empty() { "nothing is kept".to_owned() } else { lines.join("\n") }))
+        Ok(Outcome::done(if lines.is_empty() {
+            "nothing is remembered".to_owned()
+        } else {
+            lines.join("\n")
+        }))
     }
 }
 
-/// What to find.
+/// A search in memories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Search {
-    /// Words of it, or a question.
+    /// Words to find, or a question.
     query: String,
 }
 
@@ -75,8 +80,7 @@ impl TypedTool for Search {
     type Services = Services;
 
     const NAME: &'static str = "memory_search";
-    const DESCRIPTION: &'static str = "Finds what is remembered about the user by its words, the best match first. Use it before you say that \
-you do not know something about the user, and before you write a memory.";
+    const DESCRIPTION: &'static str = "Finds memories about the user by their words, the best match first. Use it before you say that you do not know something about the user, and before you write a memory.";
     const RULES: Rules = READS;
 
     fn hint(&self) -> &str {
@@ -102,13 +106,13 @@ async fn search(work: &Work<'_>, query: &str) -> Result<Outcome, Failure> {
     let found = found.iter().take(memory::limits::SEARCH_ITEMS);
     let lines: Vec<String> = found.map(|found| memory::prompt::line(found.item)).collect();
     Ok(Outcome::done(if lines.is_empty() {
-        "nothing that is kept has these words".to_owned()
+        "no memory has these words".to_owned()
     } else {
         lines.join("\n")
     }))
 }
 
-/// The kept items that hold and reach the caller.
+/// The items that apply to the caller's chat now.
 async fn visible(work: &Work<'_>) -> Result<Vec<MemoryItem>, Failure> {
     let now_ms = work.services.store.now_ms();
     // Without a machine there is no project.
@@ -141,7 +145,7 @@ impl From<Kind> for MemoryKind {
     }
 }
 
-/// Where it matters.
+/// Where it applies.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reach {
@@ -152,7 +156,7 @@ pub(crate) enum Reach {
     Project,
 }
 
-/// The words for a model on what became of its wish.
+/// The result, in words for the model.
 fn told(written: &Written) -> String {
     let id = written.item().id;
     match written {
@@ -162,9 +166,9 @@ fn told(written: &Written) -> String {
         Written::Known(_) => format!("already known as #{id}"),
         Written::Proposed(_) => {
             let mut text =
-                format!("proposed as #{id}: it is kept once the user accepts it in their settings, or with ");
+                format!("proposed as #{id}: it is kept once the user accepts it in the settings, or with ");
             // Writing to a string does not fail.
-            let _ = write!(text, "/memory accept {id}. Say so; do not write it again");
+            let _ = write!(text, "/memory accept {id}. Tell the user so; do not propose it again");
             text
         }
     }

@@ -17,7 +17,7 @@ impl ToolSource for LettaTools {
     fn tools<'a>(&'a self, user: &'a User, _chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>> {
         Box::pin(async move {
             let mode = Mode::of(&self.0.store, user.id).await.unwrap_or_else(|error| {
-                tracing::warn!(%error, "the mode of memory cannot be read; its tools are left out");
+                tracing::warn!(%error, "the memory mode cannot be read; the tools of the mode letta are left out");
                 Mode::default()
             });
             if mode != Mode::Letta {

@@ -1,4 +1,4 @@
-//! On whose word a model's call writes: its user's, if their message asks for it and nothing else was read in the turn.
+//! Decides if a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn.
 
 use agent::context::history;
 use llm::Message;
@@ -8,7 +8,8 @@ use store::MessageId;
 use super::Reach;
 use crate::{Failure, Ported, Work};
 
-/// Tools whose results bring no text from outside. A turn that called any other can only propose: whatever it read may have asked for it.
+/// Tools whose results contain no text from outside. A turn that called any other tool can only propose, since the text that it read may
+/// have asked for the memory.
 const HARMLESS: &[&str] = &[
     "AskUser",
     "Cd",
@@ -37,7 +38,7 @@ pub(super) async fn to_keep(work: &Work<'_>, text: &str) -> Result<(Standing, Op
     Ok((if is_asked { Standing::Asked } else { Standing::Proposes(MemorySource::Model) }, Some(said.message)))
 }
 
-/// True if the user's message asks to forget what has this name or text, and nothing else was read.
+/// True if the user's message asks to forget the memory with this name or text, and nothing else was read in the turn.
 pub(super) async fn may_forget(work: &Work<'_>, name: &str, text: &str) -> Result<bool, Failure> {
     let said = own_words(work).await?;
     Ok(said.is_some_and(|said| said.is_clean && memory::asked::to_forget(&said.words, name, text)))
@@ -71,7 +72,7 @@ async fn own_words(work: &Work<'_>) -> Result<Option<OwnWords>, Failure> {
     Ok(Some(OwnWords { message, words: lines.join("\n"), is_clean }))
 }
 
-/// The scope of a reach: a project is the machine that the turn works on.
+/// The scope of a reach; a project is the machine that the turn works on.
 pub(super) async fn scope_of(work: &Work<'_>, reach: Reach) -> Result<(MemoryScope, String), Failure> {
     Ok(match reach {
         Reach::User => (MemoryScope::User, String::new()),

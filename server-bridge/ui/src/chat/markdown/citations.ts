@@ -1,11 +1,11 @@
-/** Citations of documents in a model's text become links that open the cited passage. */
+/** Turns the citations of documents in a model's text into links that open the cited passage. */
 import type { Nodes, PhrasingContent } from "mdast";
 import { cited } from "../../lib/citation";
 
-/** Put before a citation; one that a model writes itself opens a document of the user's all the same. */
+/** The prefix of a link to a citation. A model may write such a link itself: it can only open documents that the user may read. */
 export const CITED = "sandbridge-citation:";
 
-/** A plugin for Markdown's tree. */
+/** A plugin that changes the Markdown tree. */
 export function citations() {
   return (tree: Nodes) => replaceIn(tree);
 }

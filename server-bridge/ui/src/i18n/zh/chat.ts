@@ -112,7 +112,7 @@ export const chat: Room<"chat"> = {
     core_memory_replace: "编辑核心记忆",
     archival_memory_insert: "存入记忆档案",
     archival_memory_search: "搜索记忆档案",
-    recall_memory_search: "搜索早先的会话",
+    recall_memory_search: "搜索以前的会话",
     memory_list: "读取记忆",
     memory_write: "写入记忆",
     offload_recall: "查看先前的输出",

@@ -68,7 +68,7 @@ export const httpTools: Room<"settings">["http"] = {
   savedMissing: "{{name}} 已保存。请在上方列表中设置其密钥：{{secrets}}",
   savedDropped: "以下密钥已移除，因为工具不再使用它们或其主机已改变：{{secrets}}",
   import: "导入 OpenAPI 文档",
-  importAbout: "每个操作会成为一个工具。文档须为 3.0 或 3.1 版本，并以 JSON 编写。",
+  importAbout: "每个操作会成为一个工具。文档须为 3.0 或 3.1 版本的 JSON 或 YAML。",
   file: "文件",
   fileTooLarge: "文件超过 3 MiB。",
   server: "服务的地址（可选）",

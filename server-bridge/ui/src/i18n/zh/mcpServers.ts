@@ -53,7 +53,7 @@ export const mcpServers: Room<"settings">["mcp"] = {
   kinds: { program: "程序", address: "网络服务" },
   kindHints: {
     program: "在会话运行命令的机器上启动，通过标准输入和标准输出使用 MCP 协议通信。",
-    address: "通过 HTTP 使用 MCP 协议通信，由 Sandbridge 服务器或其网络中的运行器连接。",
+    address: "通过 HTTP 使用 MCP 协议通信，由 Sandbridge 服务器或能够访问它的运行器连接。",
   },
   command: "命令行",
   commandHint: "程序及其参数，引号用法与 shell 相同，但不经 shell 执行：管道和 $(…) 不起作用。${NAME} 表示运行它的机器上的变量。",

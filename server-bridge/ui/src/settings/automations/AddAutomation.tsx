@@ -26,7 +26,7 @@ const PLACEHOLDERS = { cron: "0 9 * * 1-5", every: "1h", at: "2027-01-31T09:00",
 
 const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** An automation in a form. */
+/** The form that adds or changes an automation. */
 export function AddAutomation({ edited, onSaved }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -12,7 +12,7 @@ import styles from "../settings.module.css";
 
 interface Props {
   automation: Automation;
-  /** Does something with it, and loads all again. */
+  /** Runs a request, and then loads all automations again. */
   act: (work: () => Promise<AutomationSaved | void>) => void;
   onEdit: () => void;
 }

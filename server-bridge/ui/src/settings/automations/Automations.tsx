@@ -11,14 +11,14 @@ import { AddAutomation } from "./AddAutomation";
 import { AutomationCard } from "./AutomationCard";
 import styles from "../settings.module.css";
 
-/** What starts by itself: the user's schedules and triggers, and a form to make one. */
+/** The user's schedules and triggers, and a form to add one. */
 export default function Automations() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["automations"], requests.automations);
   const { reload } = loaded;
   const isAtWork = (loaded.value ?? []).some(({ last_run }) => last_run?.outcome === "waiting" || last_run?.outcome === "running");
-  // No event tells of runs.
+  // The server sends no events about runs.
   useEffect(() => {
     if (!isAtWork) return;
     const looking = setInterval(() => void reload(), AUTOMATION_LOOK_MS);

@@ -12,7 +12,7 @@ import styles from "../settings.module.css";
 
 interface Props {
   name: string;
-  /** Another one says that there are new runs. */
+  /** Changes when there are new runs, which are then loaded. */
   revision: unknown;
   act: (work: () => Promise<void>) => void;
 }

@@ -15,7 +15,7 @@ test("a schedule has one time, and its zone where the time needs one", () => {
   expect(schedule({ ...cron, when: "at", zone: " " })).toEqual({ at: "2026-12-01T09:00", zone: undefined });
 });
 
-test("a trigger's lines are events, conditions and values, and a line that is no condition is named", () => {
+test("a trigger's lines are events, conditions and values, and a line that is not a condition is named", () => {
   const draft = { ...NEW, kind: "trigger" as const, text: "look", events: "push\n\n issues ", onlyIf: "/ref=a=b", fields: "/x" };
   expect(putOf(draft)).toMatchObject({
     put: { automation: { trigger: { from: "github", events: ["push", "issues"], only_if: [{ pointer: "/ref", equals: "a=b" }], fields: ["/x"] } } },

@@ -1,4 +1,4 @@
-/** An automation as it is written in the form, and as the server takes it. */
+/** The fields of the form for automations, and how they become the server's document. */
 import type { Automation, AutomationDraft, AutomationPut } from "../types";
 
 export type Kind = "schedule" | "trigger";
@@ -20,10 +20,10 @@ export interface Draft {
   onlyIf: string;
   fields: string;
   runner: string;
-  /** Empty for the usual one. */
+  /** Empty for the default. */
   approval: AutomationDraft["approval"] | "";
   chats: NonNullable<AutomationDraft["chats"]>;
-  /** Empty for the usual one. */
+  /** Empty for the default. */
   overlap: AutomationDraft["overlap"] | "";
 }
 
@@ -50,7 +50,7 @@ export function emptyDraft(zone: string): Draft {
   };
 }
 
-/** An automation as it is, to be changed. */
+/** The fields of an existing automation. */
 export function draftOf({ name, kind, automation }: Automation, zone: string): Draft {
   const { text, schedule, trigger, runner, approval, chats, missed, overlap } = automation;
   const lines = (all: readonly string[] | undefined) => (all ?? []).join("\n");
@@ -76,7 +76,7 @@ export function draftOf({ name, kind, automation }: Automation, zone: string): D
   };
 }
 
-/** What the server takes, or the line that is no condition; the server checks the rest. */
+/** The server's document, or the first line that is not a condition; the server checks the rest. */
 export function putOf(draft: Draft): { put: AutomationPut } | { line: string } {
   const lines = (text: string) => text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   const conditions = lines(draft.onlyIf);

@@ -21,7 +21,7 @@ export default function HttpTools() {
   const place = settings?.active_runner;
   const loaded = useLoaded(["http-tools"], requests.httpTools, place);
   const [edited, setEdited] = useState<{ document: string; at: number } | null>(null);
-  // The card goes with the tool, so the error of its removal is shown here.
+  // The card disappears with the tool, so an error of the removal is shown here.
   const remove = useAction(async (name: string) => {
     await requests.removeHttpTool(name);
     await loaded.reload();

@@ -16,7 +16,7 @@ interface Props {
   onRemove: () => void;
 }
 
-/** A collection: its documents and what is wrong with them, what is added to it, and whom it is shared with. */
+/** A collection: its documents and their problems, the upload of files, and its sharing. */
 export function CollectionCard({ collection, onChanged, onRemove }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -129,7 +129,7 @@ function Documents({ collection, onChanged }: { collection: Collection; onChange
   );
 }
 
-/** Files are sent one after the other; each says how it went. */
+/** Sends files one after the other, and shows the result of each. */
 function Upload({ collection, onChanged }: { collection: Collection; onChanged: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -15,7 +15,7 @@ export default function Knowledge() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["knowledge"], requests.collections);
-  // The card goes with the collection, so the error of its removal is shown here.
+  // The card disappears with the collection, so an error of the removal is shown here.
   const remove = useAction(async (id: number) => {
     await requests.removeCollection(id);
     await loaded.reload();

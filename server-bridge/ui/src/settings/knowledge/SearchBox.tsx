@@ -14,7 +14,7 @@ interface Opened {
   document: KnowledgePage;
 }
 
-/** Searches all collections, says why each passage was found, and opens it on its page. A citation can be pasted too. */
+/** Searches all collections, shows why each passage was found, and opens it on its page. A pasted citation is opened as well. */
 export function SearchBox() {
   const { t } = useTranslation("settings");
   const requests = useRequests();

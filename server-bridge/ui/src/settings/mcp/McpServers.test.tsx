@@ -32,7 +32,7 @@ function tool(name: string, change: Partial<McpTool> = {}): McpTool {
   return { name: `mcp__s__${name}`, tool: name, description: `about ${name}`, state: "ready", definition: "{}", changed: null, ...change };
 }
 
-/** Shows the section in front of a server that has these; `answers` are to requests that change something. */
+/** Shows the section with a server that has these MCP servers; `answers` answers the requests that change something. */
 async function show(first: McpServer[], answers: (method: string, path: string, asked: Asked) => unknown = () => undefined) {
   const has = { servers: first, problems: [] as string[] };
   const client = await showSection(<McpServers />, (method, path, asked) => (path === "/api/v1/mcp-servers" ? { ...has } : answers(method, path, asked)));

@@ -20,7 +20,7 @@ export default function McpServers() {
   const place = settings?.active_runner;
   const loaded = useLoaded(["mcp-servers"], requests.mcpServers, place);
   const [addedName, setAddedName] = useState<string | null>(null);
-  // The card goes with the server, so the error of its removal is shown here.
+  // The card disappears with the server, so an error of the removal is shown here.
   const remove = useAction(async (name: string) => {
     await requests.removeMcpServer(name);
     await loaded.reload();

@@ -6,7 +6,7 @@ import type { Offer } from "./useOffer";
 
 interface Props {
   label: string;
-  /** The id of the list of names, which is in the form once. */
+  /** The id of the list of names; the form contains it once. */
   list: string;
   value: string;
   required?: boolean;

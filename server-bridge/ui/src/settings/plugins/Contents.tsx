@@ -9,7 +9,7 @@ const KINDS = ["hooks", "servers", "commands", "skills", "roles", "unused"] as c
 
 const RUNS: readonly (typeof KINDS)[number][] = ["hooks", "servers"];
 
-/** What is in a plugin, each kind of part in a fold, and what is wrong with it. Unfolded: what runs, and what is not used. */
+/** The parts of a plugin, folded by kind, and its problems. The parts that run and those that are not used are unfolded. */
 export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: boolean }) {
   const { t } = useTranslation("settings");
   const kinds = KINDS.filter((kind) => plugin[kind].length > 0);

@@ -19,7 +19,7 @@ interface Draft {
   file: File | null;
 }
 
-/** A plugin that was looked at. */
+/** A plugin that was inspected, but is not installed yet. */
 interface Looked {
   /** The contents of the form at that time: if they have changed since, nothing can be installed. */
   draft: Draft;

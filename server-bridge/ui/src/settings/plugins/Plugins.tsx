@@ -13,7 +13,7 @@ export default function Plugins() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["plugins"], requests.plugins);
-  // The card goes with the plugin, so the error of its removal is shown here.
+  // The card disappears with the plugin, so an error of the removal is shown here.
   const remove = useAction(async (name: string) => {
     await requests.removePlugin(name);
     await loaded.reload();

@@ -85,15 +85,15 @@ pub(super) const TABLE: &[Row] = &[
         "`via` 必须是你的一个运行器的名称（见 `sandbridge runner list`），或表示你的容器的 `__docker__`",
     ),
     (
-        "nothing was sent: this runner sends the server's HTTP requests only to the hosts that its machine's user named, and {} is none of them. If you do mean this host, start the runner with --http-allow {}",
+        "nothing was sent: this runner sends HTTP requests only to the hosts that its machine's user named, and {} is not one of them. To permit it, start the runner with --http-allow {}",
         "未发送任何内容：此运行器只向其机器用户指定的主机发送服务器的 HTTP 请求，而 {0} 不在其中。如果确实要访问此主机，请在启动运行器时加上 --http-allow {1}",
     ),
     (
-        "nothing was sent: {} is, or leads to, an address where clouds hand out credentials, or one of no service; such an address has to be named itself by --http-allow",
+        "nothing was sent: {} is, or leads to, an address where clouds hand out credentials, or one that belongs to no service. To permit such an address, name the address itself with --http-allow",
         "未发送任何内容：{0} 是（或指向）云平台发放凭据的地址，或不属于任何服务的地址；这类地址必须由 --http-allow 单独指定",
     ),
     (
-        "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {}, and no address where clouds hand out credentials",
+        "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {}, and never an address where clouds hand out credentials",
         "未发送任何内容：来自{0*}的请求只能访问服务器管理员用 {1} 指定的主机，且不能访问云平台发放凭据的地址",
     ),
     ("containers", "容器"),

@@ -83,19 +83,22 @@ pub(super) const TABLE: &[Row] = &[
         "这不是一种语言；请用一行写出名称，例如 German",
     ),
     ("this approval was already revoked, or its chat was deleted", "此批准已撤销，或其会话已删除"),
-    ("there is no memory with this number", "没有这个编号的记忆"),
-    ("say what is to be forgotten", "请说明要忘记什么"),
+    (
+        "there is no memory with this number; `sandbridge memory list` shows them",
+        "没有这个编号的记忆；`sandbridge memory list` 会列出所有记忆",
+    ),
+    ("write the words of the memories to forget", "请写出要忘记的记忆所含的词语"),
     ("the context mode {}", "上下文模式{0}"),
     ("must be full, no-compression or none", "必须是 full、no-compression 或 none"),
     ("approval {}", "审批模式{0}"),
     ("mode {}", "模式{0}"),
     ("must be plan, ask, auto-edit or full", "必须是 plan、ask、auto-edit 或 full"),
     (
-        "{} is no embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL",
+        "{} is not an embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL",
         "{0} 不是嵌入模型；请使用 none、built-in、订阅/模型 或 ollama:订阅/模型",
     ),
     (
-        "the administrator who chose the embedder is none any more; choose one again",
+        "the user who chose the embedder is no longer an administrator; choose an embedder again",
         "选择嵌入模型的管理员已不再是管理员；请重新选择",
     ),
     (
@@ -107,9 +110,18 @@ pub(super) const TABLE: &[Row] = &[
         "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
         "内置嵌入模型的文件 {0} 尚未安装；请用 scripts/build 放入，或选择其他嵌入模型",
     ),
-    ("the embedder does not answer: {}", "嵌入模型没有响应：{0}"),
-    ("the embedder returned {} vectors for {} texts", "嵌入模型为 {1} 段文本返回了 {0} 个向量"),
-    ("the embedder returned an unusable vector: {}", "嵌入模型返回了无法使用的向量：{0}"),
+    (
+        "the embedder does not answer: {}; check its subscription, or choose another embedder",
+        "嵌入模型没有响应：{0}；请检查其订阅，或选择其他嵌入模型",
+    ),
+    (
+        "the embedder returned {} vectors for {} texts; choose another model",
+        "嵌入模型为 {1} 段文本返回了 {0} 个向量；请选择其他模型",
+    ),
+    (
+        "the embedder returned an unusable vector ({}); choose another model",
+        "嵌入模型返回了无法使用的向量（{0}）；请选择其他模型",
+    ),
     ("the number of answers at once must be from 1 to {}", "同时回答的数量必须为 1 至 {0}"),
     (
         "{} cannot be the file of the base prompt; name a file in the server's home directory that ends in .md, such as prompt.md",
@@ -198,5 +210,26 @@ pub(super) const TABLE: &[Row] = &[
     (
         "this server does not answer to the name {}; to allow it, start it with --allow-host {}",
         "本服务器不接受名称 {0}；如需允许，请用 --allow-host {1} 启动",
+    ),
+    // Memories.
+    ("memory", "记忆"),
+    ("proposal", "提议"),
+    ("the memory", "记忆"),
+    ("the {}'s name", "{0*}的名称"),
+    ("{} needs a text", "{0}需要文本"),
+    (
+        "{} cannot be kept: there are already {} memories; forget some first",
+        "{0}已达上限（{1} 条）；请先忘记一些",
+    ),
+    (
+        "{} cannot be kept: there are already {} proposals; accept or reject some first",
+        "提议已达上限（{1} 条）；请先接受或拒绝一些",
+    ),
+    ("{} holds {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
+    ("core block", "核心块"),
+    ("the {} must be one of {}", "{0*}必须是以下之一：{1}"),
+    (
+        "the {} has {} characters, and at most {} are allowed; shorten it",
+        "{0*}有 {1} 个字符，最多允许 {2} 个；请缩短",
     ),
 ];

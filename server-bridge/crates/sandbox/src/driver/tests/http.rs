@@ -81,7 +81,7 @@ async fn a_lost_link_loses_the_answer_and_nothing_is_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_answer_is_cancelled_and_so_is_one_that_nobody_waits_for() {
+async fn a_request_is_cancelled_when_its_answer_is_dropped_or_no_longer_awaited() {
     let mut world = world().await;
     let sandbox = with(&world, &[HTTP_CAPABILITY], "workspace");
     let begun = tokio::spawn({
@@ -104,7 +104,7 @@ async fn a_dropped_answer_is_cancelled_and_so_is_one_that_nobody_waits_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_runner_should_not_answer_is_a_protocol_error_and_a_refusal_is_told() {
+async fn an_invalid_answer_is_a_protocol_error_and_a_refusal_is_reported() {
     let mut world = world().await;
     let sandbox = with(&world, &[HTTP_CAPABILITY], "workspace");
     let ask = || {

@@ -158,6 +158,8 @@ pub(super) const WHEEL_LINES: i32 = 3;
 
 /// How far this machine's clock may differ from the server's before that is reported.
 pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(30);
+/// How long the server may take to run a command in a container when Docker is checked: it may have to make the container.
+pub(super) const DOCKER_PATIENCE: Duration = Duration::from_secs(90);
 /// How long a model may take to answer one word when it is checked.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 

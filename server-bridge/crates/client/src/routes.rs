@@ -404,6 +404,11 @@ impl Client {
         self.put("/api/v1/server-settings", change).await
     }
 
+    /// `POST /api/v1/container/stop`.
+    pub(crate) async fn stop_container(&mut self) -> Answer<()> {
+        self.send_document(Method::POST, "/api/v1/container/stop", &(), ANSWER_TIMEOUT).await.map(drop)
+    }
+
     /// `GET /api/v1/container`.
     pub(crate) async fn container(&mut self) -> Answer<ContainerView> {
         self.get("/api/v1/container").await

@@ -70,6 +70,13 @@ fn a_workspace_denies_without_approval_and_what_it_allows_is_named_and_has_no_ef
     assert!(of_file.iter().all(|rule| rule["file"] == ".claude/settings.json"));
     let allow = of_file.iter().find(|rule| rule["effect"] == "allow").unwrap();
     assert!(!allow["warnings"].as_array().unwrap().is_empty(), "{allow}");
+    let tried = world.alice.json(&["rule", "test", "Shell", "true && touch x", "--json"]);
+    assert_eq!(
+        (&tried["verdict"], &tried["decided_by"]["origin"]),
+        (&json!("deny"), &json!("workspace")),
+        "{tried}"
+    );
+    assert_eq!(tried["parts"][1]["matches"][0]["rule"], "Bash(touch *)", "{tried}");
     // Neither the user's own allow rule nor a change of the file by the model itself takes the denial back within a turn.
     world.run(&["rule", "add", "allow", "Shell(touch *)"]);
     world.chat("full");

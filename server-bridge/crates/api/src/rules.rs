@@ -71,7 +71,7 @@ pub struct RuleTrial {
     /// The command line, path or address that the call would have; at most 64 KiB.
     #[serde(default)]
     pub subject: String,
-    /// The chat whose rules are heard too; none if absent.
+    /// The chat whose rules count too, and those of its workspace; if absent, those of the active runner's workspace.
     #[serde(default)]
     pub chat_id: Option<String>,
 }

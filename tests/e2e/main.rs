@@ -51,6 +51,7 @@ mod mcp;
 mod mcp_conformance;
 mod mcp_features;
 mod mcp_over_http;
+mod mcp_python;
 mod mcp_server;
 mod mcp_server_conformance;
 mod mcp_servers;

@@ -55,7 +55,7 @@ impl Extended {
     ) -> Self {
         let ledger = || chats.execs().clone();
         let (store, router, home) = (|| store.clone(), || router.clone(), || home.to_owned());
-        let plugins = Plugins::new(store(), reachable);
+        let plugins = Plugins::new(ledger(), store(), reachable);
         chats.library().put(plugins.clone());
         chats.library().set_needs(MachineNeeds::new(ledger()));
         let mcp_servers = McpServers::new(ledger(), store(), router(), home(), reachable, plugins.clone());
@@ -86,6 +86,7 @@ impl Extended {
             Arc::new(always_skills),
         ];
         let trust = Trust::new(store(), ledger(), approvable);
+        chats.set_trusts(Arc::new(trust.clone()));
         chats.hooks().put(TrustNotice::new(trust.clone(), router(), notices(chats)));
         let knowledge = Knowledge::new(store(), Extractor::default(), machines(ledger(), store()));
         chats.tools().put(Typed::<Search>::new(knowledge.clone()));

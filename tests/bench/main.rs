@@ -13,6 +13,7 @@ mod embedding;
 mod engine;
 mod files;
 mod handle;
+mod hooks;
 mod idle;
 mod latency;
 mod many;
@@ -56,6 +57,7 @@ const GROUPS: &[Group] = &[
         rows.extend(cancel::rows());
         rows
     }),
+    ("hooks", |_| hooks::rows()),
     ("page", |_| page::rows()),
     ("embedding", |_| embedding::rows()),
     ("retrieval", |_| retrieval::rows()),

@@ -229,6 +229,59 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
 }
 
 #[test]
+fn hooks_see_a_run_before_all_others_add_to_it_and_stop_it() {
+    let world = World::new(|_| Reply::Say("done".to_owned()));
+    let note =
+        |name: &str, rest: &str| format!("cat >> {name}; echo >> {name}; echo {name} >> order; {rest}");
+    let group = |matcher: &str, command: String| json!([{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}]);
+    let document = json!({"enable_command_hooks": true, "hooks": {
+        "CronFired": group("morning", note("fired", "echo 'the build is frozen'")),
+        "WebhookReceived": group("review", note("received", "echo 'not on a Sunday' >&2; exit 2")),
+        "UserPromptSubmit": group("", note("said", "true")),
+    }});
+    let set = world.alice.with_stdin(&["hook", "set", "-"], document.to_string().as_bytes());
+    assert_eq!(set.code, 0, "{set:?}");
+    world.run(&["cron", "add", "morning", "What is new?", "--at", &in_seconds(3600)]);
+    world.run(&["cron", "add", "evening", "What was new?", "--at", &in_seconds(3600)]);
+    world.run(&["cron", "run", "morning"]);
+    assert_eq!(ended(&world, "cron", "morning", 1)[0]["outcome"], "done");
+    let read = |name: &str| fs::read_to_string(world.path(name)).unwrap_or_default();
+    let seen: Value = serde_json::from_str(read("fired").lines().next().unwrap()).unwrap();
+    let run = &runs(&world, "cron", "morning")[0];
+    assert_eq!((&seen["hook_event_name"], &seen["job_id"]), (&json!("CronFired"), &json!("morning")));
+    assert_eq!((&seen["kind"], &seen["message"]), (&json!("schedule"), &json!("What is new?")));
+    assert_eq!(seen["run_id"], run["id"]);
+    assert!(seen["slot"].as_str().unwrap().starts_with("asked/"), "{seen}");
+    assert_eq!(read("order"), "fired\nsaid\n");
+    let asked = world.model.asked().last().unwrap().body.to_string();
+    assert!(asked.contains("the build is frozen"), "{asked}");
+    // Another schedule does not fit the matcher, and a message of a person is no run.
+    world.run(&["cron", "run", "evening"]);
+    assert_eq!(ended(&world, "cron", "evening", 1)[0]["outcome"], "done");
+    world.run(&["chat", "--new", "hello"]);
+    assert_eq!(read("order"), "fired\nsaid\nsaid\nsaid\n");
+
+    let path = trigger(&world, "review", "Look at it.", &["--approval", "ask"]);
+    let before = world.model.asked().len();
+    let body = json!({"title": "a change", "token": "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}).to_string();
+    assert_eq!(deliver(&world.server, &path, &signature(SECRET, &body), &body).status, 202);
+    let stopped = &ended(&world, "trigger", "review", 1)[0];
+    assert_eq!(stopped["outcome"], "skipped", "{stopped}");
+    assert_eq!(stopped["reason"], "a hook stopped it: not on a Sunday", "{stopped}");
+    assert_eq!(world.model.asked().len(), before, "no model was asked");
+    let seen: Value = serde_json::from_str(read("received").lines().next().unwrap()).unwrap();
+    assert_eq!((&seen["trigger_id"], &seen["kind"]), (&json!("review"), &json!("trigger")));
+    assert_eq!((&seen["event"], &seen["payload"]["title"]), (&json!("push"), &json!("a change")));
+    assert!(!seen.to_string().contains("ghp_") && !seen.to_string().contains(SECRET), "{seen}");
+    assert_eq!(read("order"), "fired\nsaid\nsaid\nsaid\nreceived\n", "nothing else was asked");
+    // The delivery is run again with its event, once the hook is gone.
+    world.run(&["hook", "clear"]);
+    world.run(&["trigger", "run", "review", &stopped["id"].to_string()]);
+    assert_eq!(ended(&world, "trigger", "review", 2)[0]["outcome"], "done");
+    assert!(world.model.asked().last().unwrap().body.to_string().contains("push"));
+}
+
+#[test]
 fn an_agent_adds_a_schedule_only_if_its_user_approves_and_never_sees_a_secret() {
     let world = World::new(calls(vec![
         (

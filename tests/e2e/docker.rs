@@ -149,4 +149,29 @@ fn what_is_missing_is_said() {
     let output = alice.run(&["exec", "--", "true"]);
     assert_eq!(output.code, 125);
     assert!(output.stderr.contains("sandbridge-test:missing"), "{}", output.stderr);
+    let (standing, detail) = doctor(&alice);
+    assert!(standing != "works" && detail.contains("sandbridge-test:missing"), "{standing}: {detail}");
+}
+
+#[test]
+fn the_doctor_runs_a_command_in_a_container_and_leaves_none_running() {
+    let (_server, alice, cleanup) = start();
+    let (standing, detail) = doctor(&alice);
+    assert!(standing == "works" && detail.contains(IMAGE), "{standing}: {detail}");
+    assert_eq!(alice.json(&["container", "status", "--json"])["state"], "stopped");
+    // One that ran goes on, with what runs in it.
+    assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
+    assert_eq!(doctor(&alice).0, "works");
+    assert_eq!(alice.json(&["container", "status", "--json"])["state"], "running");
+    drop(cleanup);
+}
+
+/// What `sandbridge doctor` says of Docker.
+fn doctor(alice: &Person) -> (String, String) {
+    let output = alice.run(&["doctor", "--skip-model", "--json"]);
+    let report: serde_json::Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let found = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "docker");
+    let text = |name: &str| found.unwrap()[name].as_str().unwrap().to_owned();
+    (text("standing"), text("detail"))
 }

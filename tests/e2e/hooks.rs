@@ -66,6 +66,61 @@ fn a_command_gets_the_call_and_denies_it_in_every_mode() {
 }
 
 #[test]
+fn a_hook_is_tried_on_a_sample_and_on_a_payload_and_a_workspaces_only_after_its_approval() {
+    let world = World::new(|_| Reply::Say("done".to_owned()));
+    let guard = "cat > seen.json; echo >> seen.json; grep -q 'git push' seen.json && { echo 'not today' >&2; exit 2; }; exit 0";
+    world.hooks(json!({"PreToolUse": command("Shell", guard)}));
+    let test = |arguments: &[&str]| world.alice.run(&[&["hook", "test"], arguments].concat());
+    let listed = world.alice.json(&["hook", "list", "--json"]);
+    let hash = &listed["hooks"][0]["hash"].as_str().unwrap()[..12];
+    let tried = world.alice.json(&["hook", "test", hash, "--json"]);
+    assert_eq!((&tried["decision"], &tried["event"]), (&json!("none"), &json!("PreToolUse")), "{tried}");
+    assert_eq!((&tried["runs"][0]["exit_code"], &tried["runs"][0]["kind"]), (&json!(0), &json!("command")));
+    assert_eq!(world.written("seen.json")["tool_input"]["command"], "ls");
+    let payload = br#"{"tool_name": "Bash", "tool_input": {"command": "git push --force"}}"#;
+    let denied = world.alice.with_stdin(&["hook", "test", hash, "--payload", "-"], payload);
+    assert_eq!(denied.code, 0, "{denied:?}");
+    assert!(
+        denied.stdout.contains("decision: deny") && denied.stdout.contains("  | not today"),
+        "{denied:?}"
+    );
+    assert_eq!(world.written("seen.json")["tool_input"]["command"], "git push --force");
+    assert_eq!(world.alice.json(&["hook", "log", "--json"]), json!([]), "a trial is no run");
+    let wrong = world.alice.with_stdin(&["hook", "test", hash, "--payload", "-"], b"[1]");
+    assert!(wrong.code != 0 && wrong.stderr.contains("JSON object"), "{wrong:?}");
+    let unknown = test(&["--event", "PreTool"]);
+    assert!(unknown.code != 0 && unknown.stderr.contains("PostToolBatch"), "{unknown:?}");
+
+    fs::create_dir_all(world.path(".sandbridge")).unwrap();
+    let of_workspace =
+        json!({"enable_command_hooks": true, "hooks": {"PreToolUse": command("Shell", "touch ran")}});
+    fs::write(world.path(".sandbridge/hooks.json"), of_workspace.to_string()).unwrap();
+    let listed = world.alice.json(&["hook", "list", "--json"]);
+    let waiting = listed["hooks"].as_array().unwrap().iter().find(|hook| hook["state"] == "waiting").unwrap();
+    let (hash, id) = (waiting["hash"].as_str().unwrap(), waiting["id"].as_str().unwrap());
+    let refused = test(&[id]);
+    assert!(refused.code != 0 && refused.stderr.contains("waits for your approval"), "{refused:?}");
+    let of_event = test(&["--event", "PreToolUse"]);
+    assert!(of_event.stdout.contains(&format!("not run: {id}")), "{of_event:?}");
+    assert!(!world.path("ran").exists());
+    world.run(&["hook", "approve", hash, "--yes"]);
+    assert_eq!(test(&[id]).code, 0);
+    assert!(world.path("ran").exists());
+    // A model is asked only in a chat.
+    let asks = json!({"Stop": [{"hooks": [{"type": "prompt", "prompt": "Is it done? $ARGUMENTS"}]}]});
+    world.hooks(asks);
+    let alone = test(&["--event", "Stop"]);
+    assert!(alone.stdout.contains("it needs a chat with an answer"), "{alone:?}");
+    let client = Client::login(&world.server, "alice");
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "hello");
+    ended(&client, &chat, 1);
+    let before = world.model.asked().len();
+    let there = test(&["--event", "Stop", "--chat", &chat]);
+    assert!(there.stdout.contains("failed") && world.model.asked().len() == before + 1, "{there:?}");
+}
+
+#[test]
 fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_approval_and_not_before() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "true"}))]),

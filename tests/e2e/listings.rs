@@ -26,6 +26,8 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("knowledge status", Shape::Document(&["ahead", "waiting"])),
     ("plugin list", Shape::Document(&["plugins"])),
     ("plugin show", Shape::Document(&["hash", "hooks", "name", "servers", "skills", "unused"])),
+    ("plugin shelf list", Shape::Document(&["plugins"])),
+    ("plugin marketplace list", Shape::Document(&["marketplaces"])),
     ("trust list", Shape::Document(&["approvals", "items", "problems", "workspace"])),
     ("cron list", Shape::List(&["automation", "kind", "last_run", "name", "next_at", "state"])),
     ("cron runs", Shape::List(&["chat_id", "due_at", "id", "outcome", "reason"])),

@@ -70,6 +70,13 @@ fn a_workspace_denies_without_approval_and_its_allow_rules_are_listed_without_ef
     assert!(of_file.iter().all(|rule| rule["file"] == ".claude/settings.json"));
     let allow = of_file.iter().find(|rule| rule["effect"] == "allow").unwrap();
     assert!(!allow["warnings"].as_array().unwrap().is_empty(), "{allow}");
+    let tried = world.alice.json(&["rule", "test", "Shell", "true && touch x", "--json"]);
+    assert_eq!(
+        (&tried["verdict"], &tried["decided_by"]["origin"]),
+        (&json!("deny"), &json!("workspace")),
+        "{tried}"
+    );
+    assert_eq!(tried["parts"][1]["matches"][0]["rule"], "Bash(touch *)", "{tried}");
     // Within a turn the denial stays, despite the user's own allow rule and although the model changes the file.
     world.run(&["rule", "add", "allow", "Shell(touch *)"]);
     world.chat("full");

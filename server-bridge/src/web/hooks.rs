@@ -1,6 +1,6 @@
 //! The caller's hooks.
 
-use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
+use api::hooks::{HookApproval, HookDocument, HookList, HookRunView, HookTrial, HookTrialView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -22,6 +22,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(approve))
         .add(Access::Session, route!(revoke))
         .add(Access::Full, route!(log))
+        .add(Access::Full, route!(attempt))
 }
 
 /// The hooks that apply to the caller at a place: those that run, those that wait for approval, and those that are not
@@ -84,4 +85,17 @@ pub async fn revoke(
 #[utoipa::path(get, path = "/api/v1/hooks/log", tag = "settings", responses((status = 200, body = [HookRunView])))]
 pub async fn log(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<HookRunView>>, ApiError> {
     Ok(Json(state.extensions.hooks.log(caller.user.id)))
+}
+
+/// Try hooks on a sample or on a payload: their handlers run, and the decision is shown instead of carried out. What waits for approval
+/// does not run.
+#[utoipa::path(post, path = "/api/v1/hooks/try", tag = "settings", params(PlaceQuery), request_body = HookTrial,
+    responses((status = 200, body = HookTrialView), (status = 400), (status = 404), (status = 409), (status = 413)))]
+pub async fn attempt(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PlaceQuery>,
+    extract::Json(trial): extract::Json<HookTrial>,
+) -> Result<Json<HookTrialView>, ApiError> {
+    Ok(Json(state.extensions.hooks.attempt(&caller.user, query.on.as_deref(), &trial).await?))
 }

@@ -1,6 +1,9 @@
-//! The caller's plugins.
+//! The caller's plugins, the marketplaces that they added, and the plugins that users of the server share.
 
-use api::plugin::{NewPlugin, PluginChange, PluginList, PluginView};
+use api::plugin::{
+    MarketplaceList, MarketplaceView, NewMarketplace, NewPlugin, PluginChange, PluginList, PluginSharing,
+    PluginView, ShelfList,
+};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -20,6 +23,13 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(install))
         .add(Access::Session, route!(change))
         .add(Access::Session, route!(remove))
+        .add(Access::Session, route!(share))
+        .add(Access::Full, route!(shelf))
+        .add(Access::Session, route!(take_off_shelf))
+        .add(Access::Full, route!(marketplaces))
+        .add(Access::Session, route!(add_marketplace))
+        .add(Access::Session, route!(update_marketplace))
+        .add(Access::Session, route!(remove_marketplace))
 }
 
 /// The caller's plugins, with what is in each.
@@ -71,5 +81,80 @@ pub async fn remove(
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     state.extensions.plugins.remove(&caller.user, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Share a plugin with every user of the server, or no longer: they may then install a copy. Copies that others installed stay. Needs a
+/// session.
+#[utoipa::path(put, path = "/api/v1/plugins/{name}/sharing", tag = "settings", params(("name" = String, Path)),
+    request_body = PluginSharing, responses((status = 200, body = PluginView), (status = 403), (status = 404)))]
+pub async fn share(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Json(sharing): extract::Json<PluginSharing>,
+) -> Result<Json<PluginView>, ApiError> {
+    Ok(Json(state.extensions.plugins.share(&caller.user, &name, sharing.shared).await?))
+}
+
+/// The plugins that users of the server share.
+#[utoipa::path(get, path = "/api/v1/shelf", tag = "settings", responses((status = 200, body = ShelfList)))]
+pub async fn shelf(State(state): State<AppState>, caller: Caller) -> Result<Json<ShelfList>, ApiError> {
+    Ok(Json(state.extensions.plugins.shelf(&caller.user).await?))
+}
+
+/// Take a plugin off the shelf. For its owner and for administrators; needs a session.
+#[utoipa::path(delete, path = "/api/v1/shelf/{owner}/{name}", tag = "settings",
+    params(("owner" = String, Path), ("name" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn take_off_shelf(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path((owner, name)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    state.extensions.plugins.take_off_shelf(&caller.user, &owner, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The marketplaces that the caller added, with the plugins that each offers, as they were last read.
+#[utoipa::path(get, path = "/api/v1/marketplaces", tag = "settings", responses((status = 200, body = MarketplaceList)))]
+pub async fn marketplaces(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<MarketplaceList>, ApiError> {
+    Ok(Json(state.extensions.plugins.marketplaces(&caller.user).await?))
+}
+
+/// Add a marketplace, after reading it. Nothing is installed. Needs a session.
+#[utoipa::path(post, path = "/api/v1/marketplaces", tag = "settings", request_body = NewMarketplace,
+    responses((status = 201, body = MarketplaceView), (status = 400), (status = 403), (status = 409)))]
+pub async fn add_marketplace(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(new): extract::Json<NewMarketplace>,
+) -> Result<(StatusCode, Json<MarketplaceView>), ApiError> {
+    Ok((StatusCode::CREATED, Json(state.extensions.plugins.add_marketplace(&caller.user, &new).await?)))
+}
+
+/// Read a marketplace again. Nothing that is installed changes. Needs a session.
+#[utoipa::path(post, path = "/api/v1/marketplaces/{name}/update", tag = "settings", params(("name" = String, Path)),
+    responses((status = 200, body = MarketplaceView), (status = 400), (status = 403), (status = 404), (status = 409)))]
+pub async fn update_marketplace(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<MarketplaceView>, ApiError> {
+    Ok(Json(state.extensions.plugins.update_marketplace(&caller.user, &name).await?))
+}
+
+/// Remove a marketplace; what was installed from it stays. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/marketplaces/{name}", tag = "settings", params(("name" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn remove_marketplace(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.extensions.plugins.remove_marketplace(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -164,6 +164,8 @@ export const MODEL_LIST_TIMEOUT_MS = 30_000;
 
 /** The time limit for the check of an MCP server; the server gives up after 60 s. */
 export const MCP_CHECK_TIMEOUT_MS = 90_000;
+/** How long a hook may take in a trial: longer than the server lets it. */
+export const HOOK_TRIAL_TIMEOUT_MS = 700_000;
 
 /** The time limit for beginning or ending a login to an MCP server, whose provider may be slow. */
 export const MCP_LOGIN_TIMEOUT_MS = 90_000;

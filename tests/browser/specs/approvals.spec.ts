@@ -129,6 +129,13 @@ test("a rule is added, holds, shows its use, is tried and removed", async ({ pag
   await rules.getByLabel("Command line, path or address").fill("ls && touch mark");
   await rules.getByRole("button", { name: "Try it" }).click();
   await expect(rules.getByRole("status")).toContainText("Denied");
+  // The open chat counts unless the user says otherwise.
+  const here = rules.getByLabel("In the chat that is open, with its rules and those of its workspace");
+  await expect(here).toBeChecked();
+  await here.uncheck();
+  await expect(rules.getByRole("status")).toBeEmpty();
+  await rules.getByRole("button", { name: "Try it" }).click();
+  await expect(rules.getByRole("status")).toContainText("Denied");
   await expectAccessible(page);
   await picture(page, "permission-rules");
   await rule.getByRole("button", { name: "Remove the rule Shell(touch *)" }).click();

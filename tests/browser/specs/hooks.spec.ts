@@ -20,6 +20,16 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await picture(page, "hooks-approve");
   await card.getByRole("button", { name: "Approve", exact: true }).click();
   await expect(card.getByText("Runs", { exact: true })).toBeVisible();
+  await card.getByText("Try it").click();
+  await card.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(card.getByText("Deny: it would not go on.")).toBeVisible();
+  await expect(card.getByLabel("Standard error")).toContainText("nothing is touched");
+  await expect(card.getByLabel("The payload that the hook got")).toContainText('"command":"ls"');
+  await card.getByLabel("Fields of the event (JSON)").fill("[1]");
+  await card.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(card.getByRole("alert")).toContainText("JSON object");
+  await expectAccessible(page);
+  await picture(page, "hooks-try");
   await page.keyboard.press("Escape");
   await say(page, "Go");
   await expect(messages(page, "assistant").last()).toContainText("Done.");

@@ -1,5 +1,7 @@
 /** Plugins in the settings: an archive is looked at, installed, disabled and removed; for another copy the differences are
 /** shown. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, picture, test } from "../house/test";
@@ -113,4 +115,51 @@ test("another copy says which files differ, and what cannot be installed says wh
     await expect(card(page).getByRole("heading", { name: `guard ${version} Used` })).toBeVisible();
   }
   await expect(card(page)).toHaveCount(1);
+});
+
+test("a marketplace lists its plugins, one is installed by name, another copy is noticed, and a plugin is shared", async ({ page, laptop }) => {
+  const market = join(laptop.workspace, "market");
+  const write = (text: string) => {
+    mkdirSync(join(market, ".claude-plugin"), { recursive: true });
+    mkdirSync(join(market, "style/skills/write"), { recursive: true });
+    const plugins = [{ name: "style", source: "./style", description: "How we write", version: "1.0" }];
+    writeFileSync(join(market, ".claude-plugin/marketplace.json"), JSON.stringify({ name: "tools", plugins }));
+    writeFileSync(join(market, "style/skills/write/SKILL.md"), `---\nname: write\ndescription: How to write\n---\n${text}`);
+  };
+  write("Short sentences.");
+  await page.goto("/#/settings/plugins");
+  await page.getByText("Marketplaces", { exact: true }).click();
+  const markets = page.getByRole("region", { name: "Marketplaces" });
+  await markets.getByLabel("Source of a marketplace").fill("runner:laptop:nothing");
+  await markets.getByRole("button", { name: "Add a marketplace" }).click();
+  await expect(markets.getByRole("alert").filter({ hasText: "cannot be read" })).toHaveCount(1);
+  await expect(markets.getByLabel("Source of a marketplace")).toHaveValue("runner:laptop:nothing");
+  await markets.getByLabel("Source of a marketplace").fill("runner:laptop:market");
+  await markets.getByRole("button", { name: "Add a marketplace" }).click();
+  await expect(markets).toContainText("How we write");
+  await expectAccessible(page);
+  await picture(page, "marketplaces");
+  await markets.getByRole("button", { name: "Look at it: style@tools" }).click();
+  await expect(form(page).getByLabel("Source", { exact: true })).toHaveValue("style@tools");
+  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await form(page).getByRole("button", { name: "Install", exact: true }).click();
+  const style = list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name: /^style/ }) });
+  await expect(style).toContainText("Used");
+  await expect(style).not.toContainText("another copy now");
+  write("Very short sentences.");
+  await markets.getByRole("button", { name: "Read it again: tools" }).click();
+  await expect(markets.getByText("Another copy", { exact: true })).toBeVisible();
+  await page.reload();
+  await expect(style).toContainText("There is another copy now where it came from.");
+  await style.getByRole("button", { name: "Share style" }).click();
+  await style.getByRole("button", { name: "Share", exact: true }).last().click();
+  await expect(style.getByText("Shared", { exact: true })).toBeVisible();
+  await page.getByText("Shared on this server", { exact: true }).click();
+  const shelf = page.getByRole("region", { name: "Shared on this server" });
+  await expect(shelf).toContainText("yours");
+  await expectAccessible(page);
+  await picture(page, "shelf");
+  await shelf.getByRole("button", { name: /^Take off the shelf: / }).click();
+  await shelf.getByRole("button", { name: "Take off the shelf", exact: true }).last().click();
+  await expect(shelf).toContainText("Nobody shares a plugin.");
 });

@@ -49,3 +49,16 @@ test("what a workspace defines waits, is approved, works, waits again after a ch
   await card.getByRole("button", { name: "Revoke", exact: true }).click();
   await expect(card).toContainText("Waits for approval");
 });
+
+test("/trust asks in the chat about what waits, shows it whole, and approves it there", async ({ page, laptop }) => {
+  mkdirSync(join(laptop.workspace, "skills/talk"), { recursive: true });
+  writeFileSync(join(laptop.workspace, "skills/talk/SKILL.md"), "---\nalways: true\n---\nBe kind.");
+  await say(page, "/trust");
+  await expect(page.getByText("skills/talk/SKILL.md").first()).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "trust-question");
+  await page.getByRole("button", { name: "Approve all of it" }).click();
+  await page.goto("/#/settings/trust");
+  const card = page.getByRole("region", { name: "What this workspace defines" }).getByRole("listitem");
+  await expect(card).toContainText("Approved");
+});

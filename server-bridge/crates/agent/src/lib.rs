@@ -38,6 +38,7 @@ pub mod limits;
 pub mod live;
 pub mod models;
 pub mod tool;
+pub mod trust;
 
 #[cfg(test)]
 mod walls;

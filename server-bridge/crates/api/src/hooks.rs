@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::words::{ExtensionLayer, HookState};
+use crate::words::{ExtensionLayer, HookDecision, HookState};
 
 /// The hooks that apply to a user at a place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -85,6 +85,97 @@ pub struct HookRunView {
     pub action: String,
     /// How it ended, in words: `allow`, `deny: reason`, `failed: why`, `nothing to say`.
     pub outcome: String,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// Hooks to try, on a sample or on a payload.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HookTrial {
+    /// The hook: its id, or at least 8 digits of its hash; all hooks of the event if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    /// The event; the hook's own if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// Fields of the event as a JSON object, at most 256 KiB; those that are not given are the sample's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+    /// The chat whose machine, mode and models are used. Handlers that ask a model or call a tool need one with an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_id: Option<String>,
+}
+
+/// What hooks did in a trial: the decision was not carried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HookTrialView {
+    /// The event, by our name.
+    pub event: String,
+    /// The decision of all handlers together.
+    pub decision: HookDecision,
+    /// True if a denial would have an effect at this event.
+    pub may_block: bool,
+    /// The reasons of the handlers that decided, each with its file.
+    #[serde(default)]
+    #[schema(required)]
+    pub reasons: Vec<String>,
+    /// What the model would get in addition.
+    #[serde(default)]
+    #[schema(required)]
+    pub context: Vec<String>,
+    /// Messages to the user.
+    #[serde(default)]
+    #[schema(required)]
+    pub messages: Vec<String>,
+    /// The failures of handlers.
+    #[serde(default)]
+    #[schema(required)]
+    pub failures: Vec<String>,
+    /// The new arguments of the call as a JSON object; null if they stay the same.
+    #[serde(default)]
+    #[schema(required)]
+    pub arguments: Option<String>,
+    /// The payload that the first handler got, in JSON; empty if none ran.
+    #[serde(default)]
+    #[schema(required)]
+    pub payload: String,
+    /// The handlers that ran, in their order.
+    #[serde(default)]
+    #[schema(required)]
+    pub runs: Vec<HookTrialRun>,
+    /// The hooks of the event that did not run, each with the reason.
+    #[serde(default)]
+    #[schema(required)]
+    pub left_out: Vec<String>,
+}
+
+/// A handler that ran in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HookTrialRun {
+    /// The hook's id.
+    pub hook: String,
+    /// The file or plugin that defines it.
+    pub origin: String,
+    /// The kind of its handler, such as `command`.
+    pub kind: String,
+    /// What it does: the command, the address, the tool.
+    pub action: String,
+    /// How it ended, in words: `allow`, `deny: reason`, `failed: why`, `nothing to say`.
+    pub outcome: String,
+    /// The beginning of its standard output, or of its answer; at most 16 KiB.
+    #[serde(default)]
+    #[schema(required)]
+    pub output: String,
+    /// The beginning of its standard error; at most 16 KiB.
+    #[serde(default)]
+    #[schema(required)]
+    pub errors: String,
+    /// The exit code of a command.
+    #[serde(default)]
+    #[schema(required)]
+    pub exit_code: Option<i32>,
+    /// True if it would run in the background, and decides nothing.
+    pub in_background: bool,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
 }

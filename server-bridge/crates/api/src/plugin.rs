@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 /// A plugin to look at, or to install: its files, an archive, or a source to fetch it from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewPlugin {
-    /// A source: `https://…` (a `.tar.gz` or `.zip` archive), `npm:NAME[@VERSION]`, `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`, or
-    /// `PLUGIN@github:OWNER/REPOSITORY`, a plugin of a marketplace.
+    /// A source: `https://…` (a `.tar.gz` or `.zip` archive), `npm:NAME[@VERSION]`, `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`,
+    /// `PLUGIN@MARKETPLACE` or `PLUGIN@github:OWNER/REPOSITORY` (a plugin of a marketplace), or `shelf:OWNER/NAME` (a plugin that a user
+    /// of this server shares).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The archive itself, in base64.
@@ -61,6 +62,14 @@ pub struct PluginView {
     pub source: String,
     /// True if it is used.
     pub enabled: bool,
+    /// True if every user of this server may install a copy of it.
+    #[serde(default)]
+    #[schema(required)]
+    pub shared: bool,
+    /// True if the marketplace or the user that it came from has another copy now.
+    #[serde(default)]
+    #[schema(required)]
+    pub has_update: bool,
     /// When this copy was installed, in Unix milliseconds; null for one that was only looked at.
     #[serde(default)]
     #[schema(required)]
@@ -126,4 +135,102 @@ pub struct PluginReplaced {
 pub struct PluginChange {
     /// True if it is.
     pub enabled: bool,
+}
+
+/// Whether every user may install a copy of a plugin.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginSharing {
+    /// True if they may.
+    pub shared: bool,
+}
+
+/// A marketplace to add.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewMarketplace {
+    /// Its source: `github:OWNER/REPOSITORY[@REVISION]`, `https://…` (a `.tar.gz` or `.zip` archive, or a `marketplace.json`), or
+    /// `runner:NAME[:DIRECTORY]`, a directory of the workspace of one of the user's runners.
+    pub source: String,
+}
+
+/// The marketplaces of a user.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MarketplaceList {
+    /// The marketplaces, by name.
+    #[serde(default)]
+    #[schema(required)]
+    pub marketplaces: Vec<MarketplaceView>,
+}
+
+/// A marketplace, as it was last read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MarketplaceView {
+    /// Its name.
+    pub name: String,
+    /// Its description of itself.
+    pub description: String,
+    /// Who maintains it.
+    pub owner: String,
+    /// Where it is.
+    pub source: String,
+    /// When it was last read, in Unix milliseconds.
+    pub updated_at: i64,
+    /// The plugins that it offers, in its order.
+    #[serde(default)]
+    #[schema(required)]
+    pub plugins: Vec<MarketplacePlugin>,
+    /// What is wrong with it.
+    #[serde(default)]
+    #[schema(required)]
+    pub problems: Vec<String>,
+}
+
+/// A plugin that a marketplace offers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MarketplacePlugin {
+    /// Its name.
+    pub name: String,
+    /// Its version, as the marketplace states it; empty if it does not.
+    pub version: String,
+    /// What the marketplace says about it.
+    pub description: String,
+    /// The group that it belongs to; empty if there is none.
+    pub category: String,
+    /// The source to install it from.
+    pub source: String,
+    /// True if the user has it from here.
+    pub installed: bool,
+    /// True if the user has another copy of it from here.
+    pub has_update: bool,
+}
+
+/// The plugins that users of this server share.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ShelfList {
+    /// The plugins, by owner and name.
+    #[serde(default)]
+    #[schema(required)]
+    pub plugins: Vec<ShelfPlugin>,
+}
+
+/// A plugin that a user shares.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ShelfPlugin {
+    /// The user who shares it.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+    /// Its version, as it states it; empty if it does not.
+    pub version: String,
+    /// Its description of itself.
+    pub description: String,
+    /// The hash of its files.
+    pub hash: String,
+    /// The source to install it from.
+    pub source: String,
+    /// True if it is the caller's own.
+    pub own: bool,
+    /// True if the caller has it from here.
+    pub installed: bool,
+    /// True if the caller has another copy of it from here.
+    pub has_update: bool,
 }

@@ -71,7 +71,7 @@ pub struct RuleTrial {
     /// The command line, path or address that the call would have; at most 64 KiB.
     #[serde(default)]
     pub subject: String,
-    /// The chat whose rules apply too; none if absent.
+    /// The chat whose rules apply too, with those of its workspace; without a chat, the active runner's workspace counts.
     #[serde(default)]
     pub chat_id: Option<String>,
 }

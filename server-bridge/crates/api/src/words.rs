@@ -109,8 +109,8 @@ pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
 };
 pub use extension::{
-    CollectionSync, DocumentState, ExtensionLayer, HookState, HttpToolState, McpServerState, McpToolState,
-    McpTransport, TrustKind, TrustState,
+    CollectionSync, DocumentState, ExtensionLayer, HookDecision, HookState, HttpToolState, McpServerState,
+    McpToolState, McpTransport, TrustKind, TrustState,
 };
 pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 

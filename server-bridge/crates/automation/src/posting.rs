@@ -10,8 +10,7 @@ use std::collections::HashSet;
 
 use api::words::{OverlappingRuns, RunOutcome};
 use chats::Saying;
-use sha2::{Digest as _, Sha256};
-use store::{DueRun, Job, RunChat, RunState, User, hex};
+use store::{DueRun, Job, RunChat, RunState, User, run_send_id};
 
 use crate::document::Document;
 use crate::error::{Error, Result};
@@ -131,7 +130,7 @@ impl Inner {
             approval: automation.approval.as_ref().map(|mode| mode.as_str()),
         };
         let chat = self.store.run_chat(job, run.run_id, chat).await?;
-        let send_id = hex(&Sha256::digest(format!("job/{}/run/{}", job.id, run.run_id)));
+        let send_id = run_send_id(run.run_id);
         let saying = Saying { text: &run.text, send_id: Some(&send_id), attachments: &[] };
         match self.chats.say(user, &chat, saying).await {
             Ok(answered) => {

@@ -93,6 +93,7 @@ impl Automations {
                 None => delivery.message(&document.automation.text, trigger),
             },
             payload: Some(text.to_owned()),
+            event: delivery.event.clone(),
         };
         let added = match store.add_run(job, &run).await {
             Err(store::Error::Invalid { what: "run", rule }) => {

@@ -219,12 +219,12 @@ impl Automations {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
         let text = &document.automation.text;
-        let (text, payload) = match (&document.automation.trigger, again) {
-            (None, _) => (text.clone(), None),
+        let (text, payload, event) = match (&document.automation.trigger, again) {
+            (None, _) => (text.clone(), None, None),
             (Some(trigger), Some(run)) => {
-                let payload = self.0.store.run_payload(user.id, name, run).await?;
-                let delivery = Delivery::read(&trigger.from, None, &payload).map_err(Error::invalid)?;
-                (delivery.message(text, trigger), Some(payload))
+                let (payload, event) = self.0.store.run_payload(user.id, name, run).await?;
+                let delivery = Delivery::read(&trigger.from, event, &payload).map_err(Error::invalid)?;
+                (delivery.message(text, trigger), Some(payload), delivery.event)
             }
             (Some(_), None) => {
                 return Err(Error::invalid(
@@ -234,7 +234,7 @@ impl Automations {
         };
         let slot = format!("{ASKED_SLOT}{}", hex(&rand::random::<[u8; 16]>()));
         let due_ms = self.0.store.now_ms();
-        let new = NewRun { slot, due_ms, state: RunState::Due, text, payload, ..NewRun::default() };
+        let new = NewRun { slot, due_ms, state: RunState::Due, text, payload, event, ..NewRun::default() };
         let id = self.0.store.add_run(&job, &new).await?;
         self.0.wake.notify_one();
         let newest = self.0.store.job_runs(user.id, name, None, RUNS_LISTED).await?;

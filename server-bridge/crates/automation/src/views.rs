@@ -14,6 +14,8 @@ pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
         RunState::Skipped => RunOutcome::Skipped,
         RunState::Failed => RunOutcome::Failed,
         RunState::Refused => RunOutcome::Refused,
+        // A hook stopped it when its turn began.
+        RunState::Posted if !run.note.is_empty() => RunOutcome::Skipped,
         RunState::Posted => return of_answer(run),
     };
     (of_state, run.note.clone())

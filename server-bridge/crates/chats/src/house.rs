@@ -1,7 +1,7 @@
 //! The house: the shared state of this crate, and its common operations: storing a message, and sending changes.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agent::approval::Mode;
 use agent::ask::Waiters;
@@ -9,6 +9,7 @@ use agent::commands::CommandSources;
 use agent::engine::{AtWork, PromptParts};
 use agent::hooks::Hooks;
 use agent::tool::Registry;
+use agent::trust::Trusts;
 use api::document::ExecDocument;
 use api::language::Language;
 use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, UserId};
@@ -56,6 +57,8 @@ pub(crate) struct House {
     pub(crate) settings: Arc<LiveSettings>,
     pub(crate) languages: Languages,
     pub(crate) rules: RuleBook,
+    /// The approvals of what workspaces define; none before extensions are there.
+    pub(crate) trusts: OnceLock<Arc<dyn Trusts>>,
 }
 
 impl Deref for House {

@@ -20,6 +20,7 @@
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
 //! | `recover` | continues what an earlier server left running |
 //! | [`models`] | the choice of a chat's model: the server's own, the users' own, and their stand-ins |
+//! | `model_choices` | the models of chats, for the tool that shows and chooses one |
 //! | [`subscriptions`] | the users' own models: listing, adding, trying, choosing |
 //! | `queue`, `turns/` | the queue of turns in each chat, and answering them |
 //! | `stored/` | the engine's ports over the database, the router and the clients' events |
@@ -69,6 +70,7 @@ pub mod limits;
 mod manage;
 mod memories;
 mod memorise;
+mod model_choices;
 pub mod models;
 mod pictures;
 mod preferences;

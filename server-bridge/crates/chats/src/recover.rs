@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use store::{Exec, Message, User};
 
+use crate::commands::trust;
 use crate::house::House;
 use crate::shell::{Begin, Run};
 use crate::{Result, document, exec_document};
@@ -11,6 +12,7 @@ use execs::Ending;
 
 /// Starts a task for each exec that is on record as running; returns the number of those that a message shows.
 pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
+    trust::recover(service).await?;
     let mut count = 0;
     for (user, exec) in service.execs.recover().await? {
         let Some(message) = exec.message else { continue };

@@ -7,7 +7,7 @@ use store::{ChatId, PermissionRule, RuleEffect, User};
 
 use crate::house::ChatService;
 use crate::limits::RULE_TRIAL_BYTES;
-use crate::rule_book::{Entry, effect_of, of_workspace, unusable};
+use crate::rule_book::{Entry, WorkspaceRules, effect_of, of_workspace, unusable};
 use crate::{Error, Result};
 
 impl ChatService {
@@ -128,7 +128,8 @@ impl ChatService {
             ));
         }
         let set = self.0.rules.of(&self.0.store, self.0.settings.home(), user.id, chat.as_ref()).await?;
-        let explanation = self.0.rules.explained(&set, tool, subject);
+        let workspace = self.workspace_rules(user, chat.as_ref()).await?;
+        let explanation = self.0.rules.explained(&set, &workspace.set, tool, subject);
         let part = |part: &Part<'_>| RulePartView {
             text: part.text.clone(),
             matches: part.rules.iter().map(matched).collect(),
@@ -144,6 +145,20 @@ impl ChatService {
             reason: decision.reason.clone(),
             decided_by: decision.rules.first().map(matched),
             parts: explanation.parts.iter().map(part).collect(),
+        })
+    }
+}
+
+impl ChatService {
+    /// The rules of the workspace of a chat, or of the user's active place; none if its machine cannot be reached.
+    async fn workspace_rules(&self, user: &User, chat: Option<&ChatId>) -> Result<WorkspaceRules> {
+        let place = match chat {
+            Some(chat) => self.0.store.chat(user.id, chat).await?.runner,
+            None => None,
+        };
+        Ok(match self.0.execs.sandbox(user, place.as_deref()).await {
+            Ok(sandbox) => of_workspace(&sandbox).await,
+            Err(_) => WorkspaceRules::default(),
         })
     }
 }

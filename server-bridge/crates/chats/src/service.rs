@@ -1,6 +1,6 @@
 //! The service that the web layer talks to.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use api::language::Language;
 use execs::{Ledger, Recorded};
@@ -14,6 +14,7 @@ use crate::attachments::with_attachments;
 use crate::commands::{self, Context, Input};
 use crate::house::{ChatService, House};
 use crate::limits::TURNS_QUEUED;
+use crate::model_choices::Choices;
 use crate::models::{Models, ModelsConfig};
 use crate::prompt;
 use crate::rule_book::RuleBook;
@@ -29,6 +30,7 @@ use agent::engine::PromptParts;
 use agent::hooks::Hooks;
 use agent::library::Library;
 use agent::tool::{Registry, visible};
+use agent::trust::Trusts;
 use tools::Services;
 use tools::internet::Internet;
 
@@ -46,9 +48,10 @@ impl ChatService {
         let library = Library::default();
         let prompt = prompt::parts(&store, &settings, &library);
         let (bus, tools) = (Bus::default(), Registry::default());
-        let services = Services { store, router, execs, internet, library, clients: Arc::new(bus.clone()) };
+        let (clients, chosen) = (Arc::new(bus.clone()), Arc::default());
+        let services = Services { store, router, execs, internet, library, clients, models: chosen };
         tools::add_all(&tools, &services);
-        Self(Arc::new(House {
+        let service = Self(Arc::new(House {
             services,
             running,
             sending,
@@ -66,7 +69,17 @@ impl ChatService {
             settings,
             languages,
             rules: RuleBook::default(),
-        }))
+            trusts: OnceLock::new(),
+        }));
+        // Tools must not keep the service alive that has them.
+        let _ = service.0.services.models.set(Arc::new(Choices(Arc::downgrade(&service.0))));
+        service
+    }
+
+    /// Sets the approvals that `/trust` asks about. Called once, when the server starts.
+    pub fn set_trusts(&self, trusts: Arc<dyn Trusts>) {
+        // A second one would be a mistake of the wiring; the first stays.
+        let _ = self.0.trusts.set(trusts);
     }
 
     /// The hooks of all turns: an extension registers its own here.

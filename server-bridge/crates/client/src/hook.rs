@@ -1,11 +1,12 @@
 //! `sandbridge hook`: the hooks that run at certain points of a model's turn.
 
+mod trial;
 mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use api::hooks::{HookDocument, HookView};
+use api::hooks::{HookDocument, HookTrial, HookView};
 use api::words::HookState;
 use clap::Parser;
 
@@ -53,6 +54,24 @@ pub(crate) enum HookCommand {
         /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
         hash: String,
         /// A hook of NAME's workspace instead of your active runner's
+        #[arg(long, value_name = "NAME", add = names::places())]
+        on: Option<String>,
+    },
+    /// Run the handlers of a hook on a sample or on your payload, and show what they decide; nothing is carried out
+    Test {
+        /// Its id or its hash, as `sandbridge hook list` shows them: of the hash, at least 8 digits
+        #[arg(required_unless_present = "event")]
+        hook: Option<String>,
+        /// All hooks of this event, such as PreToolUse
+        #[arg(long, value_name = "EVENT", conflicts_with = "hook")]
+        event: Option<String>,
+        /// Fields of the event as a JSON object, in place of the sample's; '-' reads standard input
+        #[arg(long, value_name = "FILE")]
+        payload: Option<PathBuf>,
+        /// Use the machine, the mode and the models of this chat
+        #[arg(long, value_name = "CHAT", conflicts_with = "on")]
+        chat: Option<String>,
+        /// The hooks of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -120,6 +139,12 @@ async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failur
             client.revoke_hook(&hash).await?;
             let words = format!("the approval of the hook {} was revoked", short_hash(&hash));
             both(&Hashed { hash: &hash }, words)
+        }
+        HookCommand::Test { hook, event, payload, chat, on } => {
+            let payload = payload.map(|file| document(&file)).transpose()?;
+            let trial = HookTrial { hook, event, payload, chat_id: chat };
+            let view = client.try_hooks(&trial, on.as_deref()).await?;
+            both(&view, trial::words(&view))
         }
         HookCommand::Log => {
             let runs = client.hook_log().await?;

@@ -97,8 +97,10 @@ pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Messages of a chat that are read at once after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 
-/// The largest document of hooks or MCP servers that is read, in bytes.
+/// The largest document of hooks or MCP servers, or payload of a trial, that is read, in bytes.
 pub(super) const EXTENSION_DOCUMENT_BYTES: usize = 256 * 1024;
+/// How long the handlers of one event may take in a trial: longer than the server lets them.
+pub(super) const HOOK_TRIAL_TIMEOUT: Duration = Duration::from_secs(700);
 /// The largest OpenAPI document that is read, in bytes.
 pub(super) const OPENAPI_DOCUMENT_BYTES: usize = 3 * 1024 * 1024;
 /// The shortest text that is taken for the beginning of the hash of a hook or an MCP server, in digits.
@@ -158,6 +160,8 @@ pub(super) const WHEEL_LINES: i32 = 3;
 
 /// How far this machine's clock may differ from the server's before that is reported.
 pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(30);
+/// How long the server may take to run a command in a container when Docker is checked: it may have to make the container.
+pub(super) const DOCKER_PATIENCE: Duration = Duration::from_secs(90);
 /// How long a model may take to answer one word when it is checked.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 

@@ -1,12 +1,13 @@
 //! `sandbridge plugin`: skills, roles, commands, hooks and MCP servers that are installed together.
 
 mod files;
+mod offers;
 mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use api::plugin::{NewPlugin, PluginChange, PluginView};
+use api::plugin::{NewPlugin, PluginChange, PluginSharing, PluginView};
 use clap::Parser;
 
 use super::extension::agree;
@@ -16,6 +17,7 @@ use super::output;
 use super::output::{Named, both};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
+use offers::{MarketplaceCommand, ShelfCommand};
 
 /// Manage plugins: skills, roles, slash commands, hooks and MCP servers in one
 #[derive(Parser)]
@@ -31,7 +33,7 @@ pub(crate) enum PluginCommand {
     /// Install a plugin, or another copy of it: shows what is in it, then asks
     Install {
         /// A directory or an archive on this machine; https://…, npm:NAME[@VERSION], github:OWNER/REPOSITORY[@REVISION][#DIRECTORY];
-        /// or PLUGIN@github:OWNER/REPOSITORY for a plugin of a marketplace
+        /// PLUGIN@MARKETPLACE or PLUGIN@github:OWNER/REPOSITORY; or shelf:OWNER/NAME, which a user of this server shares
         source: String,
         /// Install it without being asked
         #[arg(long)]
@@ -52,6 +54,20 @@ pub(crate) enum PluginCommand {
         /// Its name
         name: String,
     },
+    /// Share a plugin with every user of this server: they can install a copy of it
+    Share {
+        /// Its name
+        name: String,
+        /// Share it no longer; copies that others installed stay
+        #[arg(long)]
+        stop: bool,
+    },
+    /// Manage the plugins that users of this server share
+    #[command(subcommand)]
+    Shelf(ShelfCommand),
+    /// Manage your marketplaces: lists of plugins
+    #[command(subcommand)]
+    Marketplace(MarketplaceCommand),
 }
 
 impl Command for PluginCommand {
@@ -99,6 +115,19 @@ async fn run(globals: &Globals, command: PluginCommand) -> Result<ExitCode, Fail
             client.remove_plugin(&name).await?;
             both(&Named { name: &name }, format!("the plugin {name} was removed"))
         }
+        PluginCommand::Share { name, stop } => {
+            let plugin = client.share_plugin(&name, &PluginSharing { shared: !stop }).await?;
+            let words = match stop {
+                false => format!("every user of this server can install {}", words::name(&plugin)),
+                true => format!(
+                    "{} is yours alone again; copies that others installed stay",
+                    words::name(&plugin)
+                ),
+            };
+            both(&plugin, words)
+        }
+        PluginCommand::Shelf(command) => offers::shelf(&mut client, command).await?,
+        PluginCommand::Marketplace(command) => offers::marketplace(&mut client, command).await?,
     };
     output::line(if globals.json { &line } else { &words });
     Ok(ExitCode::SUCCESS)

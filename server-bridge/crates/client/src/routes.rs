@@ -7,7 +7,7 @@ use api::chat::{Cancelled, ChatView, CommandView, Fork, MessagePage, NewMessage,
 use api::container::ContainerView;
 use api::exec::{CancelledExec, ExecView, ReportView, RunAsQuestion};
 use api::file::StatView;
-use api::hooks::{HookApproval, HookDocument, HookList, HookRunView};
+use api::hooks::{HookApproval, HookDocument, HookList, HookRunView, HookTrial, HookTrialView};
 use api::key::{KeyView, MadeKey, NewKey};
 use api::mcp::{
     McpApproval, McpLoggedIn, McpLogin, McpLoginEnd, McpLoginStart, McpServerEntry, McpServerList,
@@ -31,7 +31,9 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::http::{Client, path_query, percent_encoded, read};
-use crate::limits::{ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT};
+use crate::limits::{
+    ANSWER_TIMEOUT, HOOK_TRIAL_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT, MCP_SERVER_CHECK_TIMEOUT, UPDATE_TIMEOUT,
+};
 
 type Answer<T> = Result<T, Failure>;
 
@@ -300,6 +302,12 @@ impl Client {
         self.delete(&format!("/api/v1/hooks/approvals/{}", percent_encoded(hash))).await
     }
 
+    /// `POST /api/v1/hooks/try`.
+    pub(crate) async fn try_hooks(&mut self, trial: &HookTrial, on: Option<&str>) -> Answer<HookTrialView> {
+        let path = at_place("/api/v1/hooks/try", on);
+        read(&self.send_document(Method::POST, &path, trial, HOOK_TRIAL_TIMEOUT).await?)
+    }
+
     /// `GET /api/v1/hooks/log`.
     pub(crate) async fn hook_log(&mut self) -> Answer<Vec<HookRunView>> {
         self.get("/api/v1/hooks/log").await
@@ -402,6 +410,11 @@ impl Client {
         change: &ServerSettingsChange,
     ) -> Answer<ServerSettings> {
         self.put("/api/v1/server-settings", change).await
+    }
+
+    /// `POST /api/v1/container/stop`.
+    pub(crate) async fn stop_container(&mut self) -> Answer<()> {
+        self.send_document(Method::POST, "/api/v1/container/stop", &(), ANSWER_TIMEOUT).await.map(drop)
     }
 
     /// `GET /api/v1/container`.

@@ -26,6 +26,13 @@ pub const HOOK_LOGS_KEPT: usize = 1_000;
 pub const HOOK_SESSIONS_KEPT: usize = 10_000;
 /// The most of a hook's action that a log shows, in characters.
 pub const HOOK_ACTION_CHARS: usize = 200;
+/// The longest payload that a trial of hooks takes, in bytes.
+pub const HOOK_TRIAL_PAYLOAD_BYTES: usize = 256 * 1024;
+/// How much of a handler's output a trial shows, in bytes, of standard output and of standard error each.
+pub const HOOK_TRIAL_OUTPUT_BYTES: usize = 16 * 1024;
+
+/// The most things that one question about trust shows and approves.
+pub const TRUST_SHOWN: usize = 50;
 
 /// The tools that a search finds, if it does not say how many.
 pub const FOUND_DEFAULT: usize = 5;

@@ -35,9 +35,9 @@ pub enum Event {
     PreCompact,
     /// A conversation was summarised.
     PostCompact,
-    /// A scheduled job fired.
+    /// The turn of a message begins that a schedule posted.
     CronFired,
-    /// A webhook was called.
+    /// The turn of a message begins that a trigger posted for a delivery.
     WebhookReceived,
 }
 
@@ -161,9 +161,12 @@ impl Event {
     /// The effect of a block.
     pub fn effect(self) -> Effect {
         match self {
-            Self::PreToolUse | Self::PermissionRequest | Self::UserPromptSubmit | Self::PreCompact => {
-                Effect::Denies
-            }
+            Self::PreToolUse
+            | Self::PermissionRequest
+            | Self::UserPromptSubmit
+            | Self::PreCompact
+            | Self::CronFired
+            | Self::WebhookReceived => Effect::Denies,
             Self::SubAgentStop | Self::AgentStop => Effect::WorksOn,
             Self::PostToolBatch => Effect::EndsTurn,
             Self::PostToolUse | Self::PostToolUseFailure => Effect::Tells,
@@ -172,9 +175,7 @@ impl Event {
             | Self::PermissionDenied
             | Self::SubAgentStart
             | Self::AgentError
-            | Self::PostCompact
-            | Self::CronFired
-            | Self::WebhookReceived => Effect::Nothing,
+            | Self::PostCompact => Effect::Nothing,
         }
     }
 
@@ -186,7 +187,14 @@ impl Event {
     /// True if a handler that fails may deny the action. Without a summary a full conversation could not continue, and an
     /// agent that a broken program sends back to work would never end: at these events, a failure is only reported.
     pub fn fails_closed(self) -> bool {
-        matches!(self, Self::PreToolUse | Self::PermissionRequest | Self::UserPromptSubmit)
+        matches!(
+            self,
+            Self::PreToolUse
+                | Self::PermissionRequest
+                | Self::UserPromptSubmit
+                | Self::CronFired
+                | Self::WebhookReceived
+        )
     }
 
     /// True if the user can be asked instead.
@@ -196,7 +204,7 @@ impl Event {
 
     /// True if plain text on standard output is context for the model.
     pub fn text_is_context(self) -> bool {
-        matches!(self, Self::SessionStart | Self::UserPromptSubmit)
+        matches!(self, Self::SessionStart | Self::UserPromptSubmit | Self::CronFired | Self::WebhookReceived)
     }
 
     /// True if it is about one call of a tool.

@@ -135,19 +135,27 @@ pub enum Happening {
         /// The summary.
         summary: String,
     },
-    /// A scheduled job fired.
+    /// The turn of a message begins that a schedule posted.
     CronFired {
-        /// The job's id.
+        /// The name of the automation.
         job_id: String,
-        /// The job's message for the agent.
+        /// The message for the agent.
         message: String,
+        /// The slot, or `asked/…` for a run that somebody asked for.
+        slot: String,
+        /// The id of the run.
+        run_id: i64,
     },
-    /// A webhook was called.
+    /// The turn of a message begins that a trigger posted for a delivery.
     WebhookReceived {
-        /// The webhook's id.
+        /// The name of the automation.
         trigger_id: String,
-        /// The body of the request.
+        /// The event of the delivery, if its sender named one.
+        event: Option<String>,
+        /// The body of the delivery; null if it is no longer kept.
         payload: Value,
+        /// The id of the run.
+        run_id: i64,
     },
 }
 
@@ -224,10 +232,16 @@ impl Happening {
                 json!({"trigger": trigger, "custom_instructions": instructions})
             }
             Self::PostCompact { trigger, summary } => json!({"trigger": trigger, "compact_summary": summary}),
-            Self::CronFired { job_id, message } => json!({"job_id": job_id, "message": message}),
-            Self::WebhookReceived { trigger_id, payload } => {
-                json!({"trigger_id": trigger_id, "payload": payload})
+            Self::CronFired { job_id, message, slot, run_id } => {
+                json!({"job_id": job_id, "kind": "schedule", "message": message, "slot": slot, "run_id": run_id})
             }
+            Self::WebhookReceived { trigger_id, event, payload, run_id } => json!({
+                "trigger_id": trigger_id,
+                "kind": "trigger",
+                "event": event,
+                "payload": payload,
+                "run_id": run_id,
+            }),
         };
         match fields {
             Value::Object(fields) => fields,

@@ -22,6 +22,7 @@
 //! | [`outcome`] | the meaning of one handler's result |
 //! | [`combine`] | the meaning of all results together |
 //! | [`round`] | the handlers of one event, one after the other |
+//! | [`sample`] | sample happenings, to try hooks on |
 //! | [`limits`] | every limit and timeout |
 //! | [`strict`] | JSON without repeated names, and its canonical text |
 //! | `glob` | globs |
@@ -44,6 +45,7 @@ pub mod matcher;
 pub mod outcome;
 pub mod payload;
 pub mod round;
+pub mod sample;
 pub mod strict;
 
 pub use combine::{Combined, Verdict};

@@ -123,6 +123,36 @@ impl Store {
         first_given(user, message, kind, self.database.reader()).await
     }
 
+    /// The unanswered questions of messages that belong to no turn: nothing of an earlier server waits for them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn asks_outside_turns(&self) -> Result<Vec<(UserId, MessageId)>> {
+        Ok(query_as(
+            "SELECT a.user_id, a.message_id FROM asks a JOIN messages m ON m.id = a.message_id
+             WHERE m.turn_id IS NULL AND a.answered_at_ms IS NULL AND a.withdrawn_at_ms IS NULL ORDER BY a.id",
+        )
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Withdraws the unanswered question of a user's message, if there is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn withdraw_ask(&self, user: UserId, message: MessageId) -> Result<()> {
+        query(
+            "UPDATE asks SET withdrawn_at_ms = $1
+             WHERE message_id = $2 AND user_id = $3 AND answered_at_ms IS NULL AND withdrawn_at_ms IS NULL",
+        )
+        .bind(self.now_ms())
+        .bind(message)
+        .bind(user)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
     /// Withdraws the unanswered questions of a turn's messages: nothing waits for them any more.
     ///
     /// # Errors

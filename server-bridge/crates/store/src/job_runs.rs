@@ -5,6 +5,8 @@
 //!    └──▶ skipped | failed            refused: a delivery with a wrong signature, or one that cannot be run
 //! ```
 
+mod of_turn;
+
 use sqlx::FromRow;
 
 use crate::chats::create_in;
@@ -15,6 +17,8 @@ use crate::limits::{
 };
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ExecStatus, Job, MessageId, Store, TurnStatus, UserId};
+
+pub use of_turn::{RunOfTurn, run_send_id};
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, sqlx::Type)]
@@ -63,6 +67,8 @@ pub struct NewRun {
     pub text: String,
     /// The delivery as it came.
     pub payload: Option<String>,
+    /// The delivery's event, if its sender names one.
+    pub event: Option<String>,
 }
 
 /// A run.
@@ -76,7 +82,7 @@ pub struct JobRun {
     pub slot: String,
     /// How far it is.
     pub state: RunState,
-    /// Why it was skipped, failed or was refused.
+    /// Why it was skipped, stopped, failed or was refused.
     pub note: String,
     /// The number of deliveries that this row counts; more than 1 only for refused ones.
     pub times: i64,
@@ -161,8 +167,8 @@ impl NewRun {
         check_length("message", &self.text, JOB_TEXT_MAX_BYTES)?;
         check_length("delivery", self.payload.as_deref().unwrap_or_default(), JOB_PAYLOAD_MAX_BYTES)?;
         Ok(query_scalar(
-            "INSERT INTO job_runs (job_id, slot, state, note, text, payload, due_ms, created_at_ms, ended_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $3 = 'due' THEN NULL ELSE CAST($8 AS BIGINT) END)
+            "INSERT INTO job_runs (job_id, slot, state, note, text, payload, event, due_ms, created_at_ms, ended_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, CASE WHEN $3 = 'due' THEN NULL ELSE CAST($9 AS BIGINT) END)
              ON CONFLICT (job_id, slot) DO NOTHING RETURNING id",
         )
         .bind(job)
@@ -171,6 +177,7 @@ impl NewRun {
         .bind(beginning(&self.note, JOB_NOTE_MAX_BYTES))
         .bind(&self.text)
         .bind(self.payload.as_deref())
+        .bind(self.event.as_deref())
         .bind(self.due_ms)
         .bind(now_ms)
         .fetch_optional(transaction)
@@ -287,13 +294,13 @@ impl Store {
         .await?)
     }
 
-    /// A delivery of a user's trigger, as it came.
+    /// A delivery of a user's trigger as it came, and its event.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the delivery is no longer kept, or the run is another user's.
-    pub async fn run_payload(&self, user: UserId, name: &str, run: i64) -> Result<String> {
-        let payload: Option<Option<String>> = query_scalar(
-            "SELECT r.payload FROM job_runs r JOIN jobs j ON j.id = r.job_id
+    pub async fn run_payload(&self, user: UserId, name: &str, run: i64) -> Result<(String, Option<String>)> {
+        let kept: Option<(Option<String>, Option<String>)> = query_as(
+            "SELECT r.payload, r.event FROM job_runs r JOIN jobs j ON j.id = r.job_id
              WHERE j.user_id = $1 AND j.name = $2 AND r.id = $3",
         )
         .bind(user)
@@ -301,7 +308,10 @@ impl Store {
         .bind(run)
         .fetch_optional(self.database.reader())
         .await?;
-        payload.flatten().ok_or_else(|| Error::not_found("delivery", run.to_string()))
+        match kept {
+            Some((Some(payload), event)) => Ok((payload, event)),
+            _ => Err(Error::not_found("delivery", run.to_string())),
+        }
     }
 
     /// The runs of all users whose message is to be posted, the oldest first, after the run `after`, `limit` at most.

@@ -27,7 +27,7 @@
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
-//! | `plugins` | the plugins that users installed |
+//! | `plugins`, `marketplaces` | the plugins that users installed or share; the lists of plugins that they added |
 //! | `http_tools` | a user's own HTTP tools |
 //! | `jobs`, `job_runs` | automations and their runs |
 //! | `knowledge` | collections of documents, their passages and vectors, and the queue of documents to index |
@@ -88,6 +88,7 @@ mod knowledge;
 pub mod limits;
 mod location;
 mod login_addresses;
+mod marketplaces;
 mod mcp_servers;
 mod memorised;
 mod memory_items;
@@ -142,7 +143,7 @@ pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use hold::{Hold, HoldNews};
 pub use http_tools::HttpTool;
-pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunState};
+pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunOfTurn, RunState, run_send_id};
 pub use jobs::{Job, JobDraft, JobKind};
 pub use keys::{ApiKey, KeyScope};
 pub use knowledge::{
@@ -150,6 +151,7 @@ pub use knowledge::{
     Page, Passage, Published, Ranked, SearchScope, Sharing, SyncState, WordsQuery,
 };
 pub use location::{Location, PostgresUrl};
+pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
 pub use memory_items::{
     MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory,
@@ -159,7 +161,7 @@ pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
 pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};
-pub use plugins::{PluginFile, PluginRow};
+pub use plugins::{PluginFile, PluginRow, SharedPlugin};
 pub use records::{
     AuditId, BegunCall, ChatId, ChunkId, CollectionId, Compaction, ContextEdit, DocumentId, ExecId, ItemId,
     JobId, KeyId, Mask, MessageId, NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent,

@@ -114,7 +114,11 @@ pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 pub const PLUGINS_PER_USER: i64 = 100;
 /// The largest total size of the files of one user's plugins, in bytes.
 pub const PLUGIN_BYTES_PER_USER: i64 = 256 * 1024 * 1024;
-/// The longest description of a plugin's source, in bytes.
+/// The most marketplaces of one user.
+pub const MARKETPLACES_PER_USER: i64 = 20;
+/// The longest document of a marketplace, in bytes.
+pub const MARKETPLACE_MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The longest description of the source of a plugin or a marketplace, in bytes.
 pub const PLUGIN_SOURCE_MAX_BYTES: usize = 2048;
 /// The most collections of documents of one user.
 pub const COLLECTIONS_PER_USER: i64 = 100;

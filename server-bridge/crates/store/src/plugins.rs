@@ -20,8 +20,22 @@ pub struct PluginRow {
     pub source: String,
     /// True if it is used.
     pub is_enabled: bool,
+    /// True if every user may install a copy.
+    pub is_shared: bool,
     /// When this copy was installed, in Unix milliseconds; set when it is stored.
     pub installed_at_ms: i64,
+}
+
+/// A plugin that its owner shares with every user.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct SharedPlugin {
+    /// The owner's name.
+    pub owner: String,
+    /// The owner.
+    pub owner_id: UserId,
+    /// The plugin.
+    #[sqlx(flatten)]
+    pub plugin: PluginRow,
 }
 
 /// A file of a plugin.
@@ -42,7 +56,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn plugins(&self, user: UserId) -> Result<Vec<PluginRow>> {
         Ok(query_as(
-            "SELECT name, hash, version, source, is_enabled, installed_at_ms FROM plugins
+            "SELECT name, hash, version, source, is_enabled, is_shared, installed_at_ms FROM plugins
              WHERE user_id = $1 ORDER BY name",
         )
         .bind(user)
@@ -66,20 +80,49 @@ impl Store {
         .await?)
     }
 
-    /// Stores a plugin, in place of the one with this name.
+    /// The plugins that users share, by owner and name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn shared_plugins(&self) -> Result<Vec<SharedPlugin>> {
+        Ok(query_as(
+            "SELECT u.name AS owner, u.id AS owner_id, p.name, p.hash, p.version, p.source, p.is_enabled, p.is_shared,
+                    p.installed_at_ms
+             FROM plugins p JOIN users u ON u.id = p.user_id WHERE p.is_shared ORDER BY u.name, p.name",
+        )
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Shares a plugin with every user, or no longer; returns true if it is there. Copies that others installed stay.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn share_plugin(&self, user: UserId, name: &str, is_shared: bool) -> Result<bool> {
+        let changed = query("UPDATE plugins SET is_shared = $3 WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name)
+            .bind(is_shared)
+            .execute(self.database.writer(Scope::User(user)))
+            .await?;
+        Ok(changed.rows_affected() == 1)
+    }
+
+    /// Stores a plugin, in place of the one with this name, which stays shared if it was.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 100 plugins, or 256 MiB of all of a user's.
     pub async fn put_plugin(&self, user: UserId, plugin: &PluginRow, files: &[PluginFile]) -> Result<()> {
-        let PluginRow { name, hash, version, source, is_enabled, installed_at_ms: _ } = plugin;
+        let PluginRow { name, hash, version, source, is_enabled, is_shared, installed_at_ms: _ } = plugin;
         check_length("source", source, PLUGIN_SOURCE_MAX_BYTES)?;
         let invalid = |rule: String| Error::Invalid { what: "plugin", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
-        query("DELETE FROM plugins WHERE user_id = $1 AND name = $2")
-            .bind(user)
-            .bind(name.as_str())
-            .execute(&mut transaction)
-            .await?;
+        let was_shared: Option<bool> =
+            query_scalar("DELETE FROM plugins WHERE user_id = $1 AND name = $2 RETURNING is_shared")
+                .bind(user)
+                .bind(name.as_str())
+                .fetch_optional(&mut transaction)
+                .await?;
         let others: i64 = query_scalar("SELECT COUNT(*) FROM plugins WHERE user_id = $1")
             .bind(user)
             .fetch_one(&mut transaction)
@@ -102,8 +145,8 @@ impl Store {
             )));
         }
         let id: i64 = query_scalar(
-            "INSERT INTO plugins (user_id, name, hash, version, source, is_enabled, installed_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+            "INSERT INTO plugins (user_id, name, hash, version, source, is_enabled, is_shared, installed_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id",
         )
         .bind(user)
         .bind(name.as_str())
@@ -111,6 +154,7 @@ impl Store {
         .bind(version.as_str())
         .bind(source.as_str())
         .bind(*is_enabled)
+        .bind(was_shared.unwrap_or(*is_shared))
         .bind(self.now_ms())
         .fetch_one(&mut transaction)
         .await?;
@@ -170,6 +214,7 @@ mod tests {
             version: "1.0".to_owned(),
             source: "a directory".to_owned(),
             is_enabled: true,
+            is_shared: false,
             installed_at_ms: 0,
         }
     }
@@ -202,6 +247,22 @@ mod tests {
                 && !store.remove_plugin(ada, "lint").await.unwrap()
         );
         assert!(store.plugin_files(ada, "lint", "h2").await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_shared_plugin_is_listed_for_all_and_stays_shared_when_it_is_replaced() {
+        let store = testing::empty().await;
+        let ada = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
+        store.put_plugin(ada, &plugin("lint", "h1"), &[]).await.unwrap();
+        assert!(store.shared_plugins().await.unwrap().is_empty());
+        assert!(store.share_plugin(ada, "lint", true).await.unwrap());
+        assert!(!store.share_plugin(ada, "other", true).await.unwrap());
+        store.put_plugin(ada, &plugin("lint", "h2"), &[]).await.unwrap();
+        let shared = store.shared_plugins().await.unwrap();
+        assert_eq!((shared.len(), shared[0].owner.as_str(), shared[0].owner_id), (1, "ada", ada));
+        assert_eq!((shared[0].plugin.name.as_str(), shared[0].plugin.hash.as_str()), ("lint", "h2"));
+        assert!(store.share_plugin(ada, "lint", false).await.unwrap());
+        assert!(store.shared_plugins().await.unwrap().is_empty());
     }
 
     #[tokio::test]

@@ -232,6 +232,21 @@ impl Store {
         Ok(finished.rows_affected() == 1)
     }
 
+    /// The newest turn of a user's conversation; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn newest_turn(&self, user: UserId, chat: &ChatId) -> Result<Option<TurnId>> {
+        Ok(query_scalar(
+            "SELECT t.id FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.chat_id = $1 AND c.user_id = $2
+             ORDER BY t.id DESC LIMIT 1",
+        )
+        .bind(chat)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
     /// All turns that have not ended, the oldest first. Called when the server starts.
     ///
     /// # Errors

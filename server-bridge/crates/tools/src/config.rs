@@ -6,10 +6,11 @@ use futures_util::future::BoxFuture;
 use sandbox::{Choice, RouteRequest};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::{AuditEntry, LANGUAGE};
+use store::{APPROVAL, AuditEntry, LANGUAGE};
 
 use super::{Failure, Outcome, Work};
 use crate::limits::CONFIG_VALUE_CHARS;
+use crate::services::ModelChoices;
 use crate::{Ported, Services};
 use agent::approval::{Access, Mode};
 use agent::tool::look::{Ground, Looked, part};
@@ -73,14 +74,26 @@ const KEYS: &[Key] = &[
         read: |work| Box::pin(approval(work)),
         write: |work, value| Box::pin(set_approval(work, value)),
     },
+    Key {
+        name: "new_chats_approval",
+        about: "the approval of the user's new chats: plan, ask, auto-edit or full; you can only make it stricter",
+        read: |work| Box::pin(new_chats_approval(work)),
+        write: |work, value| Box::pin(set_new_chats_approval(work, value)),
+    },
+    Key {
+        name: "model",
+        about: "the model of this chat: a subscription's name, a tier (vanguard, balance or swift), NAME/TIER, or auto for the user's default",
+        read: |work| Box::pin(model(work)),
+        write: |work, value| Box::pin(set_model(work, value)),
+    },
 ];
 
 impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "config";
-    const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, and this chat's \
-approval. Change something only where the user asks for it.";
+    const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, the approval of this \
+chat and of new ones, and this chat's model. Change something only where the user asks for it.";
     const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
     fn access(&self) -> Access {
@@ -173,15 +186,46 @@ async fn approval(work: &Work<'_>) -> Result<String, Failure> {
 }
 
 async fn set_approval(work: &Work<'_>, value: &str) -> Result<String, Failure> {
-    let wanted: Mode = value.parse().map_err(|error| Failure::Told(format!("approval {error}")))?;
-    // A newer server's word counts as the strictest.
-    let now = approval(work).await?.parse().unwrap_or(Mode::Plan);
-    let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
-    if strictness(wanted) > strictness(now) {
-        return Err(Failure::Told(format!(
-            "only the user can let you do more, with /approval {wanted}; ask them to"
-        )));
-    }
+    let wanted = stricter(&approval(work).await?, value, &format!("with /approval {value}"))?;
     work.services.store.set_approval(work.user.id, work.agent()?.chat, wanted.as_str()).await.ported()?;
     Ok(String::new())
+}
+
+async fn new_chats_approval(work: &Work<'_>) -> Result<String, Failure> {
+    let value = work.services.store.setting(work.user.id, APPROVAL).await.ported()?;
+    Ok(value.unwrap_or_else(|| Mode::Ask.as_str().to_owned()))
+}
+
+async fn set_new_chats_approval(work: &Work<'_>, value: &str) -> Result<String, Failure> {
+    let wanted = stricter(&new_chats_approval(work).await?, value, "in the settings")?;
+    work.services.store.set_setting(work.user.id, APPROVAL, Some(wanted.as_str())).await.ported()?;
+    Ok("; it takes effect in chats that are made from now on".to_owned())
+}
+
+/// The wanted mode, which lets the model do no more than the one of now; `how` says how the user allows more.
+fn stricter(now: &str, value: &str, how: &str) -> Result<Mode, Failure> {
+    let wanted: Mode = value.parse().map_err(|error| Failure::Told(format!("approval {error}")))?;
+    // A newer server's word counts as the strictest.
+    let now = now.parse().unwrap_or(Mode::Plan);
+    let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
+    if strictness(wanted) > strictness(now) {
+        return Err(Failure::Told(format!("only the user can let you do more, {how}; ask them to")));
+    }
+    Ok(wanted)
+}
+
+fn models<'a>(work: &'a Work<'_>) -> Result<&'a dyn ModelChoices, Failure> {
+    let models = work.services.models.get();
+    models.map(AsRef::as_ref).ok_or_else(|| Failure::Told("the models are not known here".to_owned()))
+}
+
+async fn model(work: &Work<'_>) -> Result<String, Failure> {
+    let shown = models(work)?.of_chat(work.user, work.agent()?.chat).await;
+    Ok(shown.unwrap_or_else(|why| format!("none: {why}")))
+}
+
+async fn set_model(work: &Work<'_>, value: &str) -> Result<String, Failure> {
+    let choice = (value != AUTO).then_some(value);
+    models(work)?.choose(work.user, work.agent()?.chat, choice).await.map_err(Failure::Told)?;
+    Ok("; it answers from the next message on".to_owned())
 }

@@ -59,7 +59,7 @@ use agent::tool::{Failure, FileSeen, Outcome, Registry, Typed, visible};
 
 pub use change::{hash, hash_of_hex};
 pub use read::whole;
-pub use services::{Clients, Ported, Services, ported};
+pub use services::{Clients, ModelChoices, Ported, Services, ported};
 pub use shell::NAME as COMMANDS;
 pub use utc::utc_day;
 

@@ -1,14 +1,15 @@
 //! The services that the server's own tools use.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agent::library::Library;
 use agent::tool::{Failure, ToolCaller, ToolContext, path, visible};
 use agent::{PortError, PortResult};
 use execs::{Ledger, Recorded};
+use futures_util::future::BoxFuture;
 use sandbox::{Present, Sandbox, SandboxError, SandboxRouter};
-use store::{Store, UserId};
+use store::{ChatId, Store, User, UserId};
 
 use crate::internet::Internet;
 
@@ -27,6 +28,26 @@ pub struct Services {
     pub library: Library,
     /// The user's clients.
     pub clients: Arc<dyn Clients>,
+    /// The models of chats; set once, when the service that has them is made.
+    pub models: Arc<OnceLock<Arc<dyn ModelChoices>>>,
+}
+
+/// The models that answer in chats.
+pub trait ModelChoices: Send + Sync {
+    /// The model that answers in a user's chat, in words.
+    ///
+    /// Fails with the reason in words.
+    fn of_chat<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Result<String, String>>;
+
+    /// Chooses a model for a user's chat by a subscription's name, a tier or both; with `None` the chat follows the user's default.
+    ///
+    /// Fails with the reason in words.
+    fn choose<'a>(
+        &'a self,
+        user: &'a User,
+        chat: &'a ChatId,
+        choice: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// The users' clients, for changes that tools make to what they show.

@@ -7,6 +7,7 @@ import { useLoaded } from "../lib/useLoaded";
 import { useAppState } from "../state/context";
 import { HookEditor } from "./HookEditor";
 import { HookLog } from "./HookLog";
+import { HookTrial } from "./HookTrial";
 import { plainly, shortHash } from "./hookTexts";
 import { Problem, Ready, Unseen } from "./parts";
 import { useRequests } from "./requests";
@@ -91,6 +92,7 @@ function HookCard({ hook, onApprove, onRevoke }: { hook: Hook; onApprove: () => 
       )}
       {isOfWorkspace(hook) && <Unseen what={hook.unseen} />}
       {hook.state === "inert" && <p className="caution">{t("hooks.inert")}</p>}
+      {hook.state === "runs" && <HookTrial hook={hook} />}
       {hook.state === "waiting" && (
         <ConfirmButton
           label={t("hooks.approve")}

@@ -1,19 +1,22 @@
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
+import { useAppState } from "../state/context";
 import { Field, Problem } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { PermissionRule, RuleTrialResult } from "./types";
 
-/** A call to try the rules on: nothing is run. An answer is shown as long as the rules are those that gave it. */
+/** A call to try the rules on, in all chats or in the open one: nothing is run. An answer is shown as long as the rules are those that gave it. */
 export function RuleTrial({ rules }: { rules: readonly PermissionRule[] | null }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const [tool, setTool] = useState("Shell");
   const [subject, setSubject] = useState("");
+  const [isHere, setHere] = useState(true);
+  const { open_chat_id } = useAppState("open_chat_id");
   const [result, setResult] = useState<{ rules: typeof rules; view: RuleTrialResult } | null>(null);
-  const attempt = useAction(async () => setResult({ rules, view: await requests.tryRules(tool.trim(), subject) }));
+  const attempt = useAction(async () => setResult({ rules, view: await requests.tryRules(tool.trim(), subject, isHere ? open_chat_id : null) }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void attempt.run();
@@ -39,6 +42,19 @@ export function RuleTrial({ rules }: { rules: readonly PermissionRule[] | null }
         <Field label={t("rules.tool")}>{(id) => field(id, tool, setTool)}</Field>
         <Field label={t("rules.subject")}>{(id) => field(id, subject, setSubject)}</Field>
       </div>
+      {open_chat_id !== null && (
+        <label className={styles.tick}>
+          <input
+            type="checkbox"
+            checked={isHere}
+            onChange={(event) => {
+              setHere(event.target.checked);
+              setResult(null);
+            }}
+          />{" "}
+          {t("rules.tryHere")}
+        </label>
+      )}
       <Problem text={attempt.error} />
       <div className={styles.formEnd}>
         <button type="submit" disabled={attempt.busy}>

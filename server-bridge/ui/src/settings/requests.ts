@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
-import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
+import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HOOK_TRIAL_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
 import type { AutomationPut, CollectionDraft, HttpToolImport, KeyScope, McpServerEntry, MemorySettings, NewMemory, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
@@ -53,7 +53,8 @@ export function createRequests(client: ApiClient) {
     addRule: (effect: RuleEffect, rule: string, justification: string, chatId: string | null) =>
       taken(client.POST("/api/v1/rules", { body: { effect, rule, justification: justification || null, chat_id: chatId } })),
     removeRule: async (id: number) => void (await client.DELETE("/api/v1/rules/{id}", { params: { path: { id } } })),
-    tryRules: (tool: string, subject: string) => taken(client.POST("/api/v1/rules/try", { body: { tool, subject } })),
+    tryRules: (tool: string, subject: string, chatId: string | null) =>
+      taken(client.POST("/api/v1/rules/try", { body: { tool, subject, chat_id: chatId } })),
 
     collections: () => taken(client.GET("/api/v1/knowledge/collections")),
     addCollection: (draft: CollectionDraft) => taken(client.POST("/api/v1/knowledge/collections", { body: draft })),
@@ -86,6 +87,9 @@ export function createRequests(client: ApiClient) {
     approveHook: async (hash: string) => void (await client.POST("/api/v1/hooks/approvals", { body: { hash } })),
     revokeHook: async (hash: string) =>
       void (await client.DELETE("/api/v1/hooks/approvals/{hash}", { params: { path: { hash } } })),
+    /** Runs a hook on a payload; on a sample if that is empty. */
+    tryHook: (hook: string, payload: string, chatId: string | null) =>
+      taken(client.POST("/api/v1/hooks/try", { body: { hook, payload, chat_id: chatId }, ...within(HOOK_TRIAL_TIMEOUT_MS) })),
     hookLog: () => taken(client.GET("/api/v1/hooks/log")),
 
     mcpServers: () => taken(client.GET("/api/v1/mcp-servers")),
@@ -128,6 +132,18 @@ export function createRequests(client: ApiClient) {
     installPlugin: async (plugin: NewPlugin) => void (await client.POST("/api/v1/plugins", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),
     letPluginBeUsed: async (name: string, enabled: boolean) =>
       void (await client.PUT("/api/v1/plugins/{name}", { ...named(name), body: { enabled } })),
+    /** Lets every user of the server install a copy of a plugin, or no longer. */
+    sharePlugin: async (name: string, shared: boolean) =>
+      void (await client.PUT("/api/v1/plugins/{name}/sharing", { ...named(name), body: { shared } })),
+    shelf: () => taken(client.GET("/api/v1/shelf")),
+    takeOffShelf: async (owner: string, name: string) =>
+      void (await client.DELETE("/api/v1/shelf/{owner}/{name}", { params: { path: { owner, name } } })),
+    marketplaces: () => taken(client.GET("/api/v1/marketplaces")),
+    addMarketplace: async (source: string) =>
+      void (await client.POST("/api/v1/marketplaces", { body: { source }, ...within(PLUGIN_TIMEOUT_MS) })),
+    updateMarketplace: async (name: string) =>
+      void (await client.POST("/api/v1/marketplaces/{name}/update", { ...named(name), ...within(PLUGIN_TIMEOUT_MS) })),
+    removeMarketplace: async (name: string) => void (await client.DELETE("/api/v1/marketplaces/{name}", named(name))),
     removePlugin: async (name: string) => void (await client.DELETE("/api/v1/plugins/{name}", named(name))),
 
     automations: () => taken(client.GET("/api/v1/automations")),

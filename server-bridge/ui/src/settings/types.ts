@@ -30,6 +30,8 @@ export type TrustApproval = Schemas["TrustApproval"];
 export type HookList = Schemas["HookList"];
 export type Hook = Schemas["HookView"];
 export type HookRun = Schemas["HookRunView"];
+/** What a hook did in a trial; nothing was carried out. */
+export type HookTried = Schemas["HookTrialView"];
 
 /** An MCP server, with the tools that it listed on a place. */
 export type HttpTool = Schemas["HttpToolView"];
@@ -53,6 +55,10 @@ export type Plugin = Schemas["PluginView"];
 export type PluginPart = Schemas["PluginPart"];
 /** A plugin to look at or to install. */
 export type NewPlugin = Schemas["NewPlugin"];
+/** A list of plugins that the user added, and a plugin of it; a plugin that a user of the server shares. */
+export type Marketplace = Schemas["MarketplaceView"];
+export type MarketplacePlugin = Schemas["MarketplacePlugin"];
+export type ShelfPlugin = Schemas["ShelfPlugin"];
 
 /** An automation, and its runs. */
 export type Automation = Schemas["AutomationView"];

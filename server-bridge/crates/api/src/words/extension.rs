@@ -27,6 +27,22 @@ words! {
 }
 
 words! {
+    /// The decision of hooks in a trial.
+    HookDecision {
+        /// It would be allowed without a question.
+        Allow = "allow",
+        /// The user would be asked.
+        Ask = "ask",
+        /// It would be denied.
+        Deny = "deny",
+        /// The turn would end.
+        Stop = "stop",
+        /// Everything would go on as without hooks.
+        None = "none",
+    }
+}
+
+words! {
     /// The kind of something that needs its user's approval.
     TrustKind {
         /// A hook at a point of a turn.

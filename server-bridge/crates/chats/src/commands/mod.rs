@@ -15,6 +15,7 @@ mod new;
 mod plain;
 mod runner;
 mod tasks;
+pub(crate) mod trust;
 mod undo;
 mod usage;
 
@@ -45,6 +46,7 @@ const COMMANDS: &[Command] = &[
     memory::COMMAND,
     cancel::COMMAND,
     tasks::COMMAND,
+    trust::COMMAND,
     undo::UNDO,
     undo::REWIND,
     fork::COMMAND,

@@ -128,19 +128,33 @@ impl RuleBook {
 
     /// The decision on a call that is only tried, with the verdict on each part of it; `text` is what the call acts on. Nothing is
     /// looked up on a machine.
-    pub(crate) fn explained<'a>(&'a self, set: &'a RuleSet, tool: &str, text: &str) -> Explanation<'a> {
+    pub(crate) fn explained<'a>(
+        &'a self,
+        set: &'a RuleSet,
+        workspace: &'a RuleSet,
+        tool: &str,
+        text: &str,
+    ) -> Explanation<'a> {
         let ground = Ground::default();
         // The name of an HTTP tool is its subject.
         let text = Some(text).filter(|_| !rules::names::is_http_tool(tool));
         let subject = text.and_then(|text| Subject::of(rules::names::ours(tool), text));
         let subjects: Vec<Subject<'_>> = subject.into_iter().collect();
         let call = Call { tool, subjects: &subjects, place: ground.place() };
-        let explanation = set.explain(&call);
-        if explanation.decision.verdict.is_some() {
-            return explanation;
+        let mut explanation = set.explain(&call);
+        if explanation.decision.verdict.is_none() {
+            let built_in = self.built_in.explain(&call);
+            if decides(&built_in.decision) {
+                explanation = built_in;
+            }
         }
-        let built_in = self.built_in.explain(&call);
-        if decides(&built_in.decision) { built_in } else { explanation }
+        let of_workspace = workspace.explain(&call);
+        // One call is taken apart in one way, whatever the rules are.
+        for (part, other) in explanation.parts.iter_mut().zip(of_workspace.parts) {
+            part.rules.extend(other.rules);
+        }
+        explanation.decision = stricter(explanation.decision, of_workspace.decision);
+        explanation
     }
 }
 

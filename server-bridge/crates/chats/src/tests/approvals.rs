@@ -108,6 +108,9 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
         set("language", "German"),
         set("active_runner", "other"),
         set("active_runner", "nowhere"),
+        set("new_chats_approval", "full"),
+        set("new_chats_approval", "plan"),
+        set("model", "nowhere/swift"),
         set("approval", "plan"),
         set("approval", "full"),
         set("password", "x"),
@@ -124,6 +127,9 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
         ("language", "German"),
         ("active_runner", "other"),
         ("active_runner", "nowhere"),
+        ("new_chats_approval", "full"),
+        ("new_chats_approval", "plan"),
+        ("model", "nowhere/swift"),
         ("approval", "plan"),
     ] {
         let asks = |message: &&Value| {
@@ -142,7 +148,11 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
     let results = results(&model);
     assert!(results[1].contains("nothing would run there now"), "{results:?}");
     assert!(results[2].contains("no runner \"nowhere\""), "{results:?}");
-    assert!(results[4..].iter().all(|result| result.contains("plan mode")), "{results:?}");
+    assert!(results[3].contains("only the user can let you do more"), "{results:?}");
+    assert!(results[4].starts_with("new_chats_approval is plan now"), "{results:?}");
+    assert!(results[5].contains("nowhere"), "{results:?}");
+    assert_eq!(bench.store.setting(bench.user.id, store::APPROVAL).await.unwrap().as_deref(), Some("plan"));
+    assert!(results[7..].iter().all(|result| result.contains("plan mode")), "{results:?}");
     assert_eq!(active().await, "other");
     bench.store.set_active_runner(bench.user.id, Some("laptop")).await.unwrap();
     talk.say("go on").await;

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `server` | the server: reached, trusted, of this version, its clock, the login |
 //! | `places` | the runners and the other places where commands run |
+//! | `docker` | the user's container |
 //! | `model` | the models of chats |
 //! | `files` | files on this machine |
 
+mod docker;
 mod files;
 mod model;
 mod places;

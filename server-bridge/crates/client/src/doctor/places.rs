@@ -4,7 +4,7 @@ use api::runner::{LayerView, RunnerView};
 use api::settings::SettingsView;
 use api::words::ChoiceKind;
 
-use super::Check;
+use super::{Check, docker};
 use crate::failure::Failure;
 use crate::http::Client;
 use crate::session::Session;
@@ -28,13 +28,8 @@ pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Che
             ));
         }
     }
-    if let Some(docker) = settings.choices.iter().find(|choice| choice.kind == ChoiceKind::Docker) {
-        checks.push(if docker.available {
-            Check::works("docker", "its engine answers and has the image for containers")
-        } else {
-            let note = docker.note.as_deref().unwrap_or("the server does not offer it");
-            Check::missing("docker", note, "ask the server's administrator, or use a runner")
-        });
+    if let Some(choice) = settings.choices.iter().find(|choice| choice.kind == ChoiceKind::Docker) {
+        checks.push(docker::check(session, choice).await);
     }
     Ok(())
 }

@@ -16,16 +16,29 @@ pub(super) fn list(list: &PluginList) -> String {
         vec![
             name(plugin),
             short_line(&plugin.version),
-            if plugin.enabled { "used" } else { "not used" }.to_owned(),
+            state(plugin),
             contents(plugin),
             short_line(&plugin.source),
         ]
     });
     let mut parts = vec![output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())];
+    let updates = list.plugins.iter().filter(|plugin| plugin.has_update);
+    parts.extend(updates.map(|plugin| {
+        let source = one_line(&plugin.source);
+        format!(
+            "{}: there is another copy now; look at it with `sandbridge plugin install {source}`",
+            name(plugin)
+        )
+    }));
     let problems =
         list.plugins.iter().flat_map(|plugin| plugin.problems.iter().map(move |why| (plugin, why)));
     parts.extend(problems.map(|(plugin, why)| format!("warning: {}: {}", name(plugin), one_line(why))));
     parts.join("\n")
+}
+
+fn state(plugin: &PluginView) -> String {
+    let used = if plugin.enabled { "used" } else { "not used" };
+    if plugin.shared { format!("{used}, shared") } else { used.to_owned() }
 }
 
 /// A plugin, with all that is in it.

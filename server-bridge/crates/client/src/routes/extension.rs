@@ -1,6 +1,9 @@
 //! The requests about plugins and trust.
 
-use api::plugin::{NewPlugin, PluginChange, PluginList, PluginView};
+use api::plugin::{
+    MarketplaceList, MarketplaceView, NewMarketplace, NewPlugin, PluginChange, PluginList, PluginSharing,
+    PluginView, ShelfList,
+};
 use api::trust::{TrustList, TrustRequest};
 use hyper::Method;
 
@@ -34,6 +37,43 @@ impl Client {
     /// `DELETE /api/v1/plugins/{name}`.
     pub(crate) async fn remove_plugin(&mut self, name: &str) -> Answer<()> {
         self.delete(&format!("/api/v1/plugins/{}", percent_encoded(name))).await
+    }
+
+    /// `PUT /api/v1/plugins/{name}/sharing`.
+    pub(crate) async fn share_plugin(&mut self, name: &str, sharing: &PluginSharing) -> Answer<PluginView> {
+        self.put(&format!("/api/v1/plugins/{}/sharing", percent_encoded(name)), sharing).await
+    }
+
+    /// `GET /api/v1/shelf`.
+    pub(crate) async fn shelf(&mut self) -> Answer<ShelfList> {
+        self.get("/api/v1/shelf").await
+    }
+
+    /// `DELETE /api/v1/shelf/{owner}/{name}`.
+    pub(crate) async fn take_off_shelf(&mut self, owner: &str, name: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/shelf/{}/{}", percent_encoded(owner), percent_encoded(name))).await
+    }
+
+    /// `GET /api/v1/marketplaces`.
+    pub(crate) async fn marketplaces(&mut self) -> Answer<MarketplaceList> {
+        self.get("/api/v1/marketplaces").await
+    }
+
+    /// `POST /api/v1/marketplaces`.
+    pub(crate) async fn add_marketplace(&mut self, source: String) -> Answer<MarketplaceView> {
+        let new = NewMarketplace { source };
+        read(&self.send_document(Method::POST, "/api/v1/marketplaces", &new, PLUGIN_TIMEOUT).await?)
+    }
+
+    /// `POST /api/v1/marketplaces/{name}/update`.
+    pub(crate) async fn update_marketplace(&mut self, name: &str) -> Answer<MarketplaceView> {
+        let path = format!("/api/v1/marketplaces/{}/update", percent_encoded(name));
+        read(&self.send_document(Method::POST, &path, &(), PLUGIN_TIMEOUT).await?)
+    }
+
+    /// `DELETE /api/v1/marketplaces/{name}`.
+    pub(crate) async fn remove_marketplace(&mut self, name: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/marketplaces/{}", percent_encoded(name))).await
     }
 
     /// `GET /api/v1/trust`.

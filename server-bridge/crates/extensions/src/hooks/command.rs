@@ -51,7 +51,11 @@ impl Inner {
             ));
         }
         // The mode may have become stricter since the turn began.
-        let mode = match self.store.approval(owner.user.id, &owner.root).await {
+        let mode = match &owner.at {
+            Some(at) => self.store.approval(owner.user.id, &at.root).await,
+            None => Ok(hooks.session.mode.clone().unwrap_or_default()),
+        };
+        let mode = match mode {
             Ok(mode) => mode,
             Err(error) => {
                 tracing::error!(%error, "the mode of a hook's chat could not be read");
@@ -117,7 +121,8 @@ impl Inner {
     ) -> store::Result<OnRecord> {
         let command = hook.handler.describe();
         let shown = format!("hook {}: {command}", hook.event_name());
-        OnRecord::begin(&self.ledger, &owner.user, Some(&owner.root), request, place, command, shown).await
+        let root = owner.at.as_ref().map(|at| &at.root);
+        OnRecord::begin(&self.ledger, &owner.user, root, request, place, command, shown).await
     }
 }
 

@@ -6,7 +6,7 @@ use hooks::condition::Call;
 use hooks::happening::Ended;
 use llm::ToolCall;
 use serde_json::Value;
-use store::TurnStatus;
+use store::{JobKind, RunOfTurn, TurnStatus};
 
 use super::turns::TurnHooks;
 
@@ -22,7 +22,7 @@ impl TurnHooks {
                 let source = if is_first { "startup" } else { "resume" }.to_owned();
                 let start = self.is_new_session.then_some(Happening::SessionStart { source, model: None });
                 let prompt = Happening::UserPromptSubmit { prompt: text.to_owned() };
-                start.into_iter().chain([prompt]).collect()
+                self.run.as_ref().map(fired).into_iter().chain(start).chain([prompt]).collect()
             }
             Place::CallBegins { call, .. } => vec![Happening::PreToolUse(call_of(call))],
             Place::Asks { call, .. } => vec![Happening::PermissionRequest(call_of(call))],
@@ -68,6 +68,28 @@ impl TurnHooks {
             }],
             Place::TurnEnds { .. } => Vec::new(),
         }
+    }
+}
+
+/// The run of an automation that posted the message.
+fn fired(run: &RunOfTurn) -> Happening {
+    match run.kind {
+        JobKind::Schedule => Happening::CronFired {
+            job_id: run.name.clone(),
+            message: run.text.clone(),
+            slot: run.slot.clone(),
+            run_id: run.id,
+        },
+        JobKind::Trigger => Happening::WebhookReceived {
+            trigger_id: run.name.clone(),
+            event: run.event.clone(),
+            payload: run
+                .payload
+                .as_deref()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default(),
+            run_id: run.id,
+        },
     }
 }
 

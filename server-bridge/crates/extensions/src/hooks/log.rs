@@ -54,7 +54,7 @@ impl Log {
 }
 
 /// A result in a few words.
-fn outcome(raw: &Raw, hook: &Hook) -> String {
+pub(super) fn outcome(raw: &Raw, hook: &Hook) -> String {
     let said = read(raw.clone(), hook.event);
     if let Some(why) = said.failure {
         return format!("failed: {why}");

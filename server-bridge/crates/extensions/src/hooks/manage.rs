@@ -105,7 +105,7 @@ impl HookRunner {
     }
 
     /// The hooks that apply to a user on a machine, if one can be reached.
-    async fn loaded(&self, user: &User, sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
+    pub(super) async fn loaded(&self, user: &User, sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
         let documents = self.0.documents(user.id, sandbox).await?;
         self.0.load(user.id, &documents, sandbox).await
     }

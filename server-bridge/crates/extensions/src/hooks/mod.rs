@@ -18,6 +18,7 @@
 //! | `models` | a question to a model, or a task for an agent that reads |
 //! | `log` | the last runs of each user |
 //! | `manage` | listing, changing and approving hooks |
+//! | `trial` | trying hooks on a sample, outside of a turn |
 
 mod command;
 mod documents;
@@ -27,6 +28,7 @@ mod manage;
 mod models;
 mod request;
 mod run;
+mod trial;
 mod turns;
 mod words;
 
@@ -149,6 +151,15 @@ impl Inner {
             if !hooks.loaded.hooks.is_free(happening.event()) {
                 let combined = self.round(turn, &hooks, &happening).await;
                 all.add(words::of(combined, &happening, &hooks));
+                if all.denied.is_some() {
+                    break;
+                }
+            }
+        }
+        if let (Place::TurnBegins { .. }, Some(run), Some(why)) = (place, &hooks.run, &all.denied) {
+            let note = format!("a hook stopped it: {why}");
+            if let Err(error) = self.store.stop_run(turn.user.id, run.id, &note).await {
+                tracing::error!(%error, "the server could not record that a hook stopped a run");
             }
         }
         match place {

@@ -32,6 +32,10 @@ impl Inner {
         payload: &Payload,
         reads: bool,
     ) -> Raw {
+        let at = match owner.turn() {
+            Ok(at) => at,
+            Err(raw) => return raw,
+        };
         let text = match prompt.contains(ARGUMENTS) {
             true => prompt.replace(ARGUMENTS, &payload.text),
             false => format!("{prompt}\n\nThe event:\n{}", payload.text),
@@ -42,9 +46,9 @@ impl Inner {
         let system = if reads { format!("{SYSTEM}{READS}") } else { SYSTEM.to_owned() };
         let question = Question {
             user: &owner.user,
-            root: &owner.root,
-            chat: &owner.chat,
-            turn: owner.turn,
+            root: &at.root,
+            chat: &at.chat,
+            turn: at.turn,
             system: &system,
             text: &text,
             tier: model.and_then(|model| model.parse().ok()).unwrap_or(Tier::Swift),

@@ -26,12 +26,34 @@ use crate::mcp::names;
 #[derive(Clone)]
 pub(super) struct Owner {
     pub(super) user: User,
+    /// The turn in which it runs; a trial may have none.
+    pub(super) at: Option<At>,
+}
+
+/// The turn in which a handler runs.
+#[derive(Clone)]
+pub(super) struct At {
     /// The chat that the user talks in.
     pub(super) root: ChatId,
     /// The agent's own chat.
     pub(super) chat: ChatId,
     /// The turn.
     pub(super) turn: TurnId,
+}
+
+impl Owner {
+    fn of(turn: HookedTurn<'_>) -> Self {
+        let at = At { root: turn.root.clone(), chat: turn.chat.clone(), turn: turn.turn };
+        Self { user: turn.user.clone(), at: Some(at) }
+    }
+
+    /// The turn, for a handler that needs one.
+    pub(super) fn turn(&self) -> Result<&At, Raw> {
+        self.at.as_ref().ok_or_else(|| {
+            let why = "it needs a chat with an answer, for its model and its rules; try it in such a chat";
+            Raw::Failed(why.to_owned())
+        })
+    }
 }
 
 impl Inner {
@@ -51,12 +73,7 @@ impl Inner {
             condition: &Grammar,
             has_run: &has_run,
         };
-        let owner = Owner {
-            user: turn.user.clone(),
-            root: turn.root.clone(),
-            chat: turn.chat.clone(),
-            turn: turn.turn,
-        };
+        let owner = Owner::of(turn);
         let mut round = Round::begin(setting, happening);
         let begun = Instant::now();
         while let Some(step) = round.next(begun.elapsed()) {
@@ -85,7 +102,7 @@ impl Inner {
             }
             for line in message.into_iter().chain(failure) {
                 let text = format!("Hook ({}): {}", line.speaker.origin, line.text);
-                (inner.notice)(owner.user.id, owner.root.clone(), text).await;
+                inner.notify(&owner, text).await;
             }
         });
     }
@@ -100,6 +117,23 @@ impl Inner {
         patience: Duration,
     ) -> Raw {
         let (begun, at_ms) = (Instant::now(), self.store.now_ms());
+        let raw = self.act(owner, hooks, hook, payload, patience).await;
+        if let Some(at) = &owner.at {
+            let took = begun.elapsed();
+            self.log.add(owner.user.id, Run { at_ms, chat: &at.root, hook, raw: &raw, took });
+        }
+        raw
+    }
+
+    /// Does what a handler says, within its time.
+    pub(super) async fn act(
+        self: &Arc<Self>,
+        owner: &Owner,
+        hooks: &TurnHooks,
+        hook: &Hook,
+        payload: &Payload,
+        patience: Duration,
+    ) -> Raw {
         let work = async {
             match &hook.handler.action {
                 Action::Command { command, args } => {
@@ -115,18 +149,21 @@ impl Inner {
                     };
                     let named = (server.as_str(), tool.as_str());
                     let (wire, parts) = (names::wire(server, tool), names::parts(server, tool));
+                    let at = match owner.turn() {
+                        Ok(at) => at,
+                        Err(raw) => return raw,
+                    };
                     let call = HookCall {
                         user: &owner.user,
-                        root: &owner.root,
-                        turn: owner.turn,
+                        root: &at.root,
+                        turn: at.turn,
                         tool: &wire,
                         subject: Subject::External(&parts.0, &parts.1),
                     };
                     if let Err(why) = self.judge.permits(call).await {
                         return Raw::Failed(why);
                     }
-                    let called =
-                        self.mcp_servers.call_by_hook(&owner.user, &owner.root, named, input, patience);
+                    let called = self.mcp_servers.call_by_hook(&owner.user, &at.root, named, input, patience);
                     match called.await {
                         Ok((text, is_error)) => Raw::Tool { text, is_error },
                         Err(why) => Raw::Failed(why),
@@ -142,10 +179,7 @@ impl Inner {
                 Action::Callback { .. } => Raw::Callback(Box::default()),
             }
         };
-        let raw = timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience));
-        let took = begun.elapsed();
-        self.log.add(owner.user.id, Run { at_ms, chat: &owner.root, hook, raw: &raw, took });
-        raw
+        timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience))
     }
 
     /// Shows people the handlers' messages and failures: a hook that fails silently protects nobody.
@@ -160,7 +194,13 @@ impl Inner {
         let said =
             combined.messages.iter().map(|line| format!("Hook ({}): {}", line.speaker.origin, line.text));
         for text in said.chain(failed) {
-            (self.notice)(owner.user.id, owner.root.clone(), text).await;
+            self.notify(owner, text).await;
+        }
+    }
+
+    async fn notify(&self, owner: &Owner, text: String) {
+        if let Some(at) = &owner.at {
+            (self.notice)(owner.user.id, at.root.clone(), text).await;
         }
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::hooks::HookedTurn;
 use hooks::happening::Ended;
-use hooks::{Loaded, Session};
+use hooks::{Event, Loaded, Session};
 use sandbox::RouteRequest;
-use store::{ChatId, TurnId};
+use store::{ChatId, RunOfTurn, TurnId};
 
 use super::Inner;
 use crate::limits::HOOK_SESSIONS_KEPT;
@@ -26,6 +26,8 @@ pub(super) struct TurnHooks {
     pub(super) role: String,
     /// True if this is the chat's first turn since the server started.
     pub(super) is_new_session: bool,
+    /// The run of an automation that posted the message; not looked up if no hook asks for it.
+    pub(super) run: Option<RunOfTurn>,
     changing: Mutex<Changing>,
 }
 
@@ -41,6 +43,13 @@ struct Changing {
 }
 
 impl TurnHooks {
+    /// The hooks of a trial, outside of a turn.
+    pub(super) fn of_trial(loaded: Loaded, session: Session, route: RouteRequest) -> Self {
+        let is_plan = session.mode.as_deref() == Some(PLAN);
+        let (role, changing) = (String::new(), Mutex::default());
+        Self { loaded, session, route, is_plan, role, is_new_session: false, run: None, changing }
+    }
+
     fn changing(&self) -> MutexGuard<'_, Changing> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,13 +139,10 @@ impl Inner {
             }
             false => String::new(),
         };
-        let session = Session {
-            id: turn.chat.to_string(),
-            transcript_path: None,
-            cwd: if cwd.is_empty() { root.clone() } else { format!("{}/{cwd}", root.trim_end_matches('/')) },
-            project_dir: root,
-            home: None,
-            mode: Some(mode.clone()),
+        let session = session(turn.chat.to_string(), &root, &cwd, &mode);
+        let run = match turn.is_sub_agent() || !asks_about_runs(&loaded) {
+            true => None,
+            false => store.run_of_turn(user.id, turn.turn).await?,
         };
         let mut state = self.turns.state();
         if state.sessions.len() >= HOOK_SESSIONS_KEPT {
@@ -151,9 +157,28 @@ impl Inner {
             is_plan: mode == PLAN,
             role,
             is_new_session,
+            run,
             changing: Mutex::default(),
         });
         state.turns.insert(turn.turn, Arc::clone(&hooks));
         Ok(hooks)
     }
+}
+
+/// The session of a chat whose agent is in a directory of the workspace; `cwd` is empty for the workspace itself.
+pub(super) fn session(id: String, root: &str, cwd: &str, mode: &str) -> Session {
+    Session {
+        id,
+        transcript_path: None,
+        cwd: if cwd.is_empty() { root.to_owned() } else { format!("{}/{cwd}", root.trim_end_matches('/')) },
+        project_dir: root.to_owned(),
+        home: None,
+        mode: Some(mode.to_owned()),
+    }
+}
+
+/// True if a hook may stop the run of an automation: a hook of its own events, or of messages.
+fn asks_about_runs(loaded: &Loaded) -> bool {
+    let events = [Event::CronFired, Event::WebhookReceived, Event::UserPromptSubmit];
+    events.into_iter().any(|event| !loaded.hooks.is_free(event))
 }

@@ -1,4 +1,4 @@
-//! Where plugins come from: an archive at an address, a package of npm, a repository of GitHub, a marketplace.
+//! Where plugins come from: an archive at an address, a package of npm, a repository of GitHub, a marketplace, the server's shelf.
 //!
 //! | source | is |
 //! |---|---|
@@ -6,21 +6,45 @@
 //! | `npm:NAME[@VERSION]` | a package of npm's registry |
 //! | `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]` | a repository, or a directory of one |
 //! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace that a repository is |
+//! | `PLUGIN@MARKETPLACE` | a plugin of a marketplace that the user added |
+//! | `shelf:OWNER/NAME` | a plugin that a user of this server shares |
 
 use plugins::{Entry, Marketplace, PluginPath, Revision, Source, Tree};
 use reqwest::Url;
 use serde::Deserialize;
+use store::User;
 
 use super::Inner;
+use super::installed::tree_of;
+use super::market::Market;
+use super::on_runner::tree_on;
 
 /// The registry of npm packages.
 const NPM: &str = "https://registry.npmjs.org/";
 /// The archives of GitHub's repositories.
-const GITHUB_ARCHIVES: &str = "https://codeload.github.com/";
+pub(super) const GITHUB_ARCHIVES: &str = "https://codeload.github.com/";
 /// The files of GitHub's repositories.
-const GITHUB_FILES: &str = "https://raw.githubusercontent.com/";
+pub(super) const GITHUB_FILES: &str = "https://raw.githubusercontent.com/";
 /// The newest revision of a repository's main branch.
-const NEWEST: &str = "HEAD";
+pub(super) const NEWEST: &str = "HEAD";
+
+/// The fields of an entry that only describe the plugin, or say where it is.
+const SAID: [&str; 14] = [
+    "$schema",
+    "author",
+    "category",
+    "description",
+    "displayName",
+    "homepage",
+    "keywords",
+    "license",
+    "name",
+    "repository",
+    "source",
+    "strict",
+    "tags",
+    "version",
+];
 
 /// A plugin's files, and what is known of them.
 pub(super) struct Fetched {
@@ -45,9 +69,34 @@ struct Distribution {
 /// An archive, and the directory in it.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
-    Archive { url: String, directory: String, name: String },
-    Npm { package: String, version: String },
-    Marketplace { repository: String, plugin: String },
+    Archive {
+        url: String,
+        directory: String,
+        name: String,
+    },
+    Npm {
+        package: String,
+        version: String,
+    },
+    /// A directory of the workspace of one of the user's runners.
+    Runner {
+        runner: String,
+        directory: String,
+    },
+    /// A plugin of a marketplace that was not added.
+    Marketplace {
+        repository: String,
+        plugin: String,
+    },
+    /// A plugin of a marketplace that the user added.
+    Known {
+        market: String,
+        plugin: String,
+    },
+    Shelf {
+        owner: String,
+        name: String,
+    },
 }
 
 impl Place {
@@ -57,7 +106,7 @@ impl Place {
     fn parse(source: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{source:?} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, or PLUGIN@github:OWNER/REPOSITORY"
+                "{source:?} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, PLUGIN@MARKETPLACE, PLUGIN@github:OWNER/REPOSITORY, or shelf:OWNER/NAME"
             )
         };
         if let Some(package) = source.strip_prefix("npm:") {
@@ -81,10 +130,24 @@ impl Place {
             let name = name.split('.').next().unwrap_or_default().to_owned();
             return Ok(Self::Archive { url: source.to_owned(), directory: String::new(), name });
         }
-        match source.split_once("@github:") {
-            Some((plugin, repository)) if !plugin.is_empty() && is_repository(repository) => {
-                Ok(Self::Marketplace { repository: repository.to_owned(), plugin: plugin.to_owned() })
-            }
+        if let Some(shared) = source.strip_prefix("shelf:") {
+            return match shared.split_once('/') {
+                Some((owner, name)) if is_name(owner) && is_name(name) => {
+                    Ok(Self::Shelf { owner: owner.to_owned(), name: name.to_owned() })
+                }
+                _ => Err(wrong()),
+            };
+        }
+        match source.split_once('@') {
+            Some((plugin, market)) if is_name(plugin) => match market.strip_prefix("github:") {
+                Some(repository) if is_repository(repository) => {
+                    Ok(Self::Marketplace { repository: repository.to_owned(), plugin: plugin.to_owned() })
+                }
+                None if is_name(market) => {
+                    Ok(Self::Known { market: market.to_owned(), plugin: plugin.to_owned() })
+                }
+                _ => Err(wrong()),
+            },
             _ => Err(wrong()),
         }
     }
@@ -114,15 +177,19 @@ fn is_package(text: &str) -> bool {
     }
 }
 
-/// `OWNER/REPOSITORY`.
-fn is_repository(text: &str) -> bool {
+/// The name of a plugin, a marketplace, an owner or a repository.
+fn is_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
+    !text.is_empty() && !text.starts_with('.') && text.chars().all(is_plain)
+}
+
+/// `OWNER/REPOSITORY`.
+pub(super) fn is_repository(text: &str) -> bool {
     text.split_once('/').is_some_and(|(owner, name)| is_name(owner) && is_name(name))
 }
 
 /// A branch, a tag, a commit or a version.
-fn is_revision(text: &str) -> bool {
+pub(super) fn is_revision(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/');
     !text.is_empty()
         && text.chars().all(is_plain)
@@ -130,11 +197,22 @@ fn is_revision(text: &str) -> bool {
 }
 
 /// The place of a marketplace's plugin.
-fn of_entry(repository: &str, entry: &Entry) -> Result<Place, String> {
+fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
     let not_here =
         |kind: &str| format!("the marketplace has {} {kind}, which is not fetched here", entry.manifest.name);
     let place = match &entry.source {
-        Source::Directory(directory) => github(repository, NEWEST, directory.as_str()),
+        Source::Directory(directory) => match market {
+            Market::GitHub { repository, revision } => github(repository, revision, directory.as_str()),
+            Market::Archive { url } => {
+                let (name, directory) = (entry.manifest.name.clone(), directory.as_str().to_owned());
+                Some(Place::Archive { url: url.clone(), directory, name })
+            }
+            Market::Runner { runner, directory: above } => {
+                let directory = Market::below(above, directory.as_str());
+                Some(Place::Runner { runner: runner.clone(), directory })
+            }
+            Market::Document { .. } => return Err(not_here("beside its document")),
+        },
         Source::GitHub { repository, revision } => {
             github(repository, at(revision), revision.directory.as_str())
         }
@@ -164,25 +242,37 @@ fn at(revision: &Revision) -> &str {
         .unwrap_or(NEWEST)
 }
 
+/// The place of a plugin of a marketplace, and the fields of its entry.
+fn offered(market: &Market, document: &[u8], plugin: &str) -> Result<(Place, Vec<String>), String> {
+    let list = Marketplace::read(document).map_err(|error| error.to_string())?;
+    let Some(entry) = list.plugin(plugin) else {
+        let names: Vec<&str> = list.plugins.iter().map(|entry| entry.manifest.name.as_str()).collect();
+        return Err(format!("the marketplace has no plugin {plugin:?}; it has {}", names.join(", ")));
+    };
+    let said = entry.fields.keys().filter(|field| !SAID.contains(&field.as_str())).cloned();
+    Ok((of_entry(market, entry)?, said.collect()))
+}
+
 impl Inner {
-    /// Fetches a plugin.
+    /// Fetches a plugin for a user.
     ///
     /// Fails with the reason in words.
-    pub(super) async fn fetch(&self, source: &str) -> Result<Fetched, String> {
+    pub(super) async fn fetch(&self, user: &User, source: &str) -> Result<Fetched, String> {
         let (place, said) = match Place::parse(source)? {
             Place::Marketplace { repository, plugin } => {
                 let url = format!("{GITHUB_FILES}{repository}/{NEWEST}/{}", Marketplace::PATH);
-                let marketplace =
-                    Marketplace::read(&self.get(&url).await?).map_err(|error| error.to_string())?;
-                let Some(entry) = marketplace.plugin(&plugin) else {
-                    let names: Vec<&str> =
-                        marketplace.plugins.iter().map(|entry| entry.manifest.name.as_str()).collect();
+                let document = self.get(&url).await?;
+                let market = Market::GitHub { repository, revision: NEWEST.to_owned() };
+                offered(&market, &document, &plugin)?
+            }
+            Place::Known { market, plugin } => {
+                let rows = self.store.marketplaces(user.id).await.map_err(|error| error.shown())?;
+                let Some(row) = rows.iter().find(|row| row.name == market) else {
                     return Err(format!(
-                        "the marketplace has no plugin {plugin:?}; it has {}",
-                        names.join(", ")
+                        "you have no marketplace {market:?}; `sandbridge plugin marketplace add SOURCE` adds one"
                     ));
                 };
-                (of_entry(&repository, entry)?, entry.fields.keys().cloned().collect())
+                offered(&Market::parse(&row.source)?, row.document.as_bytes(), &plugin)?
             }
             place => (place, Vec::new()),
         };
@@ -195,14 +285,35 @@ impl Inner {
                 let name = package.rsplit('/').next().unwrap_or_default().to_owned();
                 (about.dist.tarball, String::new(), name)
             }
-            Place::Marketplace { .. } => return Err("a marketplace leads to another one".to_owned()),
+            Place::Runner { runner, directory } => {
+                let sandbox =
+                    self.ledger.sandbox(user, Some(&runner)).await.map_err(|error| error.message())?;
+                let name = directory.rsplit('/').next().unwrap_or_default().to_owned();
+                return Ok(Fetched { tree: tree_on(&sandbox, &directory).await?, name, said });
+            }
+            Place::Shelf { owner, name } => return self.fetch_shared(&owner, name).await,
+            Place::Marketplace { .. } | Place::Known { .. } => {
+                return Err("a marketplace leads to another one".to_owned());
+            }
         };
         let directory = PluginPath::parse(&directory).map_err(|error| error.to_string())?;
         let tree = Tree::of_archive(&self.get(&url).await?, &directory).map_err(|error| error.to_string())?;
         Ok(Fetched { tree, name, said })
     }
 
-    async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
+    /// The copy of a plugin that its owner shares.
+    async fn fetch_shared(&self, owner: &str, name: String) -> Result<Fetched, String> {
+        let shared = self.store.shared_plugins().await.map_err(|error| error.shown())?;
+        let found = shared.into_iter().find(|shared| shared.owner == owner && shared.plugin.name == name);
+        let Some(found) = found else {
+            return Err(format!("{owner} shares no plugin {name:?}; see `sandbridge plugin shelf list`"));
+        };
+        let files = self.store.plugin_files(found.owner_id, &name, &found.plugin.hash).await;
+        let tree = tree_of(files.map_err(|error| error.shown())?)?;
+        Ok(Fetched { tree, name, said: Vec::new() })
+    }
+
+    pub(super) async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
         let parsed = Url::parse(url).map_err(|error| format!("{url:?} is not an address: {error}"))?;
         let answer = self.getter.get(parsed).await.map_err(|error| format!("{url}: {error}"))?;
         if answer.is_cut {
@@ -237,6 +348,8 @@ mod tests {
                 "npm:@a/lint@1.0.0-x",
                 Place::Npm { package: "@a/lint".to_owned(), version: "1.0.0-x".to_owned() },
             ),
+            ("lint@tools", Place::Known { market: "tools".to_owned(), plugin: "lint".to_owned() }),
+            ("shelf:ada/lint", Place::Shelf { owner: "ada".to_owned(), name: "lint".to_owned() }),
             (
                 "lint@github:o/r",
                 Place::Marketplace { repository: "o/r".to_owned(), plugin: "lint".to_owned() },
@@ -261,6 +374,11 @@ mod tests {
             "file:///etc/passwd",
             "@github:o/r",
             "lint@github:o/r?x",
+            "lint@",
+            "lint@../x",
+            "@tools",
+            "shelf:lint",
+            "shelf:ada/../lint",
             "ftp://x/y.zip",
         ] {
             assert!(Place::parse(source).unwrap_err().contains("not a source of a plugin"), "{source}");

@@ -28,8 +28,11 @@ impl Plugins {
     /// [`Error::Store`].
     pub async fn list(&self, user: &User) -> Result<PluginList> {
         let mut list = PluginList::default();
-        for row in self.0.store.plugins(user.id).await? {
-            list.plugins.push(match self.0.installed(user.id, &row).await {
+        let rows = self.0.store.plugins(user.id).await?;
+        let updates = self.updates(user, &rows).await?;
+        for row in rows {
+            let has_update = updates.contains(&row.name);
+            let shown = match self.0.installed(user.id, &row).await {
                 Ok(installed) => view(&installed, Some(&row), ""),
                 Err(why) => PluginView {
                     name: row.name,
@@ -37,11 +40,13 @@ impl Plugins {
                     hash: row.hash,
                     source: row.source,
                     enabled: row.is_enabled,
+                    shared: row.is_shared,
                     installed_at: Some(row.installed_at_ms),
                     problems: vec![why],
                     ..PluginView::default()
                 },
-            });
+            };
+            list.plugins.push(PluginView { has_update, ..shown });
         }
         Ok(list)
     }
@@ -51,7 +56,7 @@ impl Plugins {
     /// # Errors
     /// [`Error::Refused`] if it cannot be fetched, or is not a plugin; [`Error::Store`].
     pub async fn look(&self, user: &User, new: &NewPlugin) -> Result<PluginView> {
-        let looked = self.looked(new).await?;
+        let looked = self.looked(user, new).await?;
         let mut shown = view(&looked.plugin, None, &looked.source);
         shown.problems.extend(looked.problems);
         let rows = self.0.store.plugins(user.id).await?;
@@ -68,7 +73,7 @@ impl Plugins {
     /// # Errors
     /// As [`Plugins::look`]; [`Error::Refused`] if its files are not those with the hash that was looked at.
     pub async fn install(&self, user: &User, new: &NewPlugin) -> Result<PluginView> {
-        let looked = self.looked(new).await?;
+        let looked = self.looked(user, new).await?;
         let plugin = looked.plugin;
         if new.hash.as_deref() != Some(plugin.hash.as_str()) {
             return Err(Error::refused(
@@ -82,6 +87,7 @@ impl Plugins {
             version: plugin.plugin.manifest.version.clone(),
             source: looked.source,
             is_enabled: true,
+            is_shared: false,
             installed_at_ms: 0,
         };
         self.0.store.put_plugin(user.id, &row, &files_of(&looked.tree)).await?;
@@ -117,12 +123,12 @@ impl Plugins {
         Ok(())
     }
 
-    async fn view_of(&self, user: &User, name: &str) -> Result<PluginView> {
+    pub(super) async fn view_of(&self, user: &User, name: &str) -> Result<PluginView> {
         let list = self.list(user).await?;
         list.plugins.into_iter().find(|plugin| plugin.name == name).ok_or_else(|| unknown(name))
     }
 
-    async fn looked(&self, new: &NewPlugin) -> Result<Looked> {
+    async fn looked(&self, user: &User, new: &NewPlugin) -> Result<Looked> {
         let refused =
             |why: String| Error::refused("invalid", format!("the plugin cannot be installed: {why}"));
         let name = new.name.clone().unwrap_or_default();
@@ -130,7 +136,7 @@ impl Plugins {
             |text: &str| STANDARD.decode(text).map_err(|_| refused("its content is not base64".to_owned()));
         let (fetched, source) = match new {
             NewPlugin { source: Some(source), archive: None, files: None, .. } => {
-                (self.0.fetch(source.trim()).await.map_err(refused)?, source.trim().to_owned())
+                (self.0.fetch(user, source.trim()).await.map_err(refused)?, source.trim().to_owned())
             }
             NewPlugin { source: None, archive: Some(archive), files: None, .. } => {
                 let tree = Tree::of_archive(&decoded(archive)?, &PluginPath::default());
@@ -154,6 +160,6 @@ impl Plugins {
     }
 }
 
-fn unknown(name: &str) -> Error {
+pub(super) fn unknown(name: &str) -> Error {
     Error::refused("not_found", format!("you have no plugin {name:?}; see `sandbridge plugin list`"))
 }

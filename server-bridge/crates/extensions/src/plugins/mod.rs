@@ -2,7 +2,7 @@
 //! Agent Plugins.
 //!
 //! ```text
-//!   a directory, an archive, npm:…, github:…, a marketplace ─▶ Tree ─▶ looked at by hash ─▶ installed: a copy in the store
+//!   a directory, an archive, npm:…, github:…, a marketplace, the shelf ─▶ Tree ─▶ looked at by hash ─▶ installed: a copy in the store
 //!                                                                                              │
 //!       skills, roles ─▶ Shelf     hooks ─▶ HookRunner     servers ─▶ McpServers ◀─────────────┤
 //!                                                                                              ▼
@@ -18,18 +18,24 @@
 //! | `shelf` | its skills and roles |
 //! | `fetch` | where plugins come from |
 //! | `manage` | looking at plugins, installing and removing them |
+//! | `market`, `offers` | where marketplaces are; what they and the server's shelf offer |
+//! | `on_runner` | the files of a plugin or marketplace in a workspace |
 //! | `view` | plugins as clients see them |
 
 mod fetch;
 mod installed;
 mod machine;
 mod manage;
+mod market;
+mod offers;
+mod on_runner;
 mod shelf;
 mod view;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use execs::Ledger;
 use guard::{Getter, Reach};
 use store::{PluginRow, Store, UserId};
 
@@ -45,6 +51,7 @@ type Ends = Box<dyn Fn(UserId, &str) + Send + Sync>;
 
 struct Inner {
     store: Store,
+    ledger: Ledger,
     getter: Getter,
     /// Called when a plugin is removed, replaced or no longer used.
     ends: RwLock<Vec<Ends>>,
@@ -54,11 +61,11 @@ struct Inner {
 
 impl Plugins {
     /// The plugins of this store. They are fetched from the open internet, and from these hosts at any address.
-    pub fn new(store: Store, reachable: &[String]) -> Self {
+    pub fn new(ledger: Ledger, store: Store, reachable: &[String]) -> Self {
         let getter = Getter::new(Reach::public(reachable))
             .with_patience(PLUGIN_FETCH_PATIENCE)
             .with_most_bytes(PLUGIN_ARCHIVE_BYTES);
-        Self(Arc::new(Inner { store, getter, ends: RwLock::default(), read: Mutex::default() }))
+        Self(Arc::new(Inner { store, ledger, getter, ends: RwLock::default(), read: Mutex::default() }))
     }
 
     /// Registers a function that is called with a user and a plugin's name when that plugin is removed, replaced or no longer

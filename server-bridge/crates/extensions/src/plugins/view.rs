@@ -30,6 +30,8 @@ pub(super) fn view(plugin: &Installed, row: Option<&PluginRow>, source: &str) ->
         hash: hash.clone(),
         source: row.map_or(source, |row| &row.source).to_owned(),
         enabled: row.is_some_and(|row| row.is_enabled),
+        shared: row.is_some_and(|row| row.is_shared),
+        has_update: false,
         installed_at: row.map(|row| row.installed_at_ms),
         skills: shelved.skills.iter().map(|skill| part(&skill.name, &skill.description)).collect(),
         roles: shelved.roles.iter().map(|role| part(&role.name, &role.description)).collect(),

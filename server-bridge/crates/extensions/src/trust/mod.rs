@@ -10,9 +10,11 @@
 //! |---|---|
 //! | `changes` | what changed since the last approval |
 //! | `notice` | the notice in a chat that something waits |
+//! | `question` | the question in a chat about all that waits |
 
 mod changes;
 mod notice;
+mod question;
 
 use std::sync::Arc;
 

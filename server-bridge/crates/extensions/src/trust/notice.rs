@@ -96,8 +96,7 @@ fn counted(kind: &str, count: usize) -> String {
 
 /// Each item has a separate line, so that each line can be translated.
 fn words(waiting: &[String]) -> Option<String> {
-    let title =
-        "Waiting for your approval in this workspace; see `sandbridge trust list`, or Trust in the settings:";
+    let title = "Waiting for your approval in this workspace; write /trust to look at it and approve it:";
     (!waiting.is_empty()).then(|| format!("{title}\n{}", waiting.join("\n")))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::tools::{Argument, Unit, find};
+use super::tools::{Argument, Unit, find, find_peer};
 
 /// The argument that holds a command line, in both dialects.
 const COMMAND: &str = "command";
@@ -53,6 +53,16 @@ pub fn to_own(
         }
     }
     own
+}
+
+/// A call that is written in either dialect, in ours: the tool's name, and its arguments.
+pub fn own_call(name: &str, input: &Map<String, Value>) -> (String, Map<String, Value>) {
+    match find_peer(name) {
+        Some(tool) if find(name).is_none() || input.keys().any(|argument| tool.is_of_peer(argument)) => {
+            (tool.own.to_owned(), to_own(tool.own, &Map::new(), &Map::new(), input))
+        }
+        _ => (name.to_owned(), input.clone()),
+    }
 }
 
 fn value_to_peer(value: &Value, unit: Unit, cwd: &str) -> Value {

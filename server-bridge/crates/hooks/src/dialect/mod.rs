@@ -4,7 +4,7 @@
 mod arguments;
 mod tools;
 
-pub use arguments::{to_own, to_peer};
+pub use arguments::{own_call, to_own, to_peer};
 pub use tools::{Name, main_name, names, subject_fields, subjects};
 
 /// The way in which a hook is written.

@@ -118,6 +118,19 @@ pub(super) fn find(tool: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|known| known.own == tool)
 }
 
+/// The first tool with this name in peers' hooks.
+pub(super) fn find_peer(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|known| known.peers.contains(&name))
+}
+
+impl Tool {
+    /// True for an argument that only peers call so.
+    pub(super) fn is_of_peer(&self, argument: &str) -> bool {
+        let is = |name: fn(&Argument) -> &str| self.arguments.iter().any(|known| name(known) == argument);
+        is(|(_, peer, _)| peer) && !is(|(own, ..)| own)
+    }
+}
+
 /// All names by which hooks may ask for a tool, ours first.
 pub fn names(tool: &str) -> Vec<Name> {
     let mut names = vec![Name { text: tool.to_owned(), dialect: Dialect::Own }];

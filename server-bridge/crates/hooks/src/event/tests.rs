@@ -21,7 +21,7 @@ fn events_of_peers_are_unused_and_others_unknown() {
 }
 
 #[test]
-fn the_events_that_may_block_are_the_seeds() {
+fn the_events_that_may_block_are_the_seeds_and_those_of_automations() {
     let blocking: Vec<_> = Event::ALL.into_iter().filter(|event| event.may_block()).collect();
     assert_eq!(
         blocking,
@@ -33,6 +33,8 @@ fn the_events_that_may_block_are_the_seeds() {
             Event::SubAgentStop,
             Event::AgentStop,
             Event::PreCompact,
+            Event::CronFired,
+            Event::WebhookReceived,
         ]
     );
     assert!(Event::ALL.into_iter().all(|event| !event.fails_closed() || event.may_block()));

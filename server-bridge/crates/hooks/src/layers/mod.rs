@@ -99,6 +99,12 @@ impl Hooks {
         self.closed.iter().find(|(closed, _)| *closed == event).map(|(_, why)| why.as_str())
     }
 
+    /// One hook alone, without what is missing of the others.
+    pub fn only(&self, id: &str) -> Self {
+        let hooks = self.hooks.iter().filter(|hook| hook.id == id).cloned().collect();
+        Self { hooks, closed: Vec::new() }
+    }
+
     /// All hooks.
     pub fn all(&self) -> &[Hook] {
         &self.hooks

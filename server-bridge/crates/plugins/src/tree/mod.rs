@@ -150,6 +150,14 @@ impl Tree {
         archive::read(bytes, under)
     }
 
+    /// The files below a directory, as a tree of their own; `None` if there are none.
+    pub fn subtree(&self, directory: &PluginPath) -> Option<Self> {
+        let below = self.below(directory);
+        let files: BTreeMap<PluginPath, File> =
+            below.filter_map(|(rest, _, file)| Some((PluginPath::parse(rest).ok()?, file.clone()))).collect();
+        (!files.is_empty()).then_some(Self { files })
+    }
+
     /// The files, in the order of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&PluginPath, &File)> {
         self.files.iter()

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{JobDraft, JobKind, MessageRole, Name, testing};
+use crate::{JobDraft, JobKind, MessageRole, Name, Said, testing};
 
 async fn world() -> (Store, UserId, Job) {
     let store = testing::empty().await;
@@ -89,11 +89,46 @@ async fn deliveries_are_kept_for_a_while_and_refused_ones_are_counted() {
     let runs = store.job_runs(ada, "nightly", None, 100).await.unwrap();
     assert_eq!(runs.iter().filter(|run| run.has_payload).count() as i64, JOB_PAYLOADS_KEPT);
     assert_eq!((runs[0].state, runs[0].times), (RunState::Refused, 3));
-    assert_eq!(store.run_payload(ada, "nightly", runs[1].id).await.unwrap(), "{\"n\":24}");
+    assert_eq!(store.run_payload(ada, "nightly", runs[1].id).await.unwrap(), ("{\"n\":24}".to_owned(), None));
     assert!(store.run_payload(ada, "nightly", runs[0].id).await.is_err());
     let long = NewRun { payload: Some("x".repeat(JOB_PAYLOAD_MAX_BYTES + 1)), ..run("long") };
     assert!(matches!(store.add_run(&job, &long).await, Err(Error::Invalid { .. })));
     assert_eq!(store.purge_runs(i64::MAX).await.unwrap() as usize, runs.len() - 1);
+}
+
+#[tokio::test]
+async fn a_turn_knows_the_run_that_posted_its_message_and_only_that_one() {
+    let (store, ada, job) = world().await;
+    let event = Some("push".to_owned());
+    let first = NewRun { payload: Some("{}".to_owned()), event, ..run("1") };
+    let first = store.add_run(&job, &first).await.unwrap().unwrap();
+    let second = store.add_run(&job, &run("2")).await.unwrap().unwrap();
+    let shared = RunChat { is_shared: true, title: "nightly", runner: None, approval: None };
+    let chat = store.run_chat(&job, first, shared).await.unwrap();
+    assert_eq!(store.run_chat(&job, second, shared).await.unwrap(), chat);
+    let turn = async |send: &str| {
+        let Said::New(said) = store.say_once(ada, &chat, send, "hello").await.unwrap() else {
+            panic!("{send}")
+        };
+        let answer = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
+        (said.id, store.queue_turn(ada, &chat, Some(said.id), answer, "{}").await.unwrap())
+    };
+    // Its message is on record before the run says so.
+    let (said, of_run) = turn(&run_send_id(first)).await;
+    let found = store.run_of_turn(ada, of_run).await.unwrap().unwrap();
+    assert_eq!((found.id, found.name.as_str(), found.event.as_deref()), (first, "nightly", Some("push")));
+    assert_eq!((found.slot.as_str(), found.payload.as_deref()), ("1", Some("{}")));
+    let (_, of_person) = turn("of a person").await;
+    assert_eq!(store.run_of_turn(ada, of_person).await.unwrap(), None);
+    let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
+    assert_eq!(store.run_of_turn(eve, of_run).await.unwrap(), None);
+    store.post_run(ada, first, said, None).await.unwrap();
+    store.stop_run(ada, first, "a hook stopped it").await.unwrap();
+    let runs = store.job_runs(ada, "nightly", None, 10).await.unwrap();
+    assert_eq!(
+        (runs[1].id, runs[1].state, runs[1].note.as_str()),
+        (first, RunState::Posted, "a hook stopped it")
+    );
 }
 
 #[tokio::test]

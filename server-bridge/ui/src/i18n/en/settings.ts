@@ -1,4 +1,5 @@
 import { automations } from "./automations";
+import { hooks } from "./hooks";
 import { httpTools } from "./httpTools";
 import { knowledge } from "./knowledge";
 import { mcpServers } from "./mcpServers";
@@ -310,6 +311,7 @@ export const settings = {
     trial: "What would happen to this call?",
     tool: "Tool",
     subject: "Command line, path or address",
+    tryHere: "In the chat that is open, with its rules and those of its workspace",
     try: "Try it",
     verdicts: { deny: "Denied", ask: "Asked about", allow: "Allowed", mode: "Left to the mode" },
   },
@@ -346,34 +348,7 @@ export const settings = {
       refused: "Cannot be checked",
     },
   },
-  hooks: {
-    title: "Hooks that apply to you",
-    about:
-      "A hook can deny a call, ask you first, or give the model context. Hooks from the active runner's workspace run only after you approve them, and again after each change.",
-    none: "There are no hooks.",
-    states: { runs: "Runs", waiting: "Waits for approval", inert: "Commands not enabled" },
-    layers: {
-      managed: "by the administrator",
-      user: "by you",
-      workspace: "by the workspace",
-      "workspace-local": "by the workspace (local)",
-    },
-    matcher: "Only for",
-    source: "{{kind}} · {{origin}} · {{hash}}",
-    inert: "This command does not run: its file lacks \"enable_command_hooks\": true.",
-    approve: "Approve",
-    approveName: "Approve the hook {{hash}}",
-    approveQuestion: "Approve this hook? It runs from the next turn on, at each {{event}}, until it changes.",
-    revoke: "Revoke",
-    revokeName: "Revoke the approval of the hook {{hash}}",
-    revokeQuestion: "Revoke the approval of this hook? From the next turn on it no longer runs.",
-    own: "Your own hooks",
-    document: "Your hooks.json",
-    documentHint: "They apply in all your chats, on every machine. Saving an empty document removes them.",
-    log: "Newest runs",
-    noRuns: "No hook has run since the server was started.",
-    run: "{{event}} · {{when}} · {{took}} ms",
-  },
+  hooks,
   mcp: mcpServers,
   http: httpTools,
   plugins,

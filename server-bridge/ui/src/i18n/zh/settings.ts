@@ -1,5 +1,6 @@
 import type { Room } from "../words";
 import { automations } from "./automations";
+import { hooks } from "./hooks";
 import { httpTools } from "./httpTools";
 import { knowledge } from "./knowledge";
 import { mcpServers } from "./mcpServers";
@@ -311,6 +312,7 @@ export const settings: Room<"settings"> = {
     trial: "这个调用会怎样？",
     tool: "工具",
     subject: "命令行、路径或地址",
+    tryHere: "在当前打开的聊天中试，包括其自身和其工作区的规则",
     try: "试一试",
     verdicts: { deny: "拒绝", ask: "询问", allow: "允许", mode: "由审批模式决定" },
   },
@@ -347,33 +349,7 @@ export const settings: Room<"settings"> = {
       refused: "无法检查",
     },
   },
-  hooks: {
-    title: "对你生效的钩子",
-    about: "钩子可以拒绝调用、要求先询问你，或为模型补充上下文。来自当前运行器工作区的钩子须经你批准才会运行，改动后须重新批准。",
-    none: "没有钩子。",
-    states: { runs: "已启用", waiting: "等待批准", inert: "命令未启用" },
-    layers: {
-      managed: "由管理员设置",
-      user: "由你设置",
-      workspace: "来自工作区",
-      "workspace-local": "来自工作区（本地）",
-    },
-    matcher: "仅限",
-    source: "{{kind}} · {{origin}} · {{hash}}",
-    inert: "该命令不会运行：其文件中没有 \"enable_command_hooks\": true。",
-    approve: "批准",
-    approveName: "批准钩子 {{hash}}",
-    approveQuestion: "批准这个钩子？从下一轮起，它会在每次 {{event}} 时运行，直到内容改变。",
-    revoke: "撤销",
-    revokeName: "撤销对钩子 {{hash}} 的批准",
-    revokeQuestion: "撤销对这个钩子的批准？从下一轮起不再运行。",
-    own: "你自己的钩子",
-    document: "你的 hooks.json",
-    documentHint: "在你的所有会话中、在每台机器上都生效。清空后保存即可移除。",
-    log: "最近的运行",
-    noRuns: "服务器启动以来没有运行过钩子。",
-    run: "{{event}} · {{when}} · {{took}} 毫秒",
-  },
+  hooks,
   mcp: mcpServers,
   http: httpTools,
   plugins,

@@ -28,11 +28,12 @@ interface Looked {
   plugin: Plugin;
 }
 
-/** A plugin to be installed: it is looked at first, and exactly what was shown is installed. The form keeps its contents until then. */
-export function InstallPlugin({ onInstalled }: { onInstalled: () => Promise<void> }) {
+/** A plugin to be installed: it is looked at first, and exactly what was shown is installed. The form keeps its contents until then.
+ * `chosen` is the source of an offer that the user chose, if they did. */
+export function InstallPlugin({ chosen, onInstalled }: { chosen: string; onInstalled: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
-  const [draft, setDraft] = useState<Draft>({ kind: "source", source: "", file: null });
+  const [draft, setDraft] = useState<Draft>({ kind: "source", source: chosen, file: null });
   const [isIncomplete, setIncomplete] = useState(false);
   const [found, setFound] = useState<Looked | null>(null);
   const [installed, setInstalled] = useState<{ name: string; count: number }>({ name: "", count: 0 });
@@ -92,6 +93,7 @@ export function InstallPlugin({ onInstalled }: { onInstalled: () => Promise<void
               autoCapitalize="none"
               spellCheck={false}
               placeholder="github:owner/repository"
+              autoFocus={chosen !== ""}
               value={draft.source}
               onChange={(event) => change({ source: event.target.value })}
             />

@@ -15,11 +15,13 @@ import styles from "../settings.module.css";
 interface Props {
   plugin: Plugin;
   onChanged: () => Promise<void>;
+  /** Called with the plugin's source, to look at the copy that is there now. */
+  onChosen: (source: string) => void;
   onRemove: () => void;
 }
 
 /** One plugin: whether it is used, where it came from, and what is in it. */
-export function PluginCard({ plugin, onChanged, onRemove }: Props) {
+export function PluginCard({ plugin, onChanged, onChosen, onRemove }: Props) {
   const { t } = useTranslation("settings");
   const { relative, absolute } = useTimeWords();
   const now = useNow();
@@ -28,14 +30,18 @@ export function PluginCard({ plugin, onChanged, onRemove }: Props) {
     await requests.letPluginBeUsed(plugin.name, !plugin.enabled);
     await onChanged();
   });
-  const { enabled, installed_at: installedAt } = plugin;
+  const share = useAction(async () => {
+    await requests.sharePlugin(plugin.name, !plugin.shared);
+    await onChanged();
+  });
+  const { enabled, shared, installed_at: installedAt } = plugin;
   const name = plainly(plugin.name);
   return (
     <li className={styles.card}>
       <header>
         <h4>
           {name} {plainly(plugin.version)}{" "}
-          <span className={classes(marks.badge, enabled ? marks.holds : undefined)}>{t(enabled ? "plugins.used" : "plugins.notUsed")}</span>
+          <span className={classes(marks.badge, enabled ? marks.holds : undefined)}>{t(enabled ? "plugins.used" : "plugins.notUsed")}</span>{shared && <span className={marks.badge}>{t("plugins.shared")}</span>}
         </h4>
         {installedAt !== null && (
           <span className="hint" title={absolute(installedAt)}>
@@ -45,6 +51,14 @@ export function PluginCard({ plugin, onChanged, onRemove }: Props) {
       </header>
       {plugin.description !== "" && <p className={styles.asWritten}>{plainly(plugin.description)}</p>}
       <p className={classes("hint", styles.asWritten)}>{t("plugins.origin", { source: plainly(plugin.source), hash: shortHash(plugin.hash) })}</p>
+      {plugin.has_update && (
+        <p>
+          {t("plugins.hasUpdate")}{" "}
+          <button type="button" className="quiet" aria-label={t("plugins.lookAtName", { name: plainly(plugin.source) })} onClick={() => onChosen(plugin.source)}>
+            {t("plugins.look")}
+          </button>
+        </p>
+      )}
       <Contents plugin={plugin} isUnfolded={false} />
       <div className={styles.actions}>
         <button
@@ -56,6 +70,19 @@ export function PluginCard({ plugin, onChanged, onRemove }: Props) {
         >
           {t(enabled ? "plugins.disable" : "plugins.enable")}
         </button>
+        {shared ? (
+          <button type="button" className="quiet" aria-label={t("plugins.unshareName", { name })} disabled={share.busy} onClick={() => void share.run()}>
+            {t("plugins.unshare")}
+          </button>
+        ) : (
+          <ConfirmButton
+            label={t("plugins.share")}
+            name={t("plugins.shareName", { name })}
+            question={t("plugins.shareQuestion", { name })}
+            confirmLabel={t("plugins.share")}
+            onConfirm={() => void share.run()}
+          />
+        )}
         <ConfirmButton
           label={t("remove")}
           name={t("plugins.removeName", { name })}
@@ -64,7 +91,7 @@ export function PluginCard({ plugin, onChanged, onRemove }: Props) {
           onConfirm={onRemove}
         />
       </div>
-      <Problem text={change.error} />
+      <Problem text={change.error ?? share.error} />
     </li>
   );
 }

@@ -17,6 +17,8 @@ function plugin(change: Partial<Plugin> = {}): Plugin {
     hash: "guard-hash-0123456789",
     source: "npm:guard",
     enabled: true,
+    shared: false,
+    has_update: false,
     installed_at: 1,
     hooks: [],
     servers: [],

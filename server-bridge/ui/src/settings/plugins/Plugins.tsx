@@ -1,18 +1,23 @@
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
 import { Problem, Ready } from "../parts";
 import { useRequests } from "../requests";
 import { InstallPlugin } from "./InstallPlugin";
+import { Offers } from "./Offers";
 import { PluginCard } from "./PluginCard";
 import styles from "../settings.module.css";
 import layout from "../mcp/mcp.module.css";
 
-/** The user's plugins, and a form to install another one, or another copy of one. */
+/** The user's plugins, a form to install another one, or another copy of one, and where plugins are offered. */
 export default function Plugins() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["plugins"], requests.plugins);
+  // A source that was chosen from an offer, and how many were.
+  const [chosen, setChosen] = useState({ source: "", count: 0 });
+  const choose = (source: string) => setChosen(({ count }) => ({ source, count: count + 1 }));
   // The card disappears with the plugin, so an error of the removal is shown here.
   const remove = useAction(async (name: string) => {
     await requests.removePlugin(name);
@@ -34,6 +39,7 @@ export default function Plugins() {
                     key={`${plugin.name} ${plugin.hash}`}
                     plugin={plugin}
                     onChanged={loaded.reload}
+                    onChosen={choose}
                     onRemove={() => void remove.run(plugin.name)}
                   />
                 ))}
@@ -43,7 +49,8 @@ export default function Plugins() {
         </Ready>
         <Problem text={remove.error} />
       </section>
-      <InstallPlugin onInstalled={loaded.reload} />
+      <InstallPlugin key={chosen.count} chosen={chosen.source} onInstalled={loaded.reload} />
+      <Offers onChosen={choose} />
     </>
   );
 }

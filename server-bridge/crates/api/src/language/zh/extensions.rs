@@ -60,8 +60,70 @@ pub(super) const TABLE: &[Row] = &[
     ),
     // What waits for approval.
     (
-        "Waiting for your approval in this workspace; see `sandbridge trust list`, or Trust in the settings:",
-        "此工作区中有内容等待你批准；请用 `sandbridge trust list` 或在设置的“信任”中查看：",
+        "Waiting for your approval in this workspace; write /trust to look at it and approve it:",
+        "此工作区中有内容等待你批准；发送 /trust 即可查看并批准：",
+    ),
+    // Hooks of automations, and trying hooks.
+    ("a hook stopped it: {}", "钩子停止了它：{0*}"),
+    ("the payload does not fit {}: {}", "内容与 {0} 不符：{1*}"),
+    ("the payload is not a JSON object", "内容不是 JSON 对象"),
+    ("the payload is not JSON: {}", "内容不是 JSON：{0*}"),
+    ("the payload is longer than 256 KiB", "内容超过 256 KiB"),
+    ("name a hook, or an event whose hooks are to be tried", "请指明要试运行的钩子或事件"),
+    (
+        "there is no hook {} there; `sandbridge hook list` shows them",
+        "那里没有钩子 {0}；可用 `sandbridge hook list` 查看",
+    ),
+    ("the hook {} does not run: {}", "钩子 {0} 不会运行：{1*}"),
+    (
+        "it waits for your approval; look at it, and approve it with `sandbridge hook approve`",
+        "它在等待你批准；请先查看，再用 `sandbridge hook approve` 批准",
+    ),
+    ("{}: its matcher or its condition does not fit this payload", "{0}：它的匹配器或条件与此内容不符"),
+    (
+        "it needs a chat with an answer, for its model and its rules; try it in such a chat",
+        "它需要一个已有回答的会话来提供模型和规则；请在这样的会话中试运行",
+    ),
+    // Marketplaces, and plugins that users share.
+    ("the marketplace cannot be read: {}", "无法读取该插件市场：{0*}"),
+    (
+        "you have no marketplace {}; see `sandbridge plugin marketplace list`",
+        "你没有插件市场 {0}；可用 `sandbridge plugin marketplace list` 查看",
+    ),
+    (
+        "you have no marketplace {}; `sandbridge plugin marketplace add SOURCE` adds one",
+        "你没有插件市场 {0}；可用 `sandbridge plugin marketplace add SOURCE` 添加",
+    ),
+    (
+        "you have a marketplace {} from {}; remove it first: `sandbridge plugin marketplace remove {}`",
+        "你已有来自 {1} 的插件市场 {0}；请先移除它：`sandbridge plugin marketplace remove {2}`",
+    ),
+    ("{} shares no plugin {}", "{0} 没有共享插件 {1}"),
+    ("only its owner and administrators take a plugin off the shelf", "只有插件的所有者和管理员可以将其下架"),
+    ("Nothing in this workspace waits for your approval.", "此工作区中没有等待你批准的内容。"),
+    ("This waits for your approval in {}:", "{0} 中有以下内容等待你批准："),
+    ("More that waits, and is asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
+    ("Approved already: {}", "已批准：{0}"),
+    (
+        "Cannot be approved; see `sandbridge trust list`: {}",
+        "无法批准，请用 `sandbridge trust list` 查看：{0}",
+    ),
+    ("  files: {}", "  文件：{0}"),
+    ("  changed since you approved it", "  自你批准后已改变"),
+    ("  files that differ: {}", "  有差异的文件：{0}"),
+    ("  runs files this approval cannot see: {}", "  会运行此批准未涵盖的文件：{0}"),
+    ("Approve all of it", "全部批准"),
+    ("Not now", "暂不"),
+    ("Nothing was approved.", "未批准任何内容。"),
+    ("Approved: {}. It has an effect from the next message on.", "已批准 {0} 项，从下一条消息起生效。"),
+    (
+        "Approved: {}. Changed since you looked at it, and not approved: {}. Write /trust again.",
+        "已批准 {0} 项。另有 {1} 项在你查看之后已改变，未批准；请再次发送 /trust。",
+    ),
+    ("This server has no extensions to approve.", "此服务器没有需要批准的扩展。"),
+    (
+        "show what the workspace defines and you have not approved, and approve it",
+        "查看工作区定义的、你尚未批准的内容，并予以批准",
     ),
     ("hooks: {}", "钩子：{0}"),
     ("MCP servers: {}", "MCP 服务器：{0}"),

@@ -4,5 +4,9 @@
 //! | module | stands for |
 //! |---|---|
 //! | [`serve`] | HTTP and WebSockets, for all of them |
+//! | [`official`] | runs a messenger's official client |
+//! | [`telegram`] | Telegram's Bot API |
 
+pub mod official;
 pub mod serve;
+pub mod telegram;

@@ -20,6 +20,7 @@
 //! | `tls` | the root certificates of both |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
+//! | `telegram` | Telegram's Bot API |
 //! | [`limits`] | limits of every platform, with their units |
 //!
 //! A new platform: a file here, and a row in [`KINDS`].
@@ -35,6 +36,7 @@ pub mod parts;
 pub mod platform;
 pub mod socket;
 pub mod styled;
+mod telegram;
 mod tls;
 
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
@@ -42,4 +44,7 @@ pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, P
 pub use styled::Styled;
 
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
-pub const KINDS: &[Kind] = &[];
+#[rustfmt::skip]
+pub const KINDS: &[Kind] = &[
+    telegram::KIND,
+];

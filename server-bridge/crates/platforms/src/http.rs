@@ -331,6 +331,19 @@ impl Multipart {
     }
 }
 
+/// A text as one segment of a path, or a value of a query: everything but letters, digits and `-._~` is percent-encoded.
+pub fn segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            segment.push(char::from(byte));
+        } else {
+            segment.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    segment
+}
+
 /// A name within quotes, as HTML's standard escapes it.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")

@@ -20,6 +20,10 @@
 //! | `tls` | the root certificates of both |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
+//! | `nest` | styled texts as marks that nest |
+//! | `discord` | Discord's REST API and gateway |
+//! | `matrix` | Matrix' client-server API |
+//! | `slack` | Slack's Web API and Socket Mode |
 //! | `telegram` | Telegram's Bot API |
 //! | [`limits`] | limits of every platform, with their units |
 //!
@@ -27,13 +31,17 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod discord;
 pub mod event;
 pub mod http;
 pub mod limits;
+mod matrix;
 pub mod names;
+mod nest;
 pub mod pace;
 pub mod parts;
 pub mod platform;
+mod slack;
 pub mod socket;
 pub mod styled;
 mod telegram;
@@ -46,5 +54,8 @@ pub use styled::Styled;
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
+    discord::KIND,
+    matrix::KIND,
+    slack::KIND,
     telegram::KIND,
 ];

@@ -137,13 +137,15 @@ fn is_good(text: &str, at: usize) -> bool {
 pub fn tight(part: &Styled) -> Styled {
     let mut tight = Styled::default();
     for Piece { text, style } in &part.pieces {
-        if matches!(style.place, Place::Code(_)) || style.code {
+        if matches!(style.place, Place::Code(_)) {
             tight.push(text, style);
             continue;
         }
         let plain = Style { place: style.place.clone(), ..Style::default() };
-        let word = text.trim();
-        let start = text.len() - text.trim_start().len();
+        // Spaces are a part of code, line feeds are not.
+        let is_outside = |c: char| if style.code { c == '\n' } else { c.is_whitespace() };
+        let start = text.len() - text.trim_start_matches(is_outside).len();
+        let word = text.trim_matches(is_outside);
         tight.push(&text[..start], &plain);
         tight.push(word, style);
         tight.push(&text[start + word.len()..], &plain);

@@ -69,6 +69,8 @@ struct State {
     forbids_content: bool,
     remaining: u64,
     messages: Vec<Message>,
+    /// What people said.
+    history: Vec<Value>,
     nonces: HashMap<(String, String), String>,
     callbacks: Vec<(String, Value)>,
     followups: Vec<Value>,
@@ -118,7 +120,7 @@ impl State {
     }
 
     fn dispatch(&mut self, kind: &str, data: &Value) {
-        if self.sessions.is_empty() {
+        if self.identified == 0 {
             self.early.push((kind.to_owned(), data.clone()));
         }
         for session in self.sessions.values_mut() {
@@ -167,6 +169,10 @@ impl Discord {
         for (name, value) in fields.as_object().unwrap() {
             message[name.as_str()] = value.clone();
         }
+        // The API's documents name no server.
+        let mut kept = message.clone();
+        kept.as_object_mut().unwrap().remove("guild_id");
+        state.history.push(kept);
         state.dispatch("MESSAGE_CREATE", &message);
         message
     }

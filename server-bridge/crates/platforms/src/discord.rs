@@ -4,7 +4,8 @@
 //!   hello ─▶ identify, or resume(session, seq) ─▶ dispatch(seq) ─▶ Inbox::take(session, seq)
 //!     heartbeat ◀─▶ acknowledgement; a missed one is a zombie ─▶ another connection, resumed
 //! ```
-//! The place to resume at is committed with the events. A message goes out with a nonce that Discord enforces.
+//! The place to resume at is committed with the events. After a session that cannot be resumed, messages are looked up in the
+//! conversations that were read before. A message goes out with a nonce that Discord enforces.
 
 mod events;
 mod gateway;
@@ -149,7 +150,7 @@ impl Platform for Discord {
             idempotent: true,
             reply_window_ms: None,
             replies_max: None,
-            // For some minutes; what is older is told as a gap.
+            // By the gateway for some minutes; what is older is looked up in the conversations that are known.
             replays: true,
             file_max_bytes: FILE_MAX_BYTES,
         }

@@ -100,6 +100,7 @@ impl Service for Inner {
                 let limit = json!({"total": 1000, "remaining": self.state().remaining, "reset_after": 60_000, "max_concurrency": 1});
                 Reply::json(200, &json!({"url": self.ws_url(), "shards": 1, "session_start_limit": limit}))
             }
+            ["channels", channel, "messages"] if request.method == "GET" => self.history(channel, request),
             ["channels", channel, "messages"] if request.method == "POST" => self.post(channel, request),
             ["channels", channel, "messages", id] if request.method == "PATCH" => {
                 self.edit(channel, id, &request.json())
@@ -177,6 +178,22 @@ impl Inner {
             200,
             &json!({"id": id, "channel_id": channel, "content": parameters["content"], "type": 0, "nonce": nonce}),
         )
+    }
+
+    /// Messages after one, the newest first.
+    fn history(&self, channel: &str, request: &Request) -> Reply {
+        let number = |name: &str| request.query(name).and_then(|value| value.parse::<u64>().ok());
+        let after = number("after").unwrap_or(0);
+        let limit = usize::try_from(number("limit").unwrap_or(50).clamp(1, 100)).unwrap_or(50);
+        let state = self.state();
+        let id = |message: &Value| message["id"].as_str().and_then(|id| id.parse::<u64>().ok()).unwrap_or(0);
+        let later = state
+            .history
+            .iter()
+            .filter(|message| message["channel_id"] == json!(channel) && id(message) > after);
+        let mut page: Vec<Value> = later.take(limit).cloned().collect();
+        page.reverse();
+        Reply::json(200, &json!(page))
     }
 
     fn edit(&self, channel: &str, id: &str, parameters: &Value) -> Reply {

@@ -27,13 +27,46 @@ const MESSAGE_CONTENT: u64 = 1 << 15;
 /// How long the first answer to a press may take: Discord gives up after 3 s.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 
+/// So many conversations are looked into when a session could not be resumed: those in which something was said last.
+const CHANNELS_MAX: usize = 100;
+/// How many messages a page has.
+const PAGE: usize = 100;
+/// So many pages of a conversation are looked up.
+const PAGES_MAX: usize = 50;
+
 /// The place to resume at: what the inbox keeps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Place {
+    /// Empty if it cannot be resumed.
     session: String,
     url: String,
     seq: u64,
     us: Us,
+    /// The last message of each conversation, the latest at the end.
+    #[serde(default)]
+    channels: Vec<Channel>,
+}
+
+/// A conversation, and how far it was read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Channel {
+    id: String,
+    /// Its server; none in a direct conversation.
+    guild: Option<String>,
+    last: String,
+}
+
+impl Place {
+    /// Notes that a message was read.
+    fn read(&mut self, message: &Value) {
+        let (Some(id), Some(last)) = (message["channel_id"].as_str(), message["id"].as_str()) else { return };
+        self.channels.retain(|known| known.id != id);
+        if self.channels.len() >= CHANNELS_MAX {
+            self.channels.remove(0);
+        }
+        let guild = message["guild_id"].as_str().map(str::to_owned);
+        self.channels.push(Channel { id: id.to_owned(), guild, last: last.to_owned() });
+    }
 }
 
 /// Who the bot is.
@@ -51,7 +84,8 @@ impl Discord {
     /// Connects once, and reads until the connection ends.
     pub(super) async fn connect(&self, inbox: &dyn Inbox) -> End {
         let place = inbox.cursor().await.and_then(|cursor| serde_json::from_str::<Place>(&cursor).ok());
-        let base = match &place {
+        let resumable = place.as_ref().filter(|place| !place.session.is_empty());
+        let base = match resumable {
             Some(place) => place.url.clone(),
             None => match self.gateway().await {
                 Ok(url) => url,
@@ -63,7 +97,7 @@ impl Discord {
         let socket = match connected {
             Ok(socket) => socket,
             // The address to resume at may be gone; the other one is always there.
-            Err(failure) if place.is_some() => {
+            Err(failure) if resumable.is_some() => {
                 let Ok(url) = self.gateway().await else { return ended(failure) };
                 match Socket::connect(
                     self.http.reach(),
@@ -78,7 +112,7 @@ impl Discord {
             }
             Err(failure) => return ended(failure),
         };
-        let mut session = Session { discord: self, inbox, socket, place, seq: 0, has_gap: false };
+        let mut session = Session { discord: self, inbox, socket, place, seq: 0 };
         match session.talk().await {
             Ok(never) => match never {},
             Err(end) => end,
@@ -127,8 +161,6 @@ struct Session<'a> {
     place: Option<Place>,
     /// The last event's number.
     seq: u64,
-    /// A session before this one could not be resumed.
-    has_gap: bool,
 }
 
 impl Session<'_> {
@@ -140,7 +172,7 @@ impl Session<'_> {
             return Err(End::Lost("no hello".to_owned()));
         };
         let every = Duration::from_millis(every).min(SILENCE_TIMEOUT / 2);
-        match &self.place {
+        match self.place.as_ref().filter(|place| !place.session.is_empty()) {
             Some(place) => {
                 self.seq = place.seq;
                 let resume =
@@ -174,9 +206,7 @@ impl Session<'_> {
                     return Err(End::Lost("Discord asks to resume".to_owned()));
                 }
                 Some(9) => {
-                    // The session is gone, and what was said meanwhile with it.
-                    self.has_gap |= self.place.take().is_some();
-                    self.take(Vec::new(), String::new()).await?;
+                    // The session is gone: what was said meanwhile is looked up when the next one begins.
                     let wait_ms = rand::rng().random_range(1000..5000);
                     sleep(Duration::from_millis(wait_ms)).await;
                     self.seq = 0;
@@ -194,9 +224,10 @@ impl Session<'_> {
                 Frame::Text(text) => return Ok(serde_json::from_str(&text).unwrap_or_default()),
                 Frame::Closed(code @ (4007 | 4009), _) => {
                     // The place is unknown there: the next session is a new one.
-                    self.take(Vec::new(), String::new()).await?;
-                    if self.place.is_some() {
-                        self.inbox.gap(GAP);
+                    if let Some(place) = &mut self.place {
+                        place.session.clear();
+                        let cursor = self.cursor();
+                        self.take(Vec::new(), cursor).await?;
                     }
                     return Err(End::Lost(format!("Discord closed the connection with {code}")));
                 }
@@ -232,17 +263,25 @@ impl Session<'_> {
                     name: names::person(data["user"]["username"].as_str().unwrap_or_default()),
                 };
                 let (session, url) = (text(&data["session_id"]), text(&data["resume_gateway_url"]));
-                self.place = Some(Place { session, url, seq: self.seq, us });
-                self.take(Vec::new(), self.cursor()).await?;
-                if std::mem::take(&mut self.has_gap) {
+                let old = self.place.take();
+                let channels = old.map(|old| old.channels);
+                let is_later = channels.is_some();
+                self.place =
+                    Some(Place { session, url, seq: self.seq, us, channels: channels.unwrap_or_default() });
+                let missed = self.missed().await?;
+                self.take(missed, self.cursor()).await?;
+                if is_later {
                     self.inbox.gap(GAP);
                 }
                 self.connected();
             }
             Some("RESUMED") => self.connected(),
             Some(kind) => {
-                let Some(us) = self.place.as_ref().map(|place| place.us.clone()) else { return Ok(()) };
-                let Some(event) = event(kind, data, &us) else { return Ok(()) };
+                let Some(place) = &mut self.place else { return Ok(()) };
+                let Some(event) = event(kind, data, &place.us) else { return Ok(()) };
+                if kind == "MESSAGE_CREATE" {
+                    place.read(data);
+                }
                 let is_press = matches!(event.what, What::Press(_));
                 self.take(vec![event], self.cursor()).await?;
                 if is_press {
@@ -252,6 +291,39 @@ impl Session<'_> {
             None => {}
         }
         Ok(())
+    }
+
+    /// What was said in known conversations since they were read, by the API.
+    async fn missed(&mut self) -> Result<Vec<crate::Event>, End> {
+        let Some(place) = &mut self.place else { return Ok(Vec::new()) };
+        let mut missed = Vec::new();
+        for Channel { id, guild, mut last } in place.channels.clone() {
+            for _ in 0..PAGES_MAX {
+                let path =
+                    format!("/channels/{}/messages?limit={PAGE}&after={}", segment(&id), segment(&last));
+                let page = match self.discord.call(Method::GET, &path, Body::Empty).await {
+                    Ok(page) => page,
+                    // The bot may not read there, or it is gone.
+                    Err(Failure::Closed(_) | Failure::Message(_)) => break,
+                    Err(failure) => return Err(ended(failure)),
+                };
+                let mut messages = page.as_array().cloned().unwrap_or_default();
+                // The newest comes first.
+                messages.reverse();
+                for message in &mut messages {
+                    if let Some(guild) = &guild {
+                        message["guild_id"] = json!(guild);
+                    }
+                    place.read(message);
+                    missed.extend(event("MESSAGE_CREATE", message, &place.us));
+                }
+                match messages.last().and_then(|message| message["id"].as_str()) {
+                    Some(id) if messages.len() >= PAGE => last = id.to_owned(),
+                    _ => break,
+                }
+            }
+        }
+        Ok(missed)
     }
 
     fn connected(&self) {
@@ -280,7 +352,7 @@ impl Session<'_> {
     }
 }
 
-const GAP: &str = "Discord does not repeat what was said while the bot was away for some minutes; those messages are missed";
+const GAP: &str = "the bot was away for longer than Discord keeps events: messages in conversations that were not read before may be missed, and so are presses";
 
 fn ended(failure: Failure) -> End {
     match failure {

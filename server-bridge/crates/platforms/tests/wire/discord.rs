@@ -93,25 +93,39 @@ async fn kills_and_refused_commits_lose_and_double_nothing() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_gone_is_a_gap_and_a_new_one_begins() {
+async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_gap_is_told() {
     let discord = Discord::start();
     let (bot, inbox) = (bot(&discord), Memory::default());
     let running = Running::start(&bot, &inbox);
     discord.say("before");
     inbox.count(1).await;
+    discord.message(json!({"channel_id": "66", "guild_id": "77", "content": "in a server"}));
+    inbox.count(2).await;
     running.stop().await;
+    discord.forget();
+    // Nobody is there; then the commit of what was looked up fails once.
+    for number in 0..120 {
+        discord.message(json!({"channel_id": "66", "content": format!("missed {number}")}));
+    }
+    inbox.held().refusals = 1;
+    let end = Running::start(&bot, &inbox).end().await;
+    assert!(matches!(&end, End::Lost(why) if why.contains("the disk is full")), "{end:?}");
     discord.forget();
     let running = Running::start(&bot, &inbox);
     inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
+    inbox.count(122).await;
+    let (event, message) = inbox.messages().pop().unwrap();
+    assert!(event.conversation.is_group && message.text == "missed 119");
     discord.say("after");
-    inbox.count(2).await;
+    inbox.count(123).await;
     // While it is connected: nothing was missed, but nobody can know.
     discord.invalidate();
     inbox.until("the gap is told", |held| held.gaps.len() == 2).await;
     discord.say("again");
-    inbox.count(3).await;
+    inbox.count(124).await;
     running.stop().await;
-    assert_eq!(discord.sessions(), (3, 0));
+    assert_eq!(discord.sessions(), (4, 0));
+    assert_eq!(inbox.held().events.len(), 124);
 }
 
 #[tokio::test]

@@ -33,6 +33,8 @@ use events::Us;
 
 /// The largest file that is sent: what Synapse takes by default.
 const FILE_MAX_BYTES: u64 = 50 << 20;
+/// The largest answer of the homeserver: an event has up to 64 KiB, and one look shows fifty of each room.
+const ANSWER_MAX_BYTES: usize = 128 << 20;
 /// The longest name of a file, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
 
@@ -61,7 +63,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     if !token.chars().all(|c| c.is_ascii_graphic()) {
         return Err("the access token has characters that no token has".to_owned());
     }
-    let http = Http::new(reach, &[&token])?;
+    let http = Http::new(reach, &[&token])?.with_answer_max(ANSWER_MAX_BYTES);
     let server = http.base(&setting(SETUP, values, "server")?)?;
     Ok(Arc::new(Matrix { http, server, token, members: Mutex::default(), told: Mutex::default() }))
 }

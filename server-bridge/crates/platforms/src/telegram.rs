@@ -32,6 +32,8 @@ use updates::Us;
 const TEXT_MAX: usize = 4096;
 /// How long Telegram holds a poll that has nothing to tell, in seconds.
 const POLL_S: u64 = 25;
+/// So many updates come at once: with the messages that they answer to, they stay below the limit of an answer.
+const UPDATES_MAX: usize = 25;
 /// How long our side waits for a poll's answer: longer, the connection is dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);
 /// So old a cursor is not used: ids of updates begin elsewhere after a week without any.
@@ -175,7 +177,7 @@ impl Telegram {
         let mut offset = inbox.cursor().await.and_then(|cursor| offset(&cursor));
         loop {
             let asked = json!({
-                "offset": offset, "timeout": POLL_S, "limit": 100,
+                "offset": offset, "timeout": POLL_S, "limit": UPDATES_MAX,
                 "allowed_updates": ["message", "edited_message", "callback_query", "my_chat_member"],
             });
             let updates = match self.call("getUpdates", Body::Json(asked), POLL_PATIENCE).await {

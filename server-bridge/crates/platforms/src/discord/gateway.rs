@@ -29,10 +29,10 @@ const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 
 /// So many conversations are looked into when a session could not be resumed: those in which something was said last.
 const CHANNELS_MAX: usize = 100;
-/// How many messages a page has.
-const PAGE: usize = 100;
+/// How many messages a page has: with all that is embedded, they stay below the limit of an answer.
+const PAGE: usize = 50;
 /// So many pages of a conversation are looked up.
-const PAGES_MAX: usize = 50;
+const PAGES_MAX: usize = 100;
 
 /// The place to resume at: what the inbox keeps.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod discord;
+mod long;
 mod matrix;
 mod slack;
 mod support;

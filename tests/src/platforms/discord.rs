@@ -80,6 +80,7 @@ struct State {
     moved: HashMap<String, String>,
     times: HashMap<String, VecDeque<Instant>>,
     refused: Vec<String>,
+    is_unhurried: bool,
 }
 
 /// What all connections are told.
@@ -232,6 +233,11 @@ impl Discord {
     /// Says nothing and answers nothing more, or does again.
     pub fn deafen(&self, is_deaf: bool) {
         self.inner.state().is_deaf = is_deaf;
+    }
+
+    /// Does not enforce the limits of requests over time any more.
+    pub fn unhurried(&self) {
+        self.inner.state().is_unhurried = true;
     }
 
     /// The token is revoked.

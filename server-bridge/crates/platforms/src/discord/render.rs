@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::TEXT_MAX;
 use crate::names::is_invisible;
-use crate::parts::{Cost, split, tight};
+use crate::parts::{Cost, spelled, split, tight};
 use crate::platform::{Button, Outgoing};
 use crate::styled::{Piece, Place, Style, Styled};
 
@@ -22,7 +22,8 @@ const APART: char = '\u{200b}';
 
 /// A text as messages, buttons below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
-    let mut messages: Vec<Value> = split(text, TEXT_MAX, &Marked)
+    let text = spelled(text, |address| shown(address).is_some());
+    let mut messages: Vec<Value> = split(&text, TEXT_MAX, &Marked)
         .iter()
         .filter(|part| part.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c)))
         .map(|part| json!({"content": markdown(part)}))
@@ -91,7 +92,11 @@ fn marks(style: &Style) -> String {
 
 /// The address of a link, as it can stand in one.
 fn target(style: &Style) -> Option<String> {
-    let url = style.link.as_ref().filter(|_| !style.code)?;
+    style.link.as_ref().filter(|_| !style.code).and_then(|url| shown(url))
+}
+
+/// An address as it can stand in a link; `None` if it cannot.
+fn shown(url: &str) -> Option<String> {
     let url: String = url
         .chars()
         .map(|c| match c {

@@ -139,6 +139,12 @@ impl Matrix {
                 self.members().remove(room);
             }
         }
+        // The server counts them for us when somebody comes or goes.
+        let count =
+            news["summary"]["m.joined_member_count"].as_u64().and_then(|count| usize::try_from(count).ok());
+        if let Some(count) = count {
+            self.members().insert(room.to_owned(), count);
+        }
         // What was said before we were invited was not said to us.
         if events.iter().any(|event| ours(event) && is_joining(event)) {
             let first = events.iter().position(ours).unwrap_or(0);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use guard::Reach;
-use platforms::Platform;
+use platforms::{Conversation, Failure, Platform, Styled};
 use serde_json::{Value, json};
 use tests::platforms::discord::{self, Discord};
 use tests::platforms::slack::{self, Slack};
@@ -67,6 +67,33 @@ async fn slack_loses_and_doubles_nothing() {
     let stand_in = Slack::start();
     let setup = json!({"app_token": slack::APP_TOKEN, "bot_token": slack::BOT_TOKEN, "api": stand_in.api()});
     run(here("slack", &setup), |text| drop(stand_in.say("U1", text)), || stand_in.cut()).await;
+}
+
+/// Each third message is taken, and the answer lost; it is sent again with the same key.
+#[tokio::test]
+async fn discord_takes_each_message_once() {
+    let stand_in = Discord::start();
+    stand_in.unhurried();
+    let platform = here("discord", &json!({"token": discord::TOKEN, "api": stand_in.api()}));
+    let to = Conversation { id: "55".to_owned(), is_group: false };
+    let count = messages();
+    for number in 0..count {
+        let message = platform.render(&Styled::plain(&number.to_string()), &[]).remove(0);
+        let key: String = format!("{number:064x}").chars().rev().collect();
+        match number % 3 {
+            0 => stand_in.fault(discord::Fault::DoneAndCut),
+            1 => stand_in.fault(discord::Fault::Cut),
+            _ => {}
+        }
+        while let Err(failure) = platform.send(&to, &message, &Value::Null, &key).await {
+            assert!(matches!(failure, Failure::Unknown(_)), "{failure:?}");
+        }
+    }
+    let sent = stand_in
+        .messages()
+        .into_iter()
+        .map(|message| message.parameters["content"].as_str().unwrap().parse::<usize>().unwrap());
+    assert!(sent.eq(0..count));
 }
 
 #[tokio::test]

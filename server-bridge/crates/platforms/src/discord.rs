@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Conversation, Media};
 use crate::http::{Body, Http, Multipart, segment, too_fast};
+use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
 use crate::names;
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
@@ -92,7 +93,8 @@ impl Discord {
         let url = format!("{}{path}", self.api);
         let token = format!("Bot {}", self.token);
         let headers = [("authorization", token.as_str()), ("user-agent", USER_AGENT)];
-        let answer = self.http.call(method, &url, &headers, body).await?;
+        let patience = if matches!(body, Body::Multipart(_)) { TRANSFER_TIMEOUT } else { REQUEST_TIMEOUT };
+        let answer = self.http.call_within(method, &url, &headers, body, patience).await?;
         let document = answer.json();
         if answer.is_success() {
             return Ok(document);

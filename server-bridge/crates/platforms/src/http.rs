@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::limits::{
     CONNECT_TIMEOUT, FRAME_MAX_BYTES, REASON_MAX_CHARS, REDIRECTS_MAX, REQUEST_TIMEOUT, TOO_FAST_WAIT,
-    TOO_FAST_WAIT_MAX,
+    TOO_FAST_WAIT_MAX, TRANSFER_TIMEOUT,
 };
 use crate::platform::Failure;
 use crate::tls;
@@ -229,7 +229,7 @@ impl Http {
             }
             Err(Failure::Message("it redirects too often".to_owned()))
         };
-        timeout(REQUEST_TIMEOUT, work).await.map_err(|_| Failure::Away("it takes too long".to_owned()))?
+        timeout(TRANSFER_TIMEOUT, work).await.map_err(|_| Failure::Away("it takes too long".to_owned()))?
     }
 
     fn checked(&self, url: &str) -> Result<Url, Failure> {

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Conversation, Media};
 use crate::http::{Body, Http, segment, too_fast};
-use crate::limits::REQUEST_TIMEOUT;
+use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
@@ -262,14 +262,13 @@ impl Platform for Matrix {
             let path = format!("media/v3/upload?filename={}", segment(&name));
             let body = Body::Bytes(media_type.to_owned(), file.bytes.clone());
             // What was uploaded and is not sent is seen by nobody.
-            let uploaded =
-                self.ask(Method::POST, &path, body, REQUEST_TIMEOUT).await.map_err(
-                    |failure| match failure {
-                        Failure::Unknown(why) => Failure::Away(why),
-                        Failure::Closed(why) => Failure::Message(why),
-                        other => other,
-                    },
-                )?;
+            let uploaded = self.ask(Method::POST, &path, body, TRANSFER_TIMEOUT).await.map_err(
+                |failure| match failure {
+                    Failure::Unknown(why) => Failure::Away(why),
+                    Failure::Closed(why) => Failure::Message(why),
+                    other => other,
+                },
+            )?;
             let content = json!({
                 "msgtype": kind, "body": name, "filename": name, "url": uploaded["content_uri"], "m.mentions": {},
                 "info": {"size": file.bytes.len(), "mimetype": media_type},

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Conversation, Event, Media};
 use crate::http::{Body, Http};
-use crate::limits::REQUEST_TIMEOUT;
+use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
 use crate::names;
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
@@ -313,7 +313,11 @@ impl Platform for Slack {
                 return Err(Failure::Away("Slack names no place for the file".to_owned()));
             };
             let body = Body::Bytes("application/octet-stream".to_owned(), file.bytes.clone());
-            let uploaded = self.http.call(Method::POST, url, &[], body).await.map_err(not_yet)?;
+            let uploaded = self
+                .http
+                .call_within(Method::POST, url, &[], body, TRANSFER_TIMEOUT)
+                .await
+                .map_err(not_yet)?;
             match uploaded.status {
                 200..300 => {}
                 429 => return Err(uploaded.too_fast()),

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Conversation, Media};
 use crate::http::{Body, Http, Multipart, too_fast};
+use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
 use crate::pace::{Limit, Pace};
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
@@ -135,7 +136,7 @@ impl Telegram {
     }
 
     async fn ask(&self, method: &str, body: Value) -> Result<Value, Failure> {
-        self.call(method, Body::Json(body), crate::limits::REQUEST_TIMEOUT).await
+        self.call(method, Body::Json(body), REQUEST_TIMEOUT).await
     }
 
     /// Who the bot is.
@@ -154,7 +155,7 @@ impl Telegram {
     ) -> Result<Sent, Failure> {
         self.paced(to)?;
         let (chat, thread) = parted(&to.id)?;
-        let patience = crate::limits::REQUEST_TIMEOUT;
+        let patience = if method == "sendMessage" { REQUEST_TIMEOUT } else { TRANSFER_TIMEOUT };
         let sent = match self.call(method, body(chat, thread), patience).await {
             Err(Failure::Closed(why)) if why.starts_with(MOVED) => {
                 self.call(method, body(&why[MOVED.len()..], thread), patience).await?
@@ -333,8 +334,8 @@ impl Platform for Telegram {
                 }
                 // Telegram counts no refused message, and the pace has counted it.
                 let (chat, thread) = parted(&to.id)?;
-                let patience = crate::limits::REQUEST_TIMEOUT;
-                let sent = self.call("sendDocument", body("document")(chat, thread), patience).await?;
+                let sent =
+                    self.call("sendDocument", body("document")(chat, thread), TRANSFER_TIMEOUT).await?;
                 return Ok(Sent { id: sent["message_id"].as_i64().unwrap_or_default().to_string() });
             }
             self.send_to(to, "sendDocument", body("document")).await

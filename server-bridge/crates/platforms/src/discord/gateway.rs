@@ -31,6 +31,8 @@ const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 const CHANNELS_MAX: usize = 100;
 /// How many messages a page has: with all that is embedded, they stay below the limit of an answer.
 const PAGE: usize = 50;
+/// So long a wait is waited for while messages are looked up; heartbeats wait as long.
+const WAIT_MAX_MS: u64 = 10_000;
 /// So many pages of a conversation are looked up.
 const PAGES_MAX: usize = 100;
 
@@ -301,11 +303,17 @@ impl Session<'_> {
             for _ in 0..PAGES_MAX {
                 let path =
                     format!("/channels/{}/messages?limit={PAGE}&after={}", segment(&id), segment(&last));
-                let page = match self.discord.call(Method::GET, &path, Body::Empty).await {
-                    Ok(page) => page,
-                    // The bot may not read there, or it is gone.
-                    Err(Failure::Closed(_) | Failure::Message(_)) => break,
-                    Err(failure) => return Err(ended(failure)),
+                let page = loop {
+                    match self.discord.call(Method::GET, &path, Body::Empty).await {
+                        Ok(page) => break page,
+                        // A new session would begin from the start.
+                        Err(Failure::TooFast { wait_ms }) if wait_ms <= WAIT_MAX_MS => {
+                            sleep(Duration::from_millis(wait_ms)).await;
+                        }
+                        // The bot may not read there, or it is gone.
+                        Err(Failure::Closed(_) | Failure::Message(_)) => break Value::Null,
+                        Err(failure) => return Err(ended(failure)),
+                    }
                 };
                 let mut messages = page.as_array().cloned().unwrap_or_default();
                 // The newest comes first.

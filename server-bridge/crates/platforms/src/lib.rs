@@ -43,6 +43,8 @@ pub mod parts;
 pub mod platform;
 mod slack;
 pub mod socket;
+#[cfg(test)]
+mod strange;
 pub mod styled;
 mod telegram;
 mod tls;

@@ -51,7 +51,7 @@ const SETUP: &[Setup] = &[
     Setup {
         key: "bot_token",
         label: "Bot token",
-        help: "Under OAuth & Permissions add the scopes app_mentions:read, channels:history, chat:write, files:read, files:write, groups:history, im:history and users:read; under Event Subscriptions add the bot events app_mention, message.channels, message.groups and message.im; turn on Interactivity; then install the app. The token begins with xoxb-.",
+        help: "Under OAuth & Permissions add the scopes app_mentions:read, channels:history, chat:write, files:read, files:write, groups:history, im:history and users:read; under Event Subscriptions add the bot events app_mention, message.channels, message.groups and message.im; turn on Interactivity; under App Home permit messages from the Messages tab; then install the app. The token begins with xoxb-.",
         is_secret: true,
         default: None,
     },

@@ -183,4 +183,22 @@ mod tests {
             assert_eq!(event(kind, &data, &us()), None, "{kind} {data}");
         }
     }
+
+    #[test]
+    fn no_document_makes_it_fail() {
+        let author = json!({"id": "1", "username": "ann", "global_name": "Ann"});
+        let file = json!({"id": "1", "filename": "a.png", "size": 3, "url": "https://cdn.discordapp.com/a", "content_type": "image/png"});
+        let said = json!({"id": "5", "channel_id": "6", "guild_id": "7", "type": 19, "content": "<@7> x", "author": author, "attachments": [file],
+            "mentions": [{"id": "7", "username": "sand"}], "edited_timestamp": "t", "referenced_message": {"id": "4", "content": "q", "author": author}});
+        let pressed = json!({"id": "5", "type": 3, "application_id": "8", "token": "t", "channel_id": "6", "member": {"user": author},
+            "data": {"custom_id": "x"}, "message": {"id": "4", "channel_id": "6"}});
+        for (kind, data) in
+            [("MESSAGE_CREATE", &said), ("MESSAGE_UPDATE", &said), ("INTERACTION_CREATE", &pressed)]
+        {
+            assert!(event(kind, data, &us()).is_some(), "{kind}");
+            for variant in crate::strange::variants(data) {
+                let _ = event(kind, &variant, &us());
+            }
+        }
+    }
 }

@@ -204,4 +204,22 @@ mod tests {
             assert_eq!(read(&content), None, "{content}");
         }
     }
+
+    #[test]
+    fn no_document_makes_it_fail() {
+        let content = json!({
+            "msgtype": "m.file", "body": "> <@a:b> q\n\n@Sand Bot: x", "filename": "a.txt", "url": "mxc://a/b", "info": {"size": 3},
+            "format": "org.matrix.custom.html", "formatted_body": "<b>x</b>", "m.mentions": {"user_ids": ["@bot:a.example"]},
+            "m.relates_to": {"rel_type": "m.thread", "event_id": "$0", "is_falling_back": true, "m.in_reply_to": {"event_id": "$0"}},
+        });
+        let said = json!({"type": "m.room.message", "event_id": "$1", "sender": "@a:b", "origin_server_ts": 5, "content": content});
+        let left = json!({"type": "m.room.member", "event_id": "$1", "sender": "@a:b", "state_key": "@bot:a.example", "content": {"membership": "ban"}});
+        assert!(
+            message("!r", true, &said, "A", &us()).is_some() && change("!r", true, &left, &us()).is_some()
+        );
+        for variant in crate::strange::variants(&said).iter().chain(&crate::strange::variants(&left)) {
+            let _ = message("!r", true, variant, "A", &us());
+            let _ = change("!r", true, variant, &us());
+        }
+    }
 }

@@ -266,4 +266,25 @@ mod tests {
             assert_eq!(event(&strange, &us()), None, "{strange}");
         }
     }
+
+    #[test]
+    fn no_document_makes_it_fail() {
+        let file = json!({"id": "F", "name": "a.png", "mimetype": "image/png", "size": 3, "url_private": "https://files.slack.com/x"});
+        let said = json!({"type": "message", "channel": "C1", "channel_type": "channel", "user": "U2", "text": "<@U1> <http://a|b> &amp;",
+            "ts": "1.000001", "thread_ts": "0.5", "files": [file]});
+        let changed = json!({"type": "message", "subtype": "message_changed", "channel": "C1", "event_ts": "2.0", "message": said,
+            "previous_message": {"text": "old"}});
+        let pressed = json!({"type": "block_actions", "trigger_id": "1", "user": {"id": "U2", "name": "a"}, "channel": {"id": "C1"},
+            "container": {"message_ts": "1.0", "thread_ts": "0.5"}, "response_url": "https://a", "actions": [{"value": "x", "action_ts": "1.5"}]});
+        for envelope in [
+            json!({"type": "events_api", "payload": {"event_id": "E", "event": said}}),
+            json!({"type": "events_api", "payload": {"event_id": "E", "event": changed}}),
+            json!({"type": "interactive", "payload": pressed}),
+        ] {
+            assert!(event(&envelope, &us()).is_some(), "{envelope}");
+            for variant in crate::strange::variants(&envelope) {
+                let _ = event(&variant, &us());
+            }
+        }
+    }
 }

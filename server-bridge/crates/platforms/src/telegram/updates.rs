@@ -251,4 +251,28 @@ mod tests {
         assert_eq!(event.reply, json!({"message": 9}));
         assert!(matches!(event.what, What::Message(Message { quoted: None, .. })));
     }
+
+    #[test]
+    fn no_document_makes_it_fail() {
+        let user = json!({"id": 1, "is_bot": false, "first_name": "A", "last_name": "B"});
+        let file = json!({"file_id": "f", "file_name": "a.txt", "file_size": 3, "mime_type": "image/png"});
+        let message = json!({
+            "message_id": 9, "date": 3, "edit_date": 4, "chat": {"id": -4, "type": "supergroup"}, "from": user, "text": "@sand_bot 😀 x",
+            "entities": [{"type": "mention", "offset": 0, "length": 9}], "is_topic_message": true, "message_thread_id": 5,
+            "reply_to_message": {"message_id": 5, "text": "q", "from": user}, "quote": {"text": "q"}, "photo": [file], "document": file,
+        });
+        let press = json!({"id": "1", "from": user, "data": "x", "message": message});
+        let change = json!({"chat": {"id": 1, "type": "private"}, "from": user, "date": 1, "new_chat_member": {"status": "kicked"}});
+        for update in [
+            json!({"update_id": 1, "message": message}),
+            json!({"update_id": 1, "edited_message": message}),
+            json!({"update_id": 1, "callback_query": press}),
+            json!({"update_id": 1, "my_chat_member": change}),
+        ] {
+            assert!(event(&update, &us()).is_some(), "{update}");
+            for variant in crate::strange::variants(&update) {
+                let _ = event(&variant, &us());
+            }
+        }
+    }
 }

@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("records", &[]),
     ("rules", &[]),
     ("search", &[]),
+    ("platforms", &["guard"]),
     ("plugins", &["frontmatter", "rules"]),
     ("store", &["records", "search"]),
     ("sandbox", &["proto"]),

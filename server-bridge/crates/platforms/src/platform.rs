@@ -1,0 +1,278 @@
+//! What a platform does, whichever it is.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{Conversation, Event, Media};
+use crate::styled::Styled;
+
+/// In what a platform counts the length of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of UTF-8.
+    Bytes,
+    /// Unicode characters.
+    Chars,
+    /// Code units of UTF-16.
+    Utf16,
+}
+
+/// What a platform can do.
+#[derive(Clone, Copy, Debug)]
+pub struct Caps {
+    /// The longest text of one message, in [`Caps::unit`].
+    pub text_max: usize,
+    /// What [`Caps::text_max`] counts.
+    pub unit: Unit,
+    /// True if buttons can be sent; elsewhere choices are numbered, and answered with a number.
+    pub buttons: bool,
+    /// True if a message that was sent can be changed.
+    pub edits: bool,
+    /// The shortest time between two changes of one message, in milliseconds, and so of a text that grows while it is written.
+    pub edit_every_ms: u64,
+    /// The shortest time between two messages to one conversation, in milliseconds.
+    pub send_every_ms: u64,
+    /// True if the platform itself refuses a second message with the same key.
+    pub idempotent: bool,
+    /// How long an event can be answered, in milliseconds; `None` without a limit.
+    pub reply_window_ms: Option<u64>,
+    /// How many messages may answer one event; `None` without a limit.
+    pub replies_max: Option<u32>,
+    /// True if what was missed while the account was not connected is delivered later.
+    pub replays: bool,
+    /// The largest file that can be sent, in bytes; 0 if none can.
+    pub file_max_bytes: u64,
+}
+
+/// A button below a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Button {
+    /// What it says.
+    pub label: String,
+    /// What comes back when it is pressed: at most 64 bytes of `A–Z a–z 0–9 _ -`.
+    pub token: String,
+}
+
+/// What is to be sent: rendered once, and kept until it is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outgoing {
+    /// The message as the platform takes it. Only the platform that rendered it reads it.
+    pub payload: Value,
+}
+
+/// A file to send.
+#[derive(Clone, Debug)]
+pub struct FileOut {
+    /// Its name, without directories.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Bytes,
+    /// True if it is a picture that the platform may show.
+    pub is_image: bool,
+}
+
+/// What a platform said of a message that it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its id, for changing it later and for knowing what a quote or a press refers to.
+    pub id: String,
+}
+
+/// Why a request failed, and what follows.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The platform was not reached, or its answer was lost; the message may have been taken. Names no address, which may hold a token.
+    #[error("the platform does not answer: {0}")]
+    Unknown(String),
+    /// The platform was certainly not asked, or says that it is out of order: try again later.
+    #[error("the platform cannot be reached: {0}")]
+    Away(String),
+    /// Too many requests: try again after this many milliseconds.
+    #[error("the platform asks to wait {wait_ms} ms")]
+    TooFast {
+        /// How long.
+        wait_ms: u64,
+    },
+    /// The account's credentials are refused: an administrator has to act.
+    #[error("the platform refuses the account: {0}")]
+    Account(String),
+    /// This message is refused, and would be again.
+    #[error("the platform refuses the message: {0}")]
+    Message(String),
+    /// The conversation does not exist any more, or the account was taken out of it.
+    #[error("the conversation is closed: {0}")]
+    Closed(String),
+    /// The time or the number of answers to the event is used up.
+    #[error("the platform takes no more answers to this message")]
+    Expired,
+}
+
+/// Why [`Platform::run`] ended.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// It was asked to stop.
+    Stopped,
+    /// The connection ended or failed: connect again.
+    Lost(String),
+    /// The platform asks to wait so many milliseconds before the next connection.
+    Wait {
+        /// How long.
+        ms: u64,
+        /// Why, for the account's status.
+        why: String,
+    },
+    /// Nothing but a change of the account helps: wrong credentials, a second poller, a banned bot. Tried again at a slow pace.
+    Refused(String),
+}
+
+/// Takes what arrives.
+pub trait Inbox: Send + Sync {
+    /// Commits events and the platform's cursor together; those whose ids are on record already are left out. Acknowledge to the
+    /// platform only after `Ok`.
+    ///
+    /// # Errors
+    /// The reason, if nothing was committed: acknowledge nothing, and let it come again.
+    fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>>;
+
+    /// The cursor that was committed last.
+    fn cursor(&self) -> BoxFuture<'_, Option<String>>;
+
+    /// Tells that bytes came from the platform: the account is alive.
+    fn alive(&self);
+
+    /// Tells that the account is connected, and under which name.
+    fn connected(&self, name: &str);
+
+    /// Tells that messages may have been missed, on a platform that does not deliver them later.
+    fn gap(&self, why: &str);
+}
+
+/// One account on a messenger.
+///
+/// Errors, logs and values of [`Debug`] hold no token of it.
+pub trait Platform: Send + Sync {
+    /// What it can do.
+    fn caps(&self) -> Caps;
+
+    /// Asks the platform who the account is: the name to show. It changes nothing.
+    ///
+    /// # Errors
+    /// [`Failure::Account`] if the credentials are refused; [`Failure::Away`].
+    fn probe(&self) -> BoxFuture<'_, Result<String, Failure>>;
+
+    /// Connects once and hands over what arrives, until the connection ends. Who calls it waits and calls it again.
+    fn run<'a>(&'a self, inbox: &'a dyn Inbox, stop: &'a CancellationToken) -> BoxFuture<'a, End>;
+
+    /// A text as messages that the platform takes, none too long, with the buttons below the last one. Never empty.
+    fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing>;
+
+    /// Sends one message. `reply` is [`Event::reply`] of the event that is answered, or null; `key` is the same whenever this message is
+    /// tried (64 hexadecimal digits).
+    ///
+    /// # Errors
+    /// See [`Failure`]: [`Failure::Unknown`] only if the message may have been taken.
+    fn send<'a>(
+        &'a self,
+        to: &'a Conversation,
+        message: &'a Outgoing,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>>;
+
+    /// Replaces a message that was sent. Only where [`Caps::edits`] holds.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    fn edit<'a>(
+        &'a self,
+        to: &'a Conversation,
+        id: &'a str,
+        message: &'a Outgoing,
+    ) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Sends a file, with a key as [`Platform::send`].
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    fn send_file<'a>(
+        &'a self,
+        to: &'a Conversation,
+        file: &'a FileOut,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>>;
+
+    /// Tells the person who pressed a button what became of it, where the platform shows that.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    fn answer_press<'a>(&'a self, handle: &'a Value, text: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Reads a file of a message: at most `max_bytes`.
+    ///
+    /// # Errors
+    /// [`Failure::Message`] if it is larger, or its address leads inside; see [`Failure`].
+    fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>>;
+
+    /// Handles a delivery to the account's own address, on platforms that deliver by HTTP: the body of the answer, after
+    /// [`Inbox::take`].
+    ///
+    /// # Errors
+    /// [`Failure::Account`] if the signature is wrong; [`Failure::Message`] if the body is; [`Failure::Away`] if nothing was committed.
+    fn delivered<'a>(
+        &'a self,
+        headers: &'a [(String, String)],
+        body: &'a [u8],
+        inbox: &'a dyn Inbox,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
+        let _ = (headers, body, inbox);
+        Box::pin(async { Err(Failure::Message("this account takes no deliveries".to_owned())) })
+    }
+}
+
+/// One value of an account's set-up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Its key in the document: `token`.
+    pub key: &'static str,
+    /// What the page calls it.
+    pub label: &'static str,
+    /// What to do on the platform's side to get it.
+    pub help: &'static str,
+    /// True if it is sealed, and never shown again.
+    pub is_secret: bool,
+    /// What it is if it is left out; `None` if it is needed.
+    pub default: Option<&'static str>,
+}
+
+/// Makes an account's platform from the values of its set-up.
+pub type Make = fn(&Value, &guard::Reach) -> Result<std::sync::Arc<dyn Platform>, String>;
+
+/// A platform that accounts can be made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name in documents and commands: `telegram`.
+    pub name: &'static str,
+    /// Its name for people: `Telegram`.
+    pub title: &'static str,
+    /// What an administrator enters.
+    pub setup: &'static [Setup],
+    /// Makes it. Fails with a text for the administrator.
+    pub make: Make,
+}
+
+/// A value of a set-up: what was entered, else its default; without white space around it.
+///
+/// # Errors
+/// A text for the administrator, if it is needed and not there.
+pub fn setting(setup: &[Setup], values: &Value, key: &str) -> Result<String, String> {
+    let known = setup.iter().find(|known| known.key == key);
+    let entered = values[key].as_str().map(str::trim).filter(|value| !value.is_empty());
+    match entered.or(known.and_then(|known| known.default)) {
+        Some(value) => Ok(value.to_owned()),
+        None => Err(format!("{} is missing", known.map_or(key, |known| known.label))),
+    }
+}

@@ -1,0 +1,48 @@
+//! Documents that no messenger sends, for tests of what reads them.
+
+use serde_json::{Value, json};
+
+/// The document with each of its values replaced, one at a time, by values of every kind; and without each.
+pub(crate) fn variants(document: &Value) -> Vec<Value> {
+    let mut pointers = Vec::new();
+    collect(document, String::new(), &mut pointers);
+    let strange = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(u64::MAX),
+        json!(1e300),
+        json!(""),
+        json!("<"),
+        json!("💥\u{202e}\u{0}"),
+        json!("9".repeat(5000)),
+        json!([]),
+        json!([null, {"id": 7}]),
+        json!({}),
+    ];
+    let replaced = |pointer: &String, value: &Value| {
+        let mut variant = document.clone();
+        if let Some(place) = variant.pointer_mut(pointer) {
+            *place = value.clone();
+        }
+        variant
+    };
+    pointers.iter().flat_map(|pointer| strange.iter().map(move |value| replaced(pointer, value))).collect()
+}
+
+fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                collect(value, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), pointers);
+            }
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                collect(value, format!("{at}/{index}"), pointers);
+            }
+        }
+        _ => {}
+    }
+    pointers.push(at);
+}

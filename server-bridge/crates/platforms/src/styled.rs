@@ -1,0 +1,353 @@
+//! Markdown as styled text: what every platform can show in its own way, in one flat form that can be cut anywhere.
+//!
+//! A list is lines with marks in front, a table is aligned text, and a picture is a link: no platform loads what a model names.
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::limits::MARKDOWN_MAX_BYTES;
+
+/// The widest table that is aligned, in cells; the columns of wider ones are only separated.
+const TABLE_ALIGNED_CELLS: usize = 120;
+
+/// What kind of block a piece stands in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Running text, headings and lists included.
+    #[default]
+    Text,
+    /// A quotation.
+    Quote,
+    /// A block of code, in this language; empty if none is named.
+    Code(String),
+}
+
+/// How a piece looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Strong, as headings are.
+    pub bold: bool,
+    /// Emphasized.
+    pub italic: bool,
+    /// Struck through.
+    pub strike: bool,
+    /// Code within a line.
+    pub code: bool,
+    /// The address that it links to: `http`, `https` or `mailto` only. A link to anything else is text.
+    pub link: Option<String>,
+    /// The block that it stands in.
+    pub place: Place,
+}
+
+/// Text of one style. Line feeds are part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The text: never empty, no control characters but line feeds and tabs.
+    pub text: String,
+    /// How it looks.
+    pub style: Style,
+}
+
+/// A styled text: pieces, no two neighbours of one style.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Styled {
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+}
+
+impl Styled {
+    /// A Markdown text, cut off after [`MARKDOWN_MAX_BYTES`].
+    pub fn markdown(text: &str) -> Self {
+        let text = &text[..text.floor_char_boundary(MARKDOWN_MAX_BYTES)];
+        let mut writer = Writer::default();
+        let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+        for event in Parser::new_ext(text, options) {
+            writer.take(event);
+        }
+        writer.styled.trimmed()
+    }
+
+    /// A text as it is, without any markup.
+    pub fn plain(text: &str) -> Self {
+        let mut styled = Self::default();
+        styled.push(text, &Style::default());
+        styled.trimmed()
+    }
+
+    /// Adds a text in a style. Control characters that are neither line feed nor tab are left out.
+    pub fn push(&mut self, text: &str, style: &Style) {
+        let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let text: String = text.chars().filter(clean).collect();
+        if text.is_empty() {
+            return;
+        }
+        match self.pieces.last_mut() {
+            Some(last) if last.style == *style => last.text.push_str(&text),
+            _ => self.pieces.push(Piece { text, style: style.clone() }),
+        }
+    }
+
+    /// The text alone.
+    pub fn text(&self) -> String {
+        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// True if there is nothing to read.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.text.trim().is_empty())
+    }
+
+    /// Without the line feeds in front and at the end.
+    #[must_use]
+    pub fn trimmed(mut self) -> Self {
+        while let Some(last) = self.pieces.last_mut() {
+            last.text.truncate(last.text.trim_end_matches('\n').len());
+            if !last.text.is_empty() {
+                break;
+            }
+            self.pieces.pop();
+        }
+        while let Some(first) = self.pieces.first_mut() {
+            let kept = first.text.trim_start_matches('\n').len();
+            first.text.drain(..first.text.len() - kept);
+            if !first.text.is_empty() {
+                break;
+            }
+            self.pieces.remove(0);
+        }
+        self
+    }
+}
+
+/// A table while it is read.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn cell(&mut self, text: &str) {
+        if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
+            cell.push_str(&text.replace('\n', " "));
+        }
+    }
+
+    /// Its rows as lines, aligned unless that would be too wide.
+    fn lines(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();
+        let mut widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        if widths.iter().sum::<usize>() + 3 * columns > TABLE_ALIGNED_CELLS {
+            widths.fill(0);
+        }
+        let line = |row: &Vec<String>| {
+            let cell = |(cell, width): (&String, &usize)| {
+                format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width())))
+            };
+            row.iter().zip(&widths).map(cell).collect::<Vec<_>>().join(" | ").trim_end().to_owned()
+        };
+        self.rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Writes the events of the parser.
+#[derive(Default)]
+struct Writer {
+    styled: Styled,
+    style: Style,
+    /// How often each is open: they nest.
+    strong: usize,
+    emphasis: usize,
+    struck: usize,
+    quotes: usize,
+    /// The next number of each open list; `None` in a list without numbers.
+    lists: Vec<Option<u64>>,
+    table: Option<Table>,
+    /// The addresses of open links and pictures.
+    links: Vec<Option<String>>,
+    /// A list's mark was just written: a paragraph goes on behind it.
+    after_mark: bool,
+}
+
+impl Writer {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.write(&text),
+            Event::Code(text) => {
+                self.style.code = true;
+                self.write(&text);
+                self.style.code = false;
+            }
+            // Markup of HTML is shown as it was written: no platform may obey it.
+            Event::Html(text) | Event::InlineHtml(text) => self.write(&text),
+            Event::SoftBreak | Event::HardBreak => self.write("\n"),
+            Event::Rule => {
+                self.begin_block();
+                self.write("———\n");
+            }
+            Event::TaskListMarker(is_done) => self.write(if is_done { "☑ " } else { "☐ " }),
+            Event::FootnoteReference(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => self.begin_block(),
+            Tag::Heading { .. } => {
+                self.begin_block();
+                self.strong += 1;
+            }
+            Tag::BlockQuote(_) => {
+                self.begin_block();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(kind) => {
+                self.begin_block();
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => {
+                        info.split(|c: char| c.is_whitespace() || c == ',').next().unwrap_or("").to_owned()
+                    }
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.style.place = Place::Code(language);
+            }
+            Tag::List(first) => {
+                if self.lists.is_empty() {
+                    self.begin_block();
+                } else {
+                    self.begin_line();
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.begin_line();
+                let depth = self.lists.len().saturating_sub(1);
+                let mark = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        let mark = format!("{number}. ");
+                        *number += 1;
+                        mark
+                    }
+                    _ => "• ".to_owned(),
+                };
+                self.write(&format!("{}{mark}", "  ".repeat(depth)));
+                self.after_mark = true;
+            }
+            Tag::Emphasis => self.emphasis += 1,
+            Tag::Strong => self.strong += 1,
+            Tag::Strikethrough => self.struck += 1,
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push(is_open(&dest_url).then(|| dest_url.into_string()));
+            }
+            Tag::Table(_) => {
+                self.begin_block();
+                self.table = Some(Table::default());
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
+                }
+            }
+            Tag::TableCell => {
+                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                    row.push(String::new());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph => self.begin_line(),
+            TagEnd::Heading(_) => {
+                self.strong = self.strong.saturating_sub(1);
+                self.begin_line();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.begin_line();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => {
+                self.begin_line();
+                self.style.place = Place::Text;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.begin_line();
+            }
+            TagEnd::Item => self.begin_line(),
+            TagEnd::Emphasis => self.emphasis = self.emphasis.saturating_sub(1),
+            TagEnd::Strong => self.strong = self.strong.saturating_sub(1),
+            TagEnd::Strikethrough => self.struck = self.struck.saturating_sub(1),
+            TagEnd::Link | TagEnd::Image => {
+                self.links.pop();
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.style.place = Place::Code(String::new());
+                    self.write(&table.lines());
+                    self.begin_line();
+                    self.style.place = Place::Text;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        self.after_mark = false;
+        if let Some(table) = &mut self.table {
+            table.cell(text);
+            return;
+        }
+        let mut style = self.style.clone();
+        let is_code = matches!(style.place, Place::Code(_));
+        style.bold = self.strong > 0 && !is_code;
+        style.italic = self.emphasis > 0 && !is_code;
+        style.strike = self.struck > 0 && !is_code;
+        style.link = self.links.iter().rev().flatten().next().cloned().filter(|_| !is_code);
+        if self.quotes > 0 && !is_code {
+            style.place = Place::Quote;
+        }
+        self.styled.push(text, &style);
+    }
+
+    /// True if a text ends like that, over pieces of any style; true of an empty text.
+    fn ends_with(&self, end: &str) -> bool {
+        let written = self.styled.pieces.iter().rev().flat_map(|piece| piece.text.chars().rev());
+        self.styled.pieces.is_empty() || written.take(end.len()).eq(end.chars().rev())
+    }
+
+    /// A line feed, unless a line begins here. It belongs to what stands before it.
+    fn begin_line(&mut self) {
+        if let Some(last) = self.styled.pieces.last_mut()
+            && !last.text.ends_with('\n')
+        {
+            last.text.push('\n');
+        }
+    }
+
+    /// An empty line between blocks, except in lists and behind a mark.
+    fn begin_block(&mut self) {
+        if self.after_mark {
+            self.after_mark = false;
+            return;
+        }
+        self.begin_line();
+        if self.lists.is_empty() && !self.ends_with("\n\n") {
+            self.styled.push("\n", &Style::default());
+        }
+    }
+}
+
+/// True for the addresses that a link may lead to.
+fn is_open(address: &str) -> bool {
+    ["http://", "https://", "mailto:"].iter().any(|scheme| address.to_ascii_lowercase().starts_with(scheme))
+}
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,7 @@ use agent::engine::PromptParts;
 use agent::hooks::Hooks;
 use agent::library::Library;
 use agent::tool::{Registry, visible};
+use memory::Meaning;
 use tools::Services;
 use tools::internet::Internet;
 
@@ -44,11 +45,14 @@ impl ChatService {
         let (queue, asks, at_work) = Default::default();
         let (settings, languages) = (Arc::default(), Default::default());
         let library = Library::default();
-        let prompt = prompt::parts(&store, &settings, &library);
+        let meaning = Meaning::new(store.clone());
+        let prompt = prompt::parts(&store, &meaning, &settings, &library);
         let (bus, tools) = (Bus::default(), Registry::default());
-        let services = Services { store, router, execs, internet, library, clients: Arc::new(bus.clone()) };
+        let clients = Arc::new(bus.clone());
+        let services =
+            Services { store, router, execs, internet, library, clients, meaning: meaning.clone() };
         tools::add_all(&tools, &services);
-        Self(Arc::new(House {
+        let service = Self(Arc::new(House {
             services,
             running,
             sending,
@@ -66,7 +70,9 @@ impl ChatService {
             settings,
             languages,
             rules: RuleBook::default(),
-        }))
+        }));
+        meaning.set_embedders(service.embedders());
+        service
     }
 
     /// The hooks of all turns: an extension registers its own here.

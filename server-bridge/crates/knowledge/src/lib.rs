@@ -3,19 +3,26 @@
 //! ```text
 //!   an upload, a file of a runner's folder ─► job in the store ─► worker: crate `extract` (a confined child) ─► pages
 //!                                                                   └─► crate `search`: passages, words ─► a new version, swapped in
-//!   a question ─► find: passages by their words, of the collections that the user may search ─► `knowledge_search`, the API
+//!   passages without a vector ─► another worker: the server's embedder ─► vectors
+//!   a question ─► find: by words, and by vectors ─► fused, of the collections that the user may search ─► `knowledge_search`, the API
 //! ```
-//! Uploads and folders are indexed by one worker, one document after the other. What is asked meanwhile is answered from the version
-//! before. Documents are texts of others: tools hand them over as quotations, and say so.
+//! Runners are waited for side by side, and documents are read one after the other. What is asked meanwhile is answered from the version before,
+//! and by words where there are no vectors yet. Documents are texts of others: tools hand them over as quotations, and say so.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `service` | [`Knowledge`]: collections, documents, sharing |
 //! | `upload` | the content of a document on its way in |
-//! | `worker` | the worker: one job after the other, and regular looks at folders |
+//! | `worker` | the jobs of several lanes, and regular looks at folders |
+//! | `lanes` | the lane whose turn it is |
 //! | `index` | a document becomes pages and passages |
 //! | `sync` | a look at a runner's folder |
+//! | `embed` | passages get vectors |
+//! | `turns` | the collection whose turn it is to be embedded |
 //! | `find` | the passages that answer a question |
+//! | `compare` | those that are found by their vectors |
+//! | `meaning` | the embedder, and what passages without a vector mean for a search |
+//! | `cache` | vectors in memory |
 //! | [`tools`] | `knowledge_search`, `knowledge_read` |
 //! | [`prompt`] | the part of the prompt that lists collections |
 //! | `faults` | the points at which tests kill the server |
@@ -24,15 +31,21 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cache;
+mod compare;
+mod embed;
 mod error;
 mod faults;
 mod find;
 mod index;
+mod lanes;
 pub mod limits;
+mod meaning;
 pub mod prompt;
 mod service;
 mod sync;
 pub mod tools;
+mod turns;
 mod upload;
 mod worker;
 

@@ -4,7 +4,7 @@
 //!   the user, on the page or the command line ─────────────────────────────► kept
 //!   a model, asked by its user's own message, in a turn without other texts ─► kept
 //!   a model otherwise; a chat that ended ──────────────────────────────────► proposed ──accepted by the user──► kept
-//!   kept ──core blocks──► every prompt        kept ──words of the message──► the note before that message
+//!   kept ──core blocks──► every prompt        kept ──words and meaning of the message──► the note before that message
 //! ```
 //! Nothing that a file, a page, a command or another agent says can become a memory without the user: such texts are not in the user's message, and
 //! a turn that read one can only propose.
@@ -15,6 +15,7 @@
 //! | [`asked`] | tells if a user asked for what a model wants to keep |
 //! | [`likeness`] | how alike two texts are |
 //! | [`recall`] | the items that matter to a message |
+//! | [`meaning`] | vectors of items, and the items whose meaning is that of a message |
 //! | [`prompt`] | core blocks and notes as a prompt has them |
 //! | [`mode`] | the modes, and a user's choice |
 //! | [`limits`] | every limit |
@@ -26,11 +27,13 @@ use std::collections::HashSet;
 pub mod asked;
 pub mod likeness;
 pub mod limits;
+pub mod meaning;
 pub mod mode;
 pub mod prompt;
 pub mod recall;
 pub mod write;
 
+pub use meaning::Meaning;
 pub use mode::Mode;
 pub use store::{MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory};
 pub use write::{Standing, Write, Written, write};

@@ -7,6 +7,7 @@ use agent::library::Library;
 use agent::tool::{Failure, ToolCaller, ToolContext, path, visible};
 use agent::{PortError, PortResult};
 use execs::{Ledger, Recorded};
+use memory::Meaning;
 use sandbox::{Present, Sandbox, SandboxError, SandboxRouter};
 use store::{Store, UserId};
 
@@ -27,6 +28,8 @@ pub struct Services {
     pub library: Library,
     /// The user's clients.
     pub clients: Arc<dyn Clients>,
+    /// The meaning of memories.
+    pub meaning: Meaning,
 }
 
 /// The users' clients, for changes that tools make to what they show.

@@ -36,7 +36,15 @@ fn registry(internet: Internet) -> Registry {
     let registry = Registry::default();
     add_all(
         &registry,
-        &Services { store, router, execs, internet, library: Library::default(), clients: Arc::new(Nobody) },
+        &Services {
+            meaning: memory::Meaning::new(store.clone()),
+            store,
+            router,
+            execs,
+            internet,
+            library: Library::default(),
+            clients: Arc::new(Nobody),
+        },
     );
     registry
 }

@@ -5,10 +5,11 @@
 //!         └─▶ remote: batches ──▶ Protocol (OpenAI, Ollama) ──▶ Transport ──┘
 //! ```
 //!
-//! A vector can be compared with those of the same model only: [`Embedder::model`] is the key under which they are stored. Whoever searches
+//! [`Guarded`] leaves an embedder alone after a failure. A vector can be compared with those of the same model only: [`Embedder::model`] is the key under which they are stored. Whoever searches
 //! and gets an [`Error`] goes on by words alone, and shows the error's text.
 
 mod built_in;
+mod guarded;
 mod wire;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::transport::{Answer, Transport};
 
 pub use built_in::{BUILT_IN_MODEL, BuiltIn, WEIGHTS_FILE};
 pub use e5::Role;
+pub use guarded::{Embedders, Guarded, Rest};
 pub use wire::Protocol;
 
 /// Why there are no vectors.
@@ -160,7 +162,11 @@ impl Embedder {
     /// # Errors
     /// Any of [`Error`].
     pub async fn query(&self, text: &str) -> Result<Vector, Error> {
-        let vectors = self.embed(Role::Query, vec![text.to_owned()]).await?;
+        self.query_with(self.patience(), text).await
+    }
+
+    async fn query_with(&self, patience: Patience, text: &str) -> Result<Vector, Error> {
+        let vectors = self.embed(Role::Query, vec![text.to_owned()], patience).await?;
         let found = vectors.len();
         vectors.into_iter().next().ok_or(Error::Count { expected: 1, found })
     }
@@ -170,22 +176,29 @@ impl Embedder {
     /// # Errors
     /// Any of [`Error`]; then there is none of the vectors.
     pub async fn passages(&self, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
-        self.embed(Role::Passage, texts).await
+        self.embed(Role::Passage, texts, self.patience()).await
     }
 
-    async fn embed(&self, role: Role, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
+    async fn embed(&self, role: Role, texts: Vec<String>, patience: Patience) -> Result<Vec<Vector>, Error> {
         match self {
             Self::BuiltIn(built_in) => built_in.embed(role, texts).await,
-            Self::Remote(remote) => remote.embed(role, &texts).await,
+            Self::Remote(remote) => remote.embed(role, &texts, patience).await,
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        match self {
+            Self::BuiltIn(_) => Patience::default(),
+            Self::Remote(remote) => remote.patience,
         }
     }
 }
 
 impl Remote {
-    async fn embed(&self, role: Role, texts: &[String]) -> Result<Vec<Vector>, Error> {
+    async fn embed(&self, role: Role, texts: &[String], patience: Patience) -> Result<Vec<Vector>, Error> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in batches(texts) {
-            for numbers in self.batch(role, batch).await? {
+            for numbers in self.batch(role, batch, patience).await? {
                 vectors.push(self.checked(&numbers)?);
             }
         }
@@ -203,7 +216,7 @@ impl Remote {
     }
 
     /// Attempts until one succeeds or retrying is pointless.
-    async fn batch(&self, role: Role, texts: &[String]) -> Result<Vec<Vec<f32>>, Error> {
+    async fn batch(&self, role: Role, texts: &[String], patience: Patience) -> Result<Vec<Vec<f32>>, Error> {
         let mut failed = 0;
         loop {
             let error = match self.ask(role, texts).await {
@@ -212,7 +225,7 @@ impl Remote {
                 Err(error) => error,
             };
             failed += 1;
-            let pause = self.patience.pause_after(failed, &error, rand::random());
+            let pause = patience.pause_after(failed, &error, rand::random());
             let Some(pause) = pause else { return Err(error.into()) };
             tracing::info!(%error, failed, ?pause, "an embedder did not answer");
             sleep(pause).await;

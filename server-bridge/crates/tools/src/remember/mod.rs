@@ -75,7 +75,7 @@ impl TypedTool for Search {
     type Services = Services;
 
     const NAME: &'static str = "memory_search";
-    const DESCRIPTION: &'static str = "Finds what is remembered about the user by its words, the best match first. Use it before you say that \
+    const DESCRIPTION: &'static str = "Finds what is remembered about the user by its words and its meaning, the best match first. Use it before you say that \
 you do not know something about the user, and before you write a memory.";
     const RULES: Rules = READS;
 
@@ -98,11 +98,12 @@ you do not know something about the user, and before you write a memory.";
 async fn search(work: &Work<'_>, query: &str) -> Result<Outcome, Failure> {
     let kept = visible(work).await?;
     let kept: Vec<&MemoryItem> = kept.iter().collect();
-    let found = memory::recall::find(query, &kept);
+    let near = work.services.meaning.nearest(work.user.id, query).await;
+    let found = memory::recall::find(query, &near, &kept);
     let found = found.iter().take(memory::limits::SEARCH_ITEMS);
     let lines: Vec<String> = found.map(|found| memory::prompt::line(found.item)).collect();
     Ok(Outcome::done(if lines.is_empty() {
-        "nothing that is kept has these words".to_owned()
+        "nothing that is kept has these words or this meaning".to_owned()
     } else {
         lines.join("\n")
     }))

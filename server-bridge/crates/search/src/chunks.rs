@@ -1,6 +1,6 @@
 //! Passages: the parts of a text that are found, shown and cited, each with the headings that it stands under.
 //!
-//! A text is read once, from its beginning to its end. Each place between two characters is a possible cut of some [`Strength`]; when the
+//! A text is read once, from its beginning to its end. Each place between two characters is a possible cut of some `Strength`; when the
 //! passage has reached its size, it ends at the strongest cut of its second half. A heading ends the passage before it early.
 
 mod lines;

@@ -9,7 +9,7 @@ impl Store {
     /// Claims a user's own chat for being looked through; returns true if nobody did before.
     ///
     /// # Errors
-    /// [`Error::Database`](crate::Error::Database).
+    /// [`Error::Database`].
     pub async fn claim_memorising(&self, user: UserId, chat: &ChatId) -> Result<bool> {
         let claimed = query(
             "INSERT INTO memorised_chats (chat_id, at_ms)
@@ -27,7 +27,7 @@ impl Store {
     /// Chats that nothing happened in since a time, with their users, of those who have this setting `on`, that were not looked through; at most `limit`.
     ///
     /// # Errors
-    /// [`Error::Database`](crate::Error::Database).
+    /// [`Error::Database`].
     pub async fn idle_chats(&self, setting: &str, since_ms: i64, limit: u32) -> Result<Vec<(User, ChatId)>> {
         let found: Vec<(UserId, ChatId)> = query_as(
             "SELECT c.user_id, c.id FROM chats c JOIN settings s ON s.user_id = c.user_id AND s.name = $1 AND s.value = 'on'
@@ -49,7 +49,7 @@ impl Store {
     /// The latest texts that a user wrote in their own words in a chat, none of which an automation posted, at most `limit`, the oldest first.
     ///
     /// # Errors
-    /// [`Error::Database`](crate::Error::Database).
+    /// [`Error::Database`].
     pub async fn own_words(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<String>> {
         let mut texts: Vec<String> = query_scalar(
             "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id

@@ -25,6 +25,7 @@ use knowledge::tools::{Read, Search};
 use knowledge::{Knowledge, Machines};
 use sandbox::SandboxRouter;
 use store::Store;
+use tokio_util::sync::CancellationToken;
 
 /// The extensions of all users.
 pub struct Extended {
@@ -88,11 +89,17 @@ impl Extended {
         let trust = Trust::new(store(), ledger(), approvable);
         chats.set_trusts(Arc::new(trust.clone()));
         chats.hooks().put(TrustNotice::new(trust.clone(), router(), notices(chats)));
-        let knowledge = Knowledge::new(store(), Extractor::default(), machines(ledger(), store()));
+        let knowledge =
+            Knowledge::new(store(), Extractor::default(), machines(ledger(), store()), chats.embedders());
         chats.tools().put(Typed::<Search>::new(knowledge.clone()));
         chats.tools().put(Typed::<Read>::new(knowledge.clone()));
         chats.prompt().put(knowledge.clone());
         Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust, knowledge }
+    }
+
+    /// Indexes and embeds documents, and embeds memories, until `shutdown`.
+    pub(crate) async fn index(&self, chats: &ChatService, shutdown: CancellationToken) {
+        tokio::join!(self.knowledge.run(shutdown.clone()), chats.embed_memories(shutdown));
     }
 
     /// Ends all running extensions, and waits until their ends are recorded.

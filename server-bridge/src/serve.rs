@@ -309,9 +309,8 @@ impl Server {
         state.automations.start();
         state.tasks.spawn(memorise_idle_chats(state.clone()));
         state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
-        let knowledge = state.extensions.knowledge.clone();
-        let shutdown = state.shutdown.clone();
-        state.tasks.spawn(async move { knowledge.run(shutdown).await });
+        let (indexing, shutdown) = (state.clone(), state.shutdown.clone());
+        state.tasks.spawn(async move { indexing.extensions.index(&indexing.chats, shutdown).await });
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();

@@ -64,6 +64,8 @@ specs! {
     settings,
     hooks,
     automations,
+    knowledge,
+    memory,
     http_tools,
     mcp_servers,
     plugins,

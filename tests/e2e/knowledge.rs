@@ -1,6 +1,7 @@
 //! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, also after kills and among hostile files.
 
 mod hostile;
+mod meaning;
 
 use std::fs;
 use std::path::Path;

@@ -5,6 +5,7 @@
 //! | [`authority`] | a private authority and a certificate of it |
 //! | [`bare_root`] | a machine that has busybox alone |
 //! | [`binaries`] | where the built programs are |
+//! | [`embedder`] | an embedder by script, in both wire formats, and hostile where a test wants it |
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
 //! | [`model`] | a model by script, in both wire formats |
@@ -30,6 +31,7 @@ pub mod authority;
 pub mod bare_root;
 pub mod binaries;
 pub mod docker;
+pub mod embedder;
 pub mod engine;
 pub mod http;
 pub mod machine;
@@ -50,6 +52,7 @@ pub mod xbot;
 
 pub use authority::Authority;
 pub use bare_root::{BareRoot, Who};
+pub use embedder::{Mood, ScriptedEmbedder};
 pub use machine::Machine;
 pub use model::{Asked, Habits, Reply, ScriptedModel};
 pub use network::Network;

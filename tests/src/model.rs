@@ -201,10 +201,10 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
 }
 
 /// A request as received.
-struct Raw {
-    path: String,
+pub(crate) struct Raw {
+    pub(crate) path: String,
     headers: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Raw {
@@ -214,7 +214,7 @@ impl Raw {
     }
 }
 
-fn read(reader: &mut impl BufRead) -> Option<Raw> {
+pub(crate) fn read(reader: &mut impl BufRead) -> Option<Raw> {
     let mut headers = String::new();
     while !headers.ends_with("\r\n\r\n") {
         if reader.read_line(&mut headers).ok()? == 0 {

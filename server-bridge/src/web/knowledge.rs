@@ -73,7 +73,10 @@ pub async fn list(
     wanted: Wanted,
 ) -> Result<Json<CollectionList>, ApiError> {
     let mut collections = state.extensions.knowledge.collections(&caller.user).await?;
-    collections.iter_mut().for_each(|one| translate(&wanted, &mut one.sync_note));
+    for one in &mut collections {
+        translate(&wanted, &mut one.sync_note);
+        translate(&wanted, &mut one.search_note);
+    }
     Ok(Json(CollectionList { collections }))
 }
 
@@ -100,6 +103,7 @@ pub async fn show(
 ) -> Result<Json<CollectionView>, ApiError> {
     let mut found = state.extensions.knowledge.collection(&caller.user, &collection).await?;
     translate(&wanted, &mut found.sync_note);
+    translate(&wanted, &mut found.search_note);
     Ok(Json(found))
 }
 
@@ -210,11 +214,15 @@ pub async fn sync(
 pub async fn search(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     extract::Json(question): extract::Json<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let most = question.limit.unwrap_or(FOUND) as usize;
     let collection = question.collection.as_deref();
-    Ok(Json(state.extensions.knowledge.find(&caller.user, &question.query, collection, most).await?))
+    let knowledge = &state.extensions.knowledge;
+    let mut found = knowledge.find(&caller.user, &question.query, collection, most).await?;
+    found.notes.iter_mut().for_each(|note| translate(&wanted, note));
+    Ok(Json(found))
 }
 
 /// The documents and folders of the caller that wait to be indexed.

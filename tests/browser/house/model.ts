@@ -62,6 +62,8 @@ export class ScriptedModel {
   key: string | null = null;
   /** The models that it lists; null lists none. */
   offers: string[] | null = ["scripted", "scripted-swift"];
+  /** Words whose texts have nearly the same meaning, for each topic: it makes vectors, too. Null makes none. */
+  topics: string[][] | null = null;
   private script: (asked: Asked) => Reply = () => ({ say: "Nothing was scripted." });
   private readonly http: HttpServer;
   private calls = 0;
@@ -76,7 +78,10 @@ export class ScriptedModel {
       if (request.method === "GET" && request.url === "/v1/models") return this.list(response);
       let body = "";
       request.on("data", (bytes) => (body += bytes));
-      request.on("end", () => void this.answer(JSON.parse(body) as Asked, response));
+      request.on("end", () => {
+        if (request.url === "/v1/embeddings") this.embed(JSON.parse(body) as { input: string[] }, response);
+        else void this.answer(JSON.parse(body) as Asked, response);
+      });
     });
   }
 
@@ -114,6 +119,18 @@ export class ScriptedModel {
       return;
     }
     const data = this.offers.map((id) => ({ id, object: "model", created: 1_700_000_000, owned_by: "house" }));
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ object: "list", data }));
+  }
+
+  private embed({ input }: { input: string[] }, response: ServerResponse): void {
+    const { topics } = this;
+    if (topics === null) {
+      response.writeHead(503).end("busy");
+      return;
+    }
+    const isAbout = (text: string) => (words: string[]) => words.some((word) => text.toLowerCase().includes(word));
+    const vector = (text: string) => [...topics.map((words) => Number(isAbout(text)(words))), 0.1, (text.length % 7) / 70];
+    const data = input.map((text, index) => ({ object: "embedding", index, embedding: vector(text) }));
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ object: "list", data }));
   }
 

@@ -67,6 +67,10 @@ pub struct CollectionView {
     pub waiting: i64,
     /// The number of documents that cannot be indexed.
     pub failed: i64,
+    /// Why some of its passages are found by words only, if some are; empty for nothing.
+    #[serde(default)]
+    #[schema(required)]
+    pub search_note: String,
 }
 
 /// Documents of a collection, by name.

@@ -1,8 +1,11 @@
 //! Opens the embedder that the server's setting names.
 
-use llm::embed::Embedder;
+use std::sync::Arc;
+
+use llm::embed::{Embedder, Embedders, Guarded};
 use llm::retry::Patience;
 use store::User;
+use tokio_util::sync::CancellationToken;
 
 use crate::embedder::{Chosen, Remote};
 use crate::house::{ChatService, House};
@@ -12,18 +15,39 @@ use crate::{Error, Result};
 const TRIAL: &str = "ready";
 
 impl ChatService {
-    /// The server's embedder; `None` if search goes by words alone. Its file may be absent or its provider may not answer, which shows only
-    /// when it is used.
-    ///
-    /// # Errors
-    /// [`Error::Refused`], [`Error::UnknownModel`] or [`Error::Model`]: why the chosen subscription cannot be used; [`Error::Store`].
-    pub async fn embedder(&self) -> Result<Option<Embedder>> {
-        let chosen = self.0.settings.values().embedder.unwrap_or_default();
-        self.0.embedder(&chosen).await
+    /// Gives the embedder of the whole server, to whoever makes vectors and compares them. The built-in one may lack its file, and a provider may
+    /// not answer: only its use shows that.
+    pub fn embedders(&self) -> Embedders {
+        let house = Arc::downgrade(&self.0);
+        Arc::new(move |earlier| {
+            let house = house.clone();
+            Box::pin(async move {
+                let house = house.upgrade().ok_or_else(|| Error::Stopping.message())?;
+                house.guarded_embedder(earlier.as_deref()).await.map_err(|error| error.message())
+            })
+        })
+    }
+
+    /// Embeds memories until `shutdown`.
+    pub async fn embed_memories(&self, shutdown: CancellationToken) {
+        self.0.meaning.run(shutdown).await;
     }
 }
 
 impl House {
+    /// The embedder that is set, or the one that an earlier setting named; `None` if search goes by words alone.
+    async fn guarded_embedder(&self, earlier: Option<&str>) -> Result<Option<Guarded>> {
+        let chosen = match earlier {
+            None => self.settings.values().embedder.unwrap_or_default(),
+            Some(setting) => {
+                setting.parse().map_err(|()| Error::refused("invalid", "this is no embedder's setting"))?
+            }
+        };
+        let setting = chosen.to_string();
+        let rest = self.models.embedder_rest(&setting);
+        Ok(self.embedder(&chosen).await?.map(|embedder| Guarded::new(embedder, setting, rest)))
+    }
+
     async fn embedder(&self, chosen: &Chosen) -> Result<Option<Embedder>> {
         match chosen {
             Chosen::None => Ok(None),
@@ -46,20 +70,31 @@ impl House {
     /// Why the embedder cannot be used, and what that means. `None` if nothing is known to prevent it; a provider is not asked.
     pub(crate) async fn embedder_problem(&self, chosen: &Chosen) -> Option<String> {
         let why = match self.embedder(chosen).await {
-            Ok(Some(Embedder::BuiltIn(built_in))) => built_in.absent()?.to_string(),
-            Ok(_) => return None,
+            Ok(Some(Embedder::BuiltIn(built_in))) if let Some(absent) = built_in.absent() => {
+                absent.to_string()
+            }
+            Ok(None) => return None,
+            Ok(Some(_)) => self.models.embedder_rest(&chosen.to_string()).failure()?.to_string(),
             Err(error) => error.to_string(),
         };
         Some(format!("{why}; until then, search goes by words alone"))
     }
 
-    /// Reads an embedder that an administrator chose, and tries it once.
+    /// Reads an embedder that an administrator chose, and tries it once. Vectors of another dimension that a model of its name made before are
+    /// removed: they cannot be compared with its vectors, and choosing it again is how they are made anew.
     pub(crate) async fn chosen_embedder(&self, by: &User, text: &str) -> Result<Chosen> {
         let chosen = Chosen::parse(text.trim(), by.id)?;
         if let Some(embedder) = self.embedder(&chosen).await? {
+            let name = embedder.model().to_owned();
             let once = Patience { attempts: 1, ..Patience::default() };
             let tried = embedder.with_patience(once).query(TRIAL).await;
-            tried.map_err(|error| Error::refused("invalid", error.to_string()))?;
+            let vector = tried.map_err(|error| Error::refused("invalid", error.to_string()))?;
+            let models = self.store.embedding_models().await?.into_iter();
+            let is_other = |dimensions: i64| usize::try_from(dimensions) != Ok(vector.dimensions());
+            for model in models.filter(|model| model.name == name && is_other(model.dimensions)) {
+                self.store.remove_embedding_model(model.id).await?;
+            }
+            self.models.forget_embedder_rest(&chosen.to_string());
         }
         Ok(chosen)
     }

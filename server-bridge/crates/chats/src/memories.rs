@@ -15,8 +15,8 @@ pub struct MemorySettings {
 }
 
 impl ChatService {
-    /// All memories and proposals of a user, in the order in which they were added; with a question, only those that share words with it,
-    /// the best match first.
+    /// All memories and proposals of a user, in the order in which they were added; with a question, only those that share words or the
+    /// meaning with it, the best match first.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -24,7 +24,8 @@ impl ChatService {
         let items = self.0.store.memory_items(user).await?;
         let Some(question) = question else { return Ok(items) };
         let all: Vec<&MemoryItem> = items.iter().collect();
-        Ok(memory::recall::find(question, &all).into_iter().map(|found| found.item.clone()).collect())
+        let near = self.0.meaning.nearest(user, question).await;
+        Ok(memory::recall::find(question, &near, &all).into_iter().map(|found| found.item.clone()).collect())
     }
 
     /// A memory, and its earlier texts, the latest first.

@@ -31,6 +31,7 @@ use agent::hooks::Hooks;
 use agent::library::Library;
 use agent::tool::{Registry, visible};
 use agent::trust::Trusts;
+use memory::Meaning;
 use tools::Services;
 use tools::internet::Internet;
 
@@ -46,10 +47,21 @@ impl ChatService {
         let (queue, asks, at_work) = Default::default();
         let (settings, languages) = (Arc::default(), Default::default());
         let library = Library::default();
-        let prompt = prompt::parts(&store, &settings, &library);
+        let meaning = Meaning::new(store.clone());
+        let prompt = prompt::parts(&store, &meaning, &settings, &library);
         let (bus, tools) = (Bus::default(), Registry::default());
         let (clients, chosen) = (Arc::new(bus.clone()), Arc::default());
-        let services = Services { store, router, execs, internet, library, clients, models: chosen };
+        let meaning_of_memories = meaning.clone();
+        let services = Services {
+            store,
+            router,
+            execs,
+            internet,
+            library,
+            clients,
+            models: chosen,
+            meaning: meaning_of_memories,
+        };
         tools::add_all(&tools, &services);
         let service = Self(Arc::new(House {
             services,
@@ -73,6 +85,7 @@ impl ChatService {
         }));
         // Tools must not keep the service alive that has them.
         let _ = service.0.services.models.set(Arc::new(Choices(Arc::downgrade(&service.0))));
+        meaning.set_embedders(service.embedders());
         service
     }
 

@@ -22,7 +22,7 @@ use crate::globals::Globals;
 pub(crate) enum MemoryCommand {
     /// List what is remembered
     List,
-    /// Find memories by their words, the best match first
+    /// Find memories by their words and their meaning, the best match first
     Search {
         /// The words, or a question
         text: String,
@@ -144,7 +144,7 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
         }
         MemoryCommand::Search { text } => {
             let found = client.memories(Some(&text)).await?;
-            both(&found, list(&found, "no memory has these words"))
+            both(&found, list(&found, "no memory has these words or this meaning"))
         }
         MemoryCommand::Proposals => {
             let mut proposed = client.memories(None).await?;

@@ -13,6 +13,10 @@ pub(crate) enum Point {
     BeforeSwap,
     /// The new version is the present one; the old one's rows are still there.
     AfterSwap,
+    /// The vectors of some passages are made, and not stored.
+    BeforeVectors,
+    /// They are stored.
+    AfterVectors,
 }
 
 impl Point {
@@ -24,6 +28,8 @@ impl Point {
             Self::Pages => "index_pages",
             Self::BeforeSwap => "index_before_swap",
             Self::AfterSwap => "index_after_swap",
+            Self::BeforeVectors => "index_before_vectors",
+            Self::AfterVectors => "index_after_vectors",
         }
     }
 }

@@ -1,9 +1,10 @@
-//! The passages that answer a question: ranked by words, among what the user may search.
+//! The passages that answer a question: ranked by words and by meaning, among what the user may search.
 
 use api::knowledge::{Found, FoundPassage};
 use search::{fuse, tokens};
 use store::{ChunkId, SearchScope, User, WordsQuery};
 
+use crate::compare::ByMeaning;
 use crate::error::Result;
 use crate::limits::{FOUND, QUESTION_BYTES, RANKED};
 use crate::service::Knowledge;
@@ -25,16 +26,18 @@ impl Knowledge {
             Some(key) => SearchScope::Collections(vec![self.find_collection(user.id, key).await?.id]),
         };
         let question = &question[..question.floor_char_boundary(QUESTION_BYTES)];
-        let query = tokens::query(question);
-        let Some(fts5) = query.any_fts5() else { return Ok(Found::default()) };
-        let words = WordsQuery { fts5, tsqueries: query.any_tsqueries() };
-        let by_words = self.0.store.search_passages(user.id, &scope, &words, RANKED).await?;
-        let by_words: Vec<ChunkId> = by_words.into_iter().map(|ranked| ranked.id).collect();
-        let mut found = Found::default();
-        for (id, score) in fuse::fuse(&[&by_words]).into_iter().take(most.clamp(1, FOUND)) {
+        let (by_words, by_meaning) =
+            tokio::join!(self.by_words(user, &scope, question), self.by_meaning(user.id, &scope, question));
+        let (by_words, ByMeaning { ranked: by_meaning, notes }) = (by_words?, by_meaning);
+        let mut found = Found { notes, ..Found::default() };
+        let rank = |ranking: &[ChunkId], id| ranking.iter().position(|other| *other == id);
+        let rank = |ranking, id| rank(ranking, id).map(|place| place as i64 + 1);
+        for (id, score) in fuse::hybrid(&by_words, &by_meaning) {
+            if found.passages.len() == most.clamp(1, FOUND) {
+                break;
+            }
             // It may just have been removed, or a new version swapped in.
             let Some(passage) = self.0.store.passage(user.id, id).await? else { continue };
-            let place = by_words.iter().position(|other| *other == id);
             let text = passage.text().to_owned();
             found.passages.push(FoundPassage {
                 citation: citation(passage.document_id.0, passage.page, passage.span_start, passage.span_end),
@@ -49,11 +52,19 @@ impl Knowledge {
                 matched: matched(question, &text),
                 text,
                 score,
-                words_rank: place.map(|place| place as i64 + 1),
-                meaning_rank: None,
+                words_rank: rank(&by_words, id),
+                meaning_rank: rank(&by_meaning, id),
             });
         }
         Ok(found)
+    }
+
+    async fn by_words(&self, user: &User, scope: &SearchScope, question: &str) -> Result<Vec<ChunkId>> {
+        let query = tokens::query(question);
+        let Some(fts5) = query.any_fts5() else { return Ok(Vec::new()) };
+        let words = WordsQuery { fts5, tsqueries: query.any_tsqueries() };
+        let ranked = self.0.store.search_passages(user.id, scope, &words, RANKED).await?;
+        Ok(ranked.into_iter().map(|ranked| ranked.id).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! A document becomes pages and passages of a new version, which then takes the place of the present one.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use extract::{Failure, Kind, Next, Page};
@@ -8,10 +9,11 @@ use search::chunks::{self, Limits};
 use search::tokens;
 use sha2::{Digest, Sha256};
 use store::{IndexJob, NewPage, NewPassage, Published, hex};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use crate::faults::{Point, fault};
-use crate::limits::{BATCH_BYTES, BATCH_PAGES, DOCUMENT_BYTES, SCAN_TIMEOUT};
+use crate::limits::{BATCH_BYTES, BATCH_PAGES, CONTENT_KIB, DOCUMENT_BYTES, SCAN_TIMEOUT};
 use crate::service::Knowledge;
 use crate::sync::{Trouble, path_of};
 
@@ -21,6 +23,8 @@ pub(crate) struct Content {
     pub(crate) size_bytes: i64,
     /// In Unix milliseconds; 0 for an upload.
     pub(crate) modified_ms: i64,
+    /// The memory that is reserved for it.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Knowledge {
@@ -48,6 +52,7 @@ impl Knowledge {
             return self.0.store.keep_version(job, seen.0, seen.1).await;
         }
         let document = job.document_id.unwrap_or(store::DocumentId(0));
+        let _turn = self.0.reading.acquire().await;
         // The remains of an attempt that was killed.
         self.0.store.sweep_versions(document).await?;
         match self.read(job, content).await? {
@@ -64,6 +69,8 @@ impl Knowledge {
                 };
                 self.0.store.publish(job, &published).await?;
                 fault(Point::AfterSwap);
+                self.0.meaning.cache.forget(job.collection_id, &[document], Some(job.id.0));
+                self.0.meaning.changed(job.user_id, job.collection_id, document);
             }
             // The document is gone, or has newer content.
             Ok(None) => {}
@@ -79,29 +86,37 @@ impl Knowledge {
             pieces.push_back(Bytes::from(piece));
             part += 1;
         }
-        Ok(Content { pieces, size_bytes: size, modified_ms: 0 })
+        Ok(Content { pieces, size_bytes: size, modified_ms: 0, _room: None })
     }
 
     /// Reads a file of the collection's folder.
     async fn of_folder(&self, job: &IndexJob) -> Result<Content, Trouble> {
         let sandbox = (self.0.machines)(job.user_id, job.place.clone()).await.map_err(Trouble::Away)?;
+        let path = path_of(&job.path, &job.name);
+        let late = || Trouble::Away("reading a file took too long".to_owned());
+        let opened = timeout(SCAN_TIMEOUT, sandbox.read_file(&path, sandbox::Range::default())).await;
+        let mut reader = opened.map_err(|_| late())??;
+        let size = reader.size_bytes();
+        if size > DOCUMENT_BYTES {
+            return Err(Trouble::Refused(Failure::TooLarge.to_string()));
+        }
+        // A slow runner keeps the memory for its own file from others, and no more.
+        let wanted_kib = u32::try_from(size.div_ceil(1024)).unwrap_or(CONTENT_KIB).min(CONTENT_KIB);
+        let room = Arc::clone(&self.0.contents).acquire_many_owned(wanted_kib).await.ok();
         let read = async {
-            let mut reader =
-                sandbox.read_file(&path_of(&job.path, &job.name), sandbox::Range::default()).await?;
-            let (mut pieces, mut size) = (VecDeque::new(), 0_u64);
+            let (mut pieces, mut read) = (VecDeque::new(), 0_u64);
             while let Some(piece) = reader.next().await {
                 let piece = piece?;
-                size += piece.len() as u64;
-                if size > DOCUMENT_BYTES {
-                    return Err(Trouble::Refused(Failure::TooLarge.to_string()));
+                read += piece.len() as u64;
+                if read > size {
+                    return Err(Trouble::Away("a file grew while it was read".to_owned()));
                 }
                 pieces.push_back(piece);
             }
-            let size_bytes = i64::try_from(size).unwrap_or(i64::MAX);
-            Ok(Content { pieces, size_bytes, modified_ms: reader.modified_ms() })
+            let size_bytes = i64::try_from(read).unwrap_or(i64::MAX);
+            Ok(Content { pieces, size_bytes, modified_ms: reader.modified_ms(), _room: room })
         };
-        let timed_out = || Trouble::Away("reading a file took too long".to_owned());
-        timeout(SCAN_TIMEOUT, read).await.map_err(|_| timed_out())?
+        timeout(SCAN_TIMEOUT, read).await.map_err(|_| late())?
     }
 
     /// Reads the content and stores its pages; returns its kind, the number of its pages and a remark about them, or `None` if the job is
@@ -179,7 +194,7 @@ impl Passages<'_> {
             }
             let headings = if chunk.headings.is_empty() { &self.headings } else { &chunk.headings };
             let passage = &page.text[chunk.span.clone()];
-            let words = tokens::document(&chunks::with_headings(self.name, headings, passage));
+            let words = tokens::document(&chunks::with_titles(self.name, headings, passage));
             passages.push(NewPassage {
                 start: i64::try_from(chunk.span.start).unwrap_or(i64::MAX),
                 end: i64::try_from(chunk.span.end).unwrap_or(i64::MAX),

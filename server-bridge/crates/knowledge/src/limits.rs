@@ -26,6 +26,24 @@ pub(crate) const QUEUE_BATCH: usize = 500;
 /// The number of documents from which the loss of more than half has to be confirmed; the loss of all documents always has to be.
 pub(crate) const LOSS_DOCUMENTS: usize = 10;
 
+/// The folders of runners that are worked on at once; each is of another runner.
+pub(crate) const FOLDERS_AT_ONCE: usize = 16;
+/// The contents of folders' files that are in memory at once, in KiB: those of one of the largest size, and of small ones beside it.
+pub(crate) const CONTENT_KIB: u32 = 68 * 1024;
+
+/// The passages that are embedded in one turn of a collection, in this process: two seconds on one processor.
+pub(crate) const LOCAL_BATCH: u32 = 8;
+/// The same at a provider: one request.
+pub(crate) const REMOTE_BATCH: u32 = 64;
+/// How often the worker looks for another embedder in the settings.
+pub(crate) const EMBEDDER_POLL: Duration = Duration::from_secs(5);
+/// How long finding by meaning may take; then the search goes by words.
+pub(crate) const MEANING_TIMEOUT: Duration = Duration::from_secs(4);
+/// The memory for vectors, in bytes: 120,000 of 384 dimensions. Larger collections are read from the store for each search.
+pub(crate) const CACHE_BYTES: usize = 48 * 1024 * 1024;
+/// The passages of a collection that are counted as refused by the embedder.
+pub(crate) const REFUSED_PASSAGES: usize = 1_000;
+
 /// The most passages of each ranking.
 pub(crate) const RANKED: u32 = 20;
 /// The most passages of an answer.

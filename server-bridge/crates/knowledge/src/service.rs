@@ -7,12 +7,14 @@ use api::knowledge::{
 };
 use extract::Extractor;
 use futures_util::future::BoxFuture;
+use llm::embed::Embedders;
 use sandbox::Sandbox;
 use store::{Collection, CollectionId, Document, DocumentId, Sharing, Store, User, UserId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::error::{Error, Result};
-use crate::limits::{LISTED, PAGES_AT_ONCE};
+use crate::limits::{CONTENT_KIB, LISTED, PAGES_AT_ONCE};
+use crate::meaning::Meaning;
 
 /// Returns the sandbox of a user's runner by its name, or the reason why the runner cannot be reached.
 pub type Machines = Arc<dyn Fn(UserId, String) -> BoxFuture<'static, Result<Sandbox, String>> + Send + Sync>;
@@ -29,13 +31,27 @@ pub(crate) struct Inner {
     pub(crate) wake: Notify,
     /// Asks for the removal of deleted documents' traces from the database's files.
     pub(crate) forget: Notify,
+    pub(crate) meaning: Meaning,
+    /// Documents are read one after the other.
+    pub(crate) reading: Semaphore,
+    /// What may be in memory of the contents of folders, in KiB.
+    pub(crate) contents: Arc<Semaphore>,
 }
 
 impl Knowledge {
-    /// Creates the service. Nothing is indexed before [`Knowledge::run`].
-    pub fn new(store: Store, extractor: Extractor, machines: Machines) -> Self {
-        let (wake, forget) = (Notify::new(), Notify::new());
-        Self(Arc::new(Inner { store, extractor, machines, wake, forget }))
+    /// Knowledge in this store, with the folders of these machines, embedded by the server's embedder. Nothing is indexed before
+    /// [`Knowledge::run`].
+    pub fn new(store: Store, extractor: Extractor, machines: Machines, embedders: Embedders) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            extractor,
+            machines,
+            wake: Notify::new(),
+            forget: Notify::new(),
+            meaning: Meaning::new(embedders),
+            reading: Semaphore::new(1),
+            contents: Arc::new(Semaphore::new(CONTENT_KIB as usize)),
+        }))
     }
 
     /// The collections that a user may search, their own first.
@@ -83,6 +99,7 @@ impl Knowledge {
         if !self.0.store.remove_collection(user.id, collection.id).await? {
             return Err(not_owned(&collection));
         }
+        self.0.meaning.cache.forget_collection(collection.id);
         if collection.documents > 0 {
             self.0.forget.notify_one();
         }
@@ -156,7 +173,19 @@ impl Knowledge {
     /// [`Error::Store`] if the collection is gone or another user's.
     pub async fn remove_document(&self, user: &User, id: i64) -> Result<()> {
         let document = self.0.store.document(user.id, DocumentId(id)).await?;
-        self.0.store.remove_documents(user.id, document.collection_id, &[document.id]).await?;
+        self.remove(user.id, document.collection_id, &[document.id]).await?;
+        Ok(())
+    }
+
+    /// Removes documents, and what is in memory of them.
+    pub(crate) async fn remove(
+        &self,
+        user: UserId,
+        collection: CollectionId,
+        documents: &[DocumentId],
+    ) -> store::Result<()> {
+        self.0.store.remove_documents(user, collection, documents).await?;
+        self.0.meaning.cache.forget(collection, documents, None);
         self.0.forget.notify_one();
         Ok(())
     }
@@ -185,6 +214,7 @@ impl Knowledge {
         let readers =
             if is_own { self.0.store.collection_readers(user.id, collection.id).await? } else { Vec::new() };
         let is_folder = !collection.place.is_empty();
+        let search_note = self.0.meaning.note(&self.0.store, collection.id).await?;
         Ok(CollectionView {
             id: collection.id.0,
             name: collection.name,
@@ -200,6 +230,7 @@ impl Knowledge {
             documents: collection.documents,
             waiting: collection.waiting,
             failed: collection.failed,
+            search_note,
         })
     }
 }

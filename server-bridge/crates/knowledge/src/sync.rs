@@ -85,8 +85,7 @@ impl Knowledge {
             self.0.store.queue_files(job.user_id, job.collection_id, batch).await?;
         }
         if is_whole && !plan.missing.is_empty() {
-            self.0.store.remove_documents(job.user_id, job.collection_id, &plan.missing).await?;
-            self.0.forget.notify_one();
+            self.remove(job.user_id, job.collection_id, &plan.missing).await?;
         }
         let note = match is_whole {
             true => String::new(),

@@ -2,6 +2,7 @@
 
 use agent::approval::Access;
 use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, TypedTool};
+use api::knowledge::FoundPassage;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -61,22 +62,22 @@ impl TypedTool for Search {
         let most = self.limit.unwrap_or(TOLD);
         let found = knowledge.find(context.user, &self.query, self.collection.as_deref(), most).await;
         let found = found.map_err(told)?;
+        let notes: String = found.notes.iter().map(|note| format!("\n({note})")).collect();
         if found.passages.is_empty() {
-            return Ok(Outcome::done("No passage contains any of these words. Try other words."));
+            let nothing = "No passage contains any of these words. Try other words.";
+            return Ok(Outcome::done(format!("{nothing}{notes}")));
         }
-        let mut text = QUOTED.to_owned();
-        for note in &found.notes {
-            text.push_str(&format!("\n({note})"));
-        }
+        let mut text = format!("{QUOTED}{notes}");
         for passage in found.passages {
             let headings = passage.headings.join(" > ");
             let of = if headings.is_empty() { String::new() } else { format!(", under {headings:?}") };
             text.push_str(&format!(
-                "\n\n{} {:?} of {:?}, page {}{of}:\n{}",
+                "\n\n{} {:?} of {:?}, page {}{of} (found by {}):\n{}",
                 passage.citation,
                 passage.document,
                 passage.collection,
                 passage.page,
+                why(&passage),
                 quoted(&passage.text)
             ));
         }
@@ -130,6 +131,15 @@ impl TypedTool for Read {
             text.push_str(&format!("\n\npage {} {cite}:\n{shown}", page.page));
         }
         Ok(Outcome::done(text))
+    }
+}
+
+/// The rankings that a passage was found in.
+fn why(passage: &FoundPassage) -> &'static str {
+    match (passage.words_rank, passage.meaning_rank) {
+        (Some(_), Some(_)) => "words and meaning",
+        (None, Some(_)) => "meaning alone",
+        _ => "words",
     }
 }
 

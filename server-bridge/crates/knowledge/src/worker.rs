@@ -1,19 +1,21 @@
-//! The worker: takes one job after the other from the store's queue, and scans the folders of runners every 10 minutes.
+//! The worker: takes jobs from the store's queue, one of each lane at a time, and scans the folders of runners every 10 minutes.
 
 use std::future::Future;
 
-use store::IndexJob;
+use store::{IndexJob, Lane};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::faults::{Point, fault};
+use crate::lanes::Lanes;
 use crate::limits::{ATTEMPTS, FORGET_PAUSE, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
 use crate::service::Knowledge;
 
 impl Knowledge {
-    /// Indexes until `shutdown`. A job that is interrupted begins again at the next start.
+    /// Indexes and embeds until `shutdown`. A job that is interrupted begins again at the next start.
     pub async fn run(&self, shutdown: CancellationToken) {
-        let work = async { tokio::join!(self.work(), self.forget()) };
+        let work = async { tokio::join!(self.work(), self.embed(), self.forget()) };
         tokio::select! {
             _ = work => {}
             () = shutdown.cancelled() => {}
@@ -22,27 +24,45 @@ impl Knowledge {
 
     async fn work(&self) {
         self.until_done("recovering the index", || self.0.store.recover_index()).await;
-        let mut next_look = Instant::now();
+        let (mut next_look, mut lanes) = (Instant::now(), Lanes::default());
+        // They end with this future.
+        let mut jobs: JoinSet<Lane> = JoinSet::new();
         loop {
             if Instant::now() >= next_look {
                 self.look_at_folders().await;
                 next_look = Instant::now() + SYNC_INTERVAL;
             }
-            let job = self.until_done("taking a job", || self.0.store.next_index_job()).await;
-            match job {
-                Some(job) => {
-                    if let Err(error) = self.job(&job).await {
-                        tracing::error!(%error, job = job.id.0, "a document could not be indexed; trying again");
-                        sleep(RETRY).await;
-                    }
-                }
-                None => {
-                    tokio::select! {
-                        () = self.0.wake.notified() => {}
-                        () = sleep_until(next_look) => {}
-                    }
-                }
+            let ready = self.until_done("listing jobs", || self.0.store.index_lanes()).await;
+            while let Some(lane) = lanes.begin(&ready) {
+                let knowledge = self.clone();
+                jobs.spawn(async move {
+                    knowledge.one_of(&lane).await;
+                    lane
+                });
             }
+            tokio::select! {
+                Some(done) = jobs.join_next() => match done {
+                    Ok(lane) => lanes.end(&lane),
+                    Err(error) => {
+                        // Which lane it was is not known: all begin again.
+                        tracing::error!(%error, "indexing a document ended early");
+                        jobs.shutdown().await;
+                        lanes = Lanes::default();
+                    }
+                },
+                () = self.0.wake.notified() => {}
+                () = sleep_until(next_look) => {}
+            }
+        }
+    }
+
+    /// Does the next job of a lane.
+    async fn one_of(&self, lane: &Lane) {
+        let job = self.until_done("taking a job", || self.0.store.next_index_job(lane)).await;
+        let Some(job) = job else { return };
+        if let Err(error) = self.job(&job).await {
+            tracing::error!(%error, job = job.id.0, "a document could not be indexed; it is tried again");
+            sleep(RETRY).await;
         }
     }
 

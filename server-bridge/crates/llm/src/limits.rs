@@ -63,3 +63,11 @@ pub const EMBEDDING_BATCH_BYTES: usize = 256 * 1024;
 
 /// How long one request for vectors may take: a batch on a slow processor.
 pub const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long the vector of a question may take: someone waits for the search, which goes on by words alone.
+pub const QUERY_EMBEDDING_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long an embedder is left alone after it failed; each further failure doubles it, up to the second one.
+pub const EMBEDDER_REST: Duration = Duration::from_secs(5);
+/// See [`EMBEDDER_REST`].
+pub const EMBEDDER_REST_LIMIT: Duration = Duration::from_secs(60);

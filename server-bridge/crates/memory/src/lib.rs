@@ -4,7 +4,7 @@
 //!   the user, on the page or the command line ─────────────────────────────► kept
 //!   a model, if the user's own message asks for it and the turn read nothing ─► kept
 //!   a model otherwise; a chat that ended ──────────────────────────────────► proposed ──accepted by the user──► kept
-//!   kept ──core blocks──► every prompt        kept ──words of the message──► the note before that message
+//!   kept ──core blocks──► every prompt        kept ──words and meaning of the message──► the note before that message
 //! ```
 //! A text from a file, a page, a command or another agent never becomes a memory without the user's consent: it is not in the user's
 //! message, and a turn that has read one can only propose.
@@ -15,6 +15,7 @@
 //! | [`asked`] | tells if the user asked for what a model wants to keep |
 //! | [`likeness`] | the similarity of two texts |
 //! | [`recall`] | the items that match a message |
+//! | [`meaning`] | vectors of items, and the items with the meaning of a message |
 //! | [`prompt`] | core blocks and notes in the form of a prompt |
 //! | [`mode`] | the modes, and a user's choice |
 //! | [`limits`] | every limit |
@@ -26,11 +27,13 @@ use std::collections::HashSet;
 pub mod asked;
 pub mod likeness;
 pub mod limits;
+pub mod meaning;
 pub mod mode;
 pub mod prompt;
 pub mod recall;
 pub mod write;
 
+pub use meaning::Meaning;
 pub use mode::Mode;
 pub use store::{MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory};
 pub use write::{Standing, Write, Written, write};

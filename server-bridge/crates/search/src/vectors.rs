@@ -144,6 +144,38 @@ impl<K> Vectors<K> {
         Ok(())
     }
 
+    /// Keeps only those whose key is wanted, in their order.
+    pub fn retain(&mut self, wanted: impl Fn(&K) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.keys.len() {
+            if !wanted(&self.keys[at]) {
+                continue;
+            }
+            if kept < at {
+                self.keys.swap(kept, at);
+                self.scales.swap(kept, at);
+                let from = at * self.dimensions;
+                self.bytes.copy_within(from..from + self.dimensions, kept * self.dimensions);
+            }
+            kept += 1;
+        }
+        self.keys.truncate(kept);
+        self.scales.truncate(kept);
+        self.bytes.truncate(kept * self.dimensions);
+    }
+
+    /// Their keys, in the order in which they were added.
+    #[must_use]
+    pub fn keys(&self) -> &[K] {
+        &self.keys
+    }
+
+    /// The memory that they take, in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len() + self.keys.len() * (size_of::<K>() + size_of::<f32>())
+    }
+
     /// The number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -280,6 +312,25 @@ mod tests {
                 prop_assert!((hit.score - score).abs() < 1e-5);
             }
         }
+    }
+
+    #[test]
+    fn those_that_are_kept_are_found_as_before() {
+        let of = |at: i16| vector(&[f32::from(at), 10.0, f32::from(-at)]);
+        let mut vectors = Vectors::new(3);
+        let mut odd = Vectors::new(3);
+        for key in 0..50 {
+            vectors.push(key, &of(key)).unwrap();
+            if key % 2 == 1 {
+                odd.push(key, &of(key)).unwrap();
+            }
+        }
+        vectors.retain(|key| key % 2 == 1);
+        assert_eq!((vectors.keys(), vectors.size_bytes()), (odd.keys(), odd.size_bytes()));
+        let query = of(7);
+        assert_eq!(vectors.nearest(&query, 9, |_| true), odd.nearest(&query, 9, |_| true));
+        vectors.retain(|_| false);
+        assert!(vectors.is_empty() && vectors.size_bytes() == 0);
     }
 
     #[test]

@@ -18,10 +18,10 @@ mod vectors;
 
 pub use collections::{Collection, Sharing, SyncState};
 pub use documents::{Document, DocumentState, Page};
-pub use jobs::{FileSeen, IndexJob, IndexQueue};
+pub use jobs::{FileSeen, IndexJob, IndexQueue, Lane};
 pub use passages::{NewPage, NewPassage, Passage, Published};
 pub use search::{Ranked, Scope as SearchScope, WordsQuery};
-pub use vectors::EmbeddingModel;
+pub use vectors::{BarePassage, EmbeddingModel, PassagePlace, PassageVector};
 
 /// The condition that the user `$1` may search the collection `c`, for statements.
 macro_rules! visible {

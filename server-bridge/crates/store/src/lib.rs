@@ -92,6 +92,7 @@ mod marketplaces;
 mod mcp_servers;
 mod memorised;
 mod memory_items;
+mod memory_vectors;
 mod message_index;
 mod messages;
 mod name;
@@ -147,8 +148,9 @@ pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunOfTurn, RunSt
 pub use jobs::{Job, JobDraft, JobKind};
 pub use keys::{ApiKey, KeyScope};
 pub use knowledge::{
-    Collection, Document, DocumentState, EmbeddingModel, FileSeen, IndexJob, IndexQueue, NewPage, NewPassage,
-    Page, Passage, Published, Ranked, SearchScope, Sharing, SyncState, WordsQuery,
+    BarePassage, Collection, Document, DocumentState, EmbeddingModel, FileSeen, IndexJob, IndexQueue, Lane,
+    NewPage, NewPassage, Page, Passage, PassagePlace, PassageVector, Published, Ranked, SearchScope, Sharing,
+    SyncState, WordsQuery,
 };
 pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;
@@ -156,6 +158,7 @@ pub use mcp_servers::{McpCatalogue, McpServer};
 pub use memory_items::{
     MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory,
 };
+pub use memory_vectors::BareMemory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};

@@ -214,6 +214,8 @@ pub const CHAT_SEARCH_MESSAGES: i64 = 20_000;
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(3);
 /// How many ids of messages one step of the index's job looks at.
 pub const INDEX_BATCH_IDS: i64 = 2_000;
+/// The vectors that are read at once; of 384 dimensions, 1.5 MiB.
+pub const VECTOR_ROWS: i64 = 4_096;
 /// How often a search checks the time, in steps of SQLite's virtual machine.
 pub const SEARCH_CHECK_STEPS: i32 = 100;
 /// The most earlier file states that are kept for one conversation, in bytes; beyond that the oldest are dropped.

@@ -8,6 +8,7 @@ use agent::tool::{Failure, ToolCaller, ToolContext, path, visible};
 use agent::{PortError, PortResult};
 use execs::{Ledger, Recorded};
 use futures_util::future::BoxFuture;
+use memory::Meaning;
 use sandbox::{Present, Sandbox, SandboxError, SandboxRouter};
 use store::{ChatId, Store, User, UserId};
 
@@ -30,6 +31,8 @@ pub struct Services {
     pub clients: Arc<dyn Clients>,
     /// The models of chats; set once, when the service that has them is made.
     pub models: Arc<OnceLock<Arc<dyn ModelChoices>>>,
+    /// Finds memories by their meaning.
+    pub meaning: Meaning,
 }
 
 /// The models that answer in chats.

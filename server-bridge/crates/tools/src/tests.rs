@@ -37,6 +37,7 @@ fn registry(internet: Internet) -> Registry {
     add_all(
         &registry,
         &Services {
+            meaning: memory::Meaning::new(store.clone()),
             store,
             router,
             execs,

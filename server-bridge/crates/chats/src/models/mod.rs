@@ -17,11 +17,13 @@ mod known;
 mod relay;
 mod subscription;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent::models::{Admission, ModelChain, ModelSetup, Place};
 use llm::anthropic::Anthropic;
-use llm::embed::{Embedder, Protocol, WEIGHTS_FILE};
+use llm::embed::{Embedder, Protocol, Rest, WEIGHTS_FILE};
 use llm::http::{Connections, Http, KeyHeader, Reach};
 use llm::openai::OpenAi;
 use llm::retry::Patience;
@@ -93,6 +95,8 @@ pub(crate) struct Models {
     admission: Admission,
     /// Shared by all, so that its weights are in memory once.
     built_in_embedder: Embedder,
+    /// The pauses of embedders, by the setting that names each.
+    embedder_rests: Mutex<HashMap<String, Rest>>,
 }
 
 impl ModelsConfig {
@@ -120,7 +124,23 @@ impl Models {
             slots: Slots::default(),
             admission,
             built_in_embedder,
+            embedder_rests: Mutex::default(),
         }
+    }
+
+    /// The pauses of the embedder that this setting names.
+    pub(crate) fn embedder_rest(&self, setting: &str) -> Rest {
+        self.rests().entry(setting.to_owned()).or_default().clone()
+    }
+
+    /// Lets the embedder that this setting names be asked again at once.
+    pub(crate) fn forget_embedder_rest(&self, setting: &str) {
+        self.rests().remove(setting);
+    }
+
+    fn rests(&self) -> MutexGuard<'_, HashMap<String, Rest>> {
+        // An entry is added or removed as a whole.
+        self.embedder_rests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The embedder in this program.

@@ -38,9 +38,15 @@ use crate::server_settings::LiveSettings;
 
 use agent::engine::{PromptPart, PromptParts};
 use agent::library::Library;
+use memory::Meaning;
 
 /// All parts. `settings` gives the files of the server's home directory that some of them read.
-pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>, library: &Library) -> PromptParts {
+pub(crate) fn parts(
+    store: &Store,
+    meaning: &Meaning,
+    settings: &Arc<LiveSettings>,
+    library: &Library,
+) -> PromptParts {
     let of_server = instructions::Global::new(store.clone(), Arc::clone(settings));
     let parts: Vec<Arc<dyn PromptPart>> = vec![
         Arc::new(base::Base(Arc::clone(settings))),
@@ -52,7 +58,7 @@ pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>, library: &Libra
         Arc::new(permission::Permission),
         Arc::new(library::Roles(library.clone())),
         Arc::new(remembered::Memories(store.clone())),
-        Arc::new(remembered::Recall(store.clone())),
+        Arc::new(remembered::Recall(store.clone(), meaning.clone())),
         Arc::new(person::Sender),
         Arc::new(person::Language(store.clone())),
         Arc::new(place::Place),
@@ -66,7 +72,8 @@ mod tests {
 
     #[tokio::test]
     async fn parts_stand_in_the_order_of_their_keys_and_each_key_is_there_once() {
-        let parts = parts(&Store::open_in_memory().await.unwrap(), &Arc::default(), &Library::default());
+        let store = Store::open_in_memory().await.unwrap();
+        let parts = parts(&store, &Meaning::new(store.clone()), &Arc::default(), &Library::default());
         let keys = parts.keys();
         assert!(keys.is_sorted_by(|(one, _), (next, _)| one < next), "{keys:?}");
         let changing: Vec<&str> =

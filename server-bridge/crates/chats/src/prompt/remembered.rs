@@ -4,7 +4,7 @@
 //! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
 
 use futures_util::future::BoxFuture;
-use memory::{MemoryItem, MemoryKind, Mode, holds, reaches};
+use memory::{Meaning, MemoryItem, MemoryKind, Mode, holds, reaches};
 use store::Store;
 use tools::{Ported, utc_day};
 
@@ -42,7 +42,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
 }
 
 /// `22_recall`.
-pub(super) struct Recall(pub(super) Store);
+pub(super) struct Recall(pub(super) Store, pub(super) Meaning);
 
 impl PromptPart for Recall {
     fn key(&self) -> &str {
@@ -54,11 +54,11 @@ impl PromptPart for Recall {
     }
 
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(recalled(&self.0, context))
+        Box::pin(recalled(&self.0, &self.1, context))
     }
 }
 
-async fn recalled(store: &Store, context: &PromptContext<'_>) -> Made {
+async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>) -> Made {
     let user = context.user.id;
     if context.ancestry.delegation().is_some() || Mode::of(store, user).await.ported()? != Mode::Typed {
         return Ok(None);
@@ -68,7 +68,11 @@ async fn recalled(store: &Store, context: &PromptContext<'_>) -> Made {
     };
     let mut items = items(store, context).await?;
     items.retain(|item| item.kind != MemoryKind::Core);
-    Ok(memory::recall::note(&said, &items.iter().collect::<Vec<_>>()))
+    if items.is_empty() {
+        return Ok(None);
+    }
+    let near = meaning.nearest(user, &said).await;
+    Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>()))
 }
 
 /// The items that apply to the chat now. Others are left out before anything is ranked.

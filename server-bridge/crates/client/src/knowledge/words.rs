@@ -32,6 +32,9 @@ pub(super) fn whole(about: &CollectionView, list: &DocumentList) -> String {
     if let Some(folder) = folder(about) {
         lines.push(format!("folder: {folder}, {}", sync(about)));
     }
+    if !about.search_note.is_empty() {
+        lines.push(format!("note: {}", one_line(&about.search_note)));
+    }
     if about.is_own {
         lines.push(format!("shared with: {}", readers(about)));
     }
@@ -78,10 +81,10 @@ pub(super) fn added(documents: &[DocumentView]) -> String {
 
 /// The passages that were found, and the reasons.
 pub(super) fn found(found: &Found) -> String {
+    let mut parts: Vec<String> = found.notes.iter().map(|note| format!("note: {}", one_line(note))).collect();
     if found.passages.is_empty() {
-        return "nothing was found; try other words".to_owned();
+        parts.push("nothing was found; try other words".to_owned());
     }
-    let mut parts: Vec<String> = found.notes.iter().map(|note| one_line(note)).collect();
     for passage in &found.passages {
         let why = match (passage.words_rank, passage.meaning_rank) {
             (Some(words), Some(meaning)) => format!("by words: place {words}; by meaning: place {meaning}"),

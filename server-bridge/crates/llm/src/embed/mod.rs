@@ -5,10 +5,12 @@
 //!         └─▶ remote: batches ──▶ Protocol (OpenAI, Ollama) ──▶ Transport ──┘
 //! ```
 //!
+//! [`Guarded`] leaves an embedder alone for a while after a failure.
 //! Only vectors of the same model can be compared: [`Embedder::model`] is the key under which they are stored. A search that gets an
 //! [`Error`] continues with words alone, and shows the error's text.
 
 mod built_in;
+mod guarded;
 mod wire;
 
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use crate::transport::{Answer, Transport};
 
 pub use built_in::{BUILT_IN_MODEL, BuiltIn, WEIGHTS_FILE};
 pub use e5::Role;
+pub use guarded::{Embedders, Guarded, Rest};
 pub use wire::Protocol;
 
 /// The reason why there are no vectors.
@@ -160,7 +163,11 @@ impl Embedder {
     /// # Errors
     /// Any of [`Error`].
     pub async fn query(&self, text: &str) -> Result<Vector, Error> {
-        let vectors = self.embed(Role::Query, vec![text.to_owned()]).await?;
+        self.query_with(self.patience(), text).await
+    }
+
+    async fn query_with(&self, patience: Patience, text: &str) -> Result<Vector, Error> {
+        let vectors = self.embed(Role::Query, vec![text.to_owned()], patience).await?;
         let found = vectors.len();
         vectors.into_iter().next().ok_or(Error::Count { expected: 1, found })
     }
@@ -170,22 +177,29 @@ impl Embedder {
     /// # Errors
     /// Any of [`Error`]; then no vector is returned.
     pub async fn passages(&self, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
-        self.embed(Role::Passage, texts).await
+        self.embed(Role::Passage, texts, self.patience()).await
     }
 
-    async fn embed(&self, role: Role, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
+    async fn embed(&self, role: Role, texts: Vec<String>, patience: Patience) -> Result<Vec<Vector>, Error> {
         match self {
             Self::BuiltIn(built_in) => built_in.embed(role, texts).await,
-            Self::Remote(remote) => remote.embed(role, &texts).await,
+            Self::Remote(remote) => remote.embed(role, &texts, patience).await,
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        match self {
+            Self::BuiltIn(_) => Patience::default(),
+            Self::Remote(remote) => remote.patience,
         }
     }
 }
 
 impl Remote {
-    async fn embed(&self, role: Role, texts: &[String]) -> Result<Vec<Vector>, Error> {
+    async fn embed(&self, role: Role, texts: &[String], patience: Patience) -> Result<Vec<Vector>, Error> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in batches(texts) {
-            for numbers in self.batch(role, batch).await? {
+            for numbers in self.batch(role, batch, patience).await? {
                 vectors.push(self.checked(&numbers)?);
             }
         }
@@ -203,7 +217,7 @@ impl Remote {
     }
 
     /// Repeats the request until it succeeds, or until another attempt is pointless.
-    async fn batch(&self, role: Role, texts: &[String]) -> Result<Vec<Vec<f32>>, Error> {
+    async fn batch(&self, role: Role, texts: &[String], patience: Patience) -> Result<Vec<Vec<f32>>, Error> {
         let mut failed = 0;
         loop {
             let error = match self.ask(role, texts).await {
@@ -212,7 +226,7 @@ impl Remote {
                 Err(error) => error,
             };
             failed += 1;
-            let pause = self.patience.pause_after(failed, &error, rand::random());
+            let pause = patience.pause_after(failed, &error, rand::random());
             let Some(pause) = pause else { return Err(error.into()) };
             tracing::info!(%error, failed, ?pause, "an embedder did not answer");
             sleep(pause).await;

@@ -36,12 +36,21 @@ pub struct IndexJob {
     pub attempts: i64,
 }
 
+/// The jobs that are done one after the other: those of a user's uploads, or of the folders of one of their runners.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromRow)]
+pub struct Lane {
+    /// The owner of the collections.
+    pub user_id: UserId,
+    /// The runner; empty for uploads.
+    pub place: String,
+}
+
 /// The work that waits for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct IndexQueue {
     /// The number of their own jobs.
     pub waiting: i64,
-    /// The number of other users' jobs that come before the user's last one.
+    /// The jobs of other users that may come before their last one: users take turns.
     pub ahead: i64,
 }
 
@@ -59,7 +68,7 @@ pub struct FileSeen {
 const NEXT: &str = "SELECT j.id, c.user_id, j.collection_id, c.place, c.path, j.document_id, COALESCE(d.name, '') AS name,
        COALESCE(d.sha256, '') AS sha256, j.accepts_missing, j.attempts
      FROM index_jobs j JOIN collections c ON c.id = j.collection_id LEFT JOIN documents d ON d.id = j.document_id
-     WHERE j.is_ready ORDER BY j.id LIMIT 1";
+     WHERE j.is_ready AND c.user_id = $1 AND c.place = $2 ORDER BY j.id LIMIT 1";
 
 impl Store {
     /// Begins an upload into a user's own collection.
@@ -193,13 +202,26 @@ impl Store {
         Ok(())
     }
 
-    /// The next job, which is counted as begun once more.
+    /// The lanes with jobs, by user and runner.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn next_index_job(&self) -> Result<Option<IndexJob>> {
+    pub async fn index_lanes(&self) -> Result<Vec<Lane>> {
+        let lanes = query_as(
+            "SELECT DISTINCT c.user_id, c.place FROM collections c
+             WHERE EXISTS (SELECT 1 FROM index_jobs j WHERE j.collection_id = c.id AND j.is_ready) ORDER BY c.user_id, c.place",
+        );
+        Ok(lanes.fetch_all(self.database.latest()).await?)
+    }
+
+    /// The job of a lane whose turn it is; it counts as begun once more.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn next_index_job(&self, lane: &Lane) -> Result<Option<IndexJob>> {
         let mut transaction = self.database.write(Scope::Alone).await?;
-        let Some(mut job): Option<IndexJob> = query_as(NEXT).fetch_optional(&mut transaction).await? else {
+        let next = query_as(NEXT).bind(lane.user_id).bind(lane.place.as_str());
+        let Some(mut job): Option<IndexJob> = next.fetch_optional(&mut transaction).await? else {
             return Ok(None);
         };
         query("UPDATE index_jobs SET attempts = attempts + 1 WHERE id = $1")
@@ -285,9 +307,11 @@ impl Store {
         Ok(query_as(
             "SELECT (SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id
                      WHERE c.user_id = $1 AND j.is_ready) AS waiting,
-               (SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id
-                WHERE c.user_id <> $1 AND j.is_ready AND j.id < (SELECT MAX(o.id) FROM index_jobs o
-                  JOIN collections m ON m.id = o.collection_id WHERE m.user_id = $1 AND o.is_ready)) AS ahead",
+               (SELECT CAST(COALESCE(SUM(CASE WHEN o.count < m.count THEN o.count ELSE m.count END), 0) AS BIGINT) FROM
+                 (SELECT COUNT(*) AS count FROM index_jobs j JOIN collections c ON c.id = j.collection_id
+                  WHERE c.user_id <> $1 AND j.is_ready GROUP BY c.user_id) o,
+                 (SELECT COUNT(*) AS count FROM index_jobs j JOIN collections c ON c.id = j.collection_id
+                  WHERE c.user_id = $1 AND j.is_ready) m) AS ahead",
         )
         .bind(user)
         .fetch_one(self.database.reader())

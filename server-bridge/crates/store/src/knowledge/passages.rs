@@ -85,9 +85,14 @@ pub struct Passage {
 impl Passage {
     /// Its text.
     pub fn text(&self) -> &str {
-        let span = usize::try_from(self.span_start).ok().zip(usize::try_from(self.span_end).ok());
-        span.and_then(|(start, end)| self.page_text.get(start..end)).unwrap_or_default()
+        part(&self.page_text, self.span_start, self.span_end)
     }
+}
+
+/// Bytes of a page's text; empty if there are no such.
+pub(super) fn part(text: &str, start: i64, end: i64) -> &str {
+    let span = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+    span.and_then(|(start, end)| text.get(start..end)).unwrap_or_default()
 }
 
 impl Store {

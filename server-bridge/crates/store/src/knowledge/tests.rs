@@ -32,8 +32,31 @@ async fn upload(
     store.finish_upload(owner, collection, job, name, text.len() as i64).await.unwrap()
 }
 
+/// The first job of any lane.
+async fn next(store: &Store) -> Option<IndexJob> {
+    let lane = store.index_lanes().await.unwrap().into_iter().next()?;
+    store.next_index_job(&lane).await.unwrap()
+}
+
+/// Every passage without a vector, with this one.
+async fn bare(store: &Store, model: i64, vector: &[u8]) -> Vec<PassageVector> {
+    let mut ids = Vec::new();
+    for (_, collection) in store.all_collections().await.unwrap() {
+        let start = (DocumentId(0), crate::ChunkId(0));
+        let bare = store.bare_passages(model, collection, start, 100).await.unwrap();
+        assert_eq!(store.bare_passage_count(model, collection).await.unwrap(), bare.len() as i64);
+        ids.extend(bare.into_iter().map(|one| PassageVector {
+            id: one.id,
+            document_id: one.document_id,
+            version: one.version,
+            vector: vector.to_vec(),
+        }));
+    }
+    ids
+}
+
 async fn index(store: &Store) -> IndexJob {
-    let job = store.next_index_job().await.unwrap().unwrap();
+    let job = next(store).await.unwrap();
     let content = store.upload_part(job.id, 0).await.unwrap().unwrap();
     let text = String::from_utf8(content).unwrap();
     assert!(store.add_pages(&job, &[page(&text)]).await.unwrap());
@@ -154,8 +177,8 @@ async fn versions(store: Store) {
     assert_eq!((again.id, again.attempts), (half.id, 2));
     assert!(store.publish(&again, &published("h3")).await.unwrap());
     assert_eq!(found(&store, ada, "new third").await, ["a third text"], "neither lost nor doubled");
-    assert_eq!(store.next_index_job().await.unwrap(), None, "an upload that did not arrive is forgotten");
-    // Newer content replaces content that waits, and a job of the older content ends without effect.
+    assert_eq!(next(&store).await, None, "an upload that did not arrive is forgotten");
+    // Newer content replaces content that waits, and a job that runs meanwhile ends without effect.
     upload(&store, ada, collection, "a.txt", "fourth").await;
     let fourth = index(&store).await;
     upload(&store, ada, collection, "a.txt", "fifth").await;
@@ -211,24 +234,119 @@ async fn ranks(store: Store) {
     let nowhere = SearchScope::Collections(vec![CollectionId(collection.0 + 1)]);
     assert!(store.search_passages(ada, &nowhere, &words("door"), 5).await.unwrap().is_empty());
     // Vectors of one model each.
-    let model = store.embedding_model("m1", 2).await.unwrap();
-    assert_eq!(store.embedding_model("m1", 2).await.unwrap(), model);
-    let bare = store.passages_without_vector(model.id, 10).await.unwrap();
-    assert_eq!(bare.len(), 4);
-    let vectors: Vec<_> = bare.iter().map(|(chunk, _)| (*chunk, vec![1, 2])).collect();
+    let model = store.embedding_model("m1", 2, "built-in").await.unwrap();
+    assert_eq!(store.embedding_model("m1", 2, "built-in").await.unwrap(), model);
+    let vectors = bare(&store, model.id, &[1, 2]).await;
+    assert_eq!(vectors.len(), 4);
     store.add_vectors(model.id, &vectors[..3]).await.unwrap();
-    assert_eq!(store.vector_counts(ada, model.id).await.unwrap(), (4, 3));
-    let after = crate::ChunkId(0);
-    assert_eq!(store.vectors(ada, &SearchScope::All, model.id, after, 10).await.unwrap(), vectors[..3]);
+    let start = (DocumentId(0), crate::ChunkId(0));
+    let stored = store.collection_vectors(model.id, collection, start).await.unwrap();
+    assert_eq!(stored, vectors[..3]);
+    let after = (stored[1].document_id, stored[1].id);
+    assert_eq!(store.collection_vectors(model.id, collection, after).await.unwrap(), stored[2..]);
+    let left = store.bare_passages(model.id, collection, start, 10).await.unwrap();
+    assert!(left.len() == 1 && left[0].id == vectors[3].id && left[0].text() == left[0].page_text);
+    assert!(store.bare_passages(model.id, collection, left[0].place(), 10).await.unwrap().is_empty());
     let eve = user(&store, "eve").await;
-    assert!(store.vectors(eve, &SearchScope::All, model.id, after, 10).await.unwrap().is_empty());
-    let next = store.embedding_model("m2", 3).await.unwrap();
-    assert_eq!(store.passages_without_vector(next.id, 10).await.unwrap().len(), 4);
-    store.remove_other_vectors(next.id).await.unwrap();
-    assert!(store.vectors(ada, &SearchScope::All, model.id, after, 10).await.unwrap().is_empty());
-    // The user is removed, together with everything that they own.
+    let all = SearchScope::All;
+    assert_eq!(store.searched_collections(ada, &all).await.unwrap(), [collection]);
+    assert!(store.searched_collections(ada, &nowhere).await.unwrap().is_empty());
+    assert!(store.searched_collections(eve, &all).await.unwrap().is_empty());
+    // Another model builds beside it, and then takes its place.
+    let other = store.embedding_model("m2", 3, "mine/m2 of user 1").await.unwrap();
+    assert_eq!(bare(&store, other.id, &[]).await.len(), 4);
+    assert_eq!(store.embedding_models().await.unwrap(), [model.clone(), other.clone()]);
+    store.complete_embedding_model(other.id).await.unwrap();
+    let left = store.embedding_models().await.unwrap();
+    assert!(left.len() == 1 && left[0].is_complete && left[0].id == other.id);
+    assert!(store.collection_vectors(model.id, collection, start).await.unwrap().is_empty());
+    // A model that is gone gets no vectors.
+    store.add_vectors(model.id, &vectors).await.unwrap();
+    // Its user is removed, and everything with them.
     store.remove_user("ada").await.unwrap();
-    assert!(store.passages_without_vector(next.id, 10).await.unwrap().is_empty());
+    assert!(bare(&store, other.id, &[]).await.is_empty());
+}
+
+async fn takes_turns(store: Store) {
+    let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
+    let folder = store.add_collection(ada, "code", Some(("laptop", "src"))).await.unwrap();
+    let file = |at: i64| FileSeen { name: format!("{at}.rs"), size_bytes: 3, modified_ms: 5 };
+    store.queue_files(ada, folder, &(0..5).map(file).collect::<Vec<_>>()).await.unwrap();
+    for owner in [ada, eve] {
+        let uploads = store.add_collection(owner, "uploads", None).await.unwrap();
+        upload(&store, owner, uploads, "a.txt", "a").await;
+        upload(&store, owner, uploads, "b.txt", "b").await;
+    }
+    let lane = |user_id, place: &str| Lane { user_id, place: place.to_owned() };
+    let lanes = store.index_lanes().await.unwrap();
+    assert_eq!(lanes, [lane(ada, ""), lane(ada, "laptop"), lane(eve, "")]);
+    let names = ["a.txt", "0.rs", "a.txt"];
+    for (lane, name) in lanes.iter().zip(names) {
+        assert_eq!(store.next_index_job(lane).await.unwrap().unwrap().name, name);
+    }
+    assert_eq!(store.next_index_job(&lane(eve, "laptop")).await.unwrap(), None);
+    assert_eq!(store.index_queue(eve).await.unwrap(), IndexQueue { waiting: 2, ahead: 2 });
+    assert_eq!(store.index_queue(ada).await.unwrap(), IndexQueue { waiting: 7, ahead: 2 });
+}
+
+#[tokio::test]
+async fn each_lane_has_its_own_next_job() {
+    takes_turns(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn on_postgres_each_lane_has_its_own_next_job() {
+    takes_turns(testing::empty_on_postgres().await).await;
+}
+
+async fn memories(store: Store) {
+    let ada = user(&store, "ada").await;
+    let new = |text| crate::NewMemory {
+        kind: crate::MemoryKind::Semantic,
+        scope: crate::MemoryScope::User,
+        scope_name: "",
+        name: "",
+        text,
+        source: crate::MemorySource::Person,
+        chat: None,
+        message: None,
+        is_proposed: false,
+        replaces: None,
+        valid_to_ms: None,
+    };
+    let first = store.add_memory(ada, &new("likes tea")).await.unwrap();
+    let second = store.add_memory(ada, &new("has a cat")).await.unwrap();
+    let core = crate::NewMemory { kind: crate::MemoryKind::Core, name: "user", ..new("Ada") };
+    store.add_memory(ada, &core).await.unwrap();
+    let model = store.embedding_model("m", 2, "built-in").await.unwrap().id;
+    let bare = store.bare_memories(model, 0, 10).await.unwrap();
+    assert_eq!(bare.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["likes tea", "has a cat"]);
+    assert_eq!(store.bare_memories(model, first.id, 10).await.unwrap().len(), 1);
+    let vectors = [(first.id, 1, vec![1, 2]), (second.id, 1, vec![3, 4])];
+    store.add_memory_vectors(model, &vectors).await.unwrap();
+    assert_eq!(
+        store.memory_vectors(ada, model).await.unwrap(),
+        [(first.id, vec![1, 2]), (second.id, vec![3, 4])]
+    );
+    // A vector of an earlier text does not count, nor does one that comes late.
+    let change =
+        crate::MemoryChange { name: None, text: Some("likes coffee"), valid_to_ms: None, by: first.source };
+    store.change_memory(ada, first.id, &change).await.unwrap();
+    store.add_memory_vectors(model, &vectors).await.unwrap();
+    assert_eq!(store.memory_vectors(ada, model).await.unwrap(), [(second.id, vec![3, 4])]);
+    assert_eq!(store.bare_memories(model, 0, 10).await.unwrap()[0].revision, 2);
+    store.forget_memories(ada, &[second.id]).await.unwrap();
+    assert!(store.memory_vectors(ada, model).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_vector_of_a_memory_is_that_of_its_present_text() {
+    memories(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn on_postgres_the_vector_of_a_memory_is_that_of_its_present_text() {
+    memories(testing::empty_on_postgres().await).await;
 }
 
 #[tokio::test]
@@ -249,18 +367,18 @@ async fn folders(store: Store) {
     assert!(store.queue_sync(ada, uploads, false).await.is_err());
     store.queue_sync(ada, folder, false).await.unwrap();
     store.queue_sync(ada, folder, true).await.unwrap();
-    let sync = store.next_index_job().await.unwrap().unwrap();
+    let sync = next(&store).await.unwrap();
     assert!(sync.accepts_missing && sync.document_id.is_none());
     let file = |name: &str| FileSeen { name: name.to_owned(), size_bytes: 3, modified_ms: 5 };
     store.queue_files(ada, folder, &[file("a.rs"), file("b.rs")]).await.unwrap();
     store.drop_job(sync.id).await.unwrap();
     store.set_collection_sync(folder, SyncState::Synced, "").await.unwrap();
-    let first = store.next_index_job().await.unwrap().unwrap();
+    let first = next(&store).await.unwrap();
     assert_eq!((first.name.as_str(), first.place.as_str(), first.path.as_str()), ("a.rs", "laptop", "src"));
     store.keep_version(&first, 3, 6).await.unwrap();
-    let second = store.next_index_job().await.unwrap().unwrap();
+    let second = next(&store).await.unwrap();
     store.fail_job(&second, "no text", Some((4, 7))).await.unwrap();
-    assert_eq!(store.next_index_job().await.unwrap(), None);
+    assert_eq!(next(&store).await, None);
     let documents = store.documents(ada, folder, "", 10).await.unwrap();
     let seen: Vec<_> =
         documents.iter().map(|one| (one.state.as_str(), one.size_bytes, one.modified_ms)).collect();
@@ -308,9 +426,8 @@ async fn a_deleted_document_leaves_no_trace_in_the_file() {
         let job = index(&store).await;
         store.publish(&job, &published("h")).await.unwrap();
     }
-    let model = store.embedding_model("m", 10).await.unwrap();
-    let bare = store.passages_without_vector(model.id, 100).await.unwrap();
-    let vectors: Vec<_> = bare.iter().map(|(chunk, _)| (*chunk, secret.as_bytes().to_vec())).collect();
+    let model = store.embedding_model("m", 10, "built-in").await.unwrap();
+    let vectors = bare(&store, model.id, secret.as_bytes()).await;
     store.add_vectors(model.id, &vectors).await.unwrap();
     store.forget_deleted().await.unwrap();
     assert!(holds(secret));

@@ -5,9 +5,9 @@ use sqlx::{AssertSqlSafe, FromRow};
 use super::search::Scope as SearchScope;
 use super::visible;
 use crate::error::Result;
-use crate::limits::rows;
+use crate::limits::{SWEEP_ROWS, VECTOR_ROWS};
 use crate::sql::{Scope, query, query_as, query_scalar};
-use crate::{ChunkId, Store, UserId};
+use crate::{ChunkId, CollectionId, DocumentId, Store, UserId};
 
 /// A model that made vectors.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -18,60 +18,195 @@ pub struct EmbeddingModel {
     pub name: String,
     /// The dimensions of its vectors.
     pub dimensions: i64,
-    /// When it was first used, in Unix milliseconds.
+    /// The server's setting that named it, as it is stored.
+    pub chosen: String,
+    /// True once every passage that could be embedded had its vector.
+    pub is_complete: bool,
+    /// When it was seen first, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
+/// A passage that has no vector of some model yet.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct BarePassage {
+    /// Its row.
+    pub id: ChunkId,
+    /// Its document.
+    pub document_id: DocumentId,
+    /// The version of the document that it is part of.
+    pub version: i64,
+    /// The document's name.
+    pub document: String,
+    /// The headings that it stands under, one a line.
+    pub headings: String,
+    /// Its first byte in the page.
+    pub span_start: i64,
+    /// The byte after its last one.
+    pub span_end: i64,
+    /// The text of the whole page.
+    pub page_text: String,
+}
+
+/// The vector of a passage.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct PassageVector {
+    /// The passage.
+    pub id: ChunkId,
+    /// Its document.
+    pub document_id: DocumentId,
+    /// The version of the document that it is part of.
+    pub version: i64,
+    /// A signed byte for each dimension.
+    pub vector: Vec<u8>,
+}
+
+/// The place of a passage among all passages of its collection; the first one comes after the default.
+pub type PassagePlace = (DocumentId, ChunkId);
+
+const MODELS: &str = "SELECT id, name, dimensions, chosen, is_complete, created_at_ms FROM embedding_models";
+
+impl BarePassage {
+    /// Its text.
+    pub fn text(&self) -> &str {
+        super::passages::part(&self.page_text, self.span_start, self.span_end)
+    }
+
+    /// Its place.
+    pub fn place(&self) -> PassagePlace {
+        (self.document_id, self.id)
+    }
+}
+
 impl Store {
-    /// The model with this name, added if it is new.
+    /// The model with this name, added if it is new; `chosen` is the setting that names it now.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn embedding_model(&self, name: &str, dimensions: i64) -> Result<EmbeddingModel> {
+    pub async fn embedding_model(&self, name: &str, dimensions: i64, chosen: &str) -> Result<EmbeddingModel> {
         let mut transaction = self.database.write(Scope::System).await?;
         query(
-            "INSERT INTO embedding_models (name, dimensions, created_at_ms) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+            "INSERT INTO embedding_models (name, dimensions, chosen, is_complete, created_at_ms) VALUES ($1, $2, $3, FALSE, $4)
+             ON CONFLICT (name) DO UPDATE SET chosen = excluded.chosen",
         )
         .bind(name)
         .bind(dimensions)
+        .bind(chosen)
         .bind(self.now_ms())
         .execute(&mut transaction)
         .await?;
-        let model =
-            query_as("SELECT id, name, dimensions, created_at_ms FROM embedding_models WHERE name = $1")
-                .bind(name)
-                .fetch_one(&mut transaction)
-                .await?;
+        let model = query_as(AssertSqlSafe(format!("{MODELS} WHERE name = $1")))
+            .bind(name)
+            .fetch_one(&mut transaction)
+            .await?;
         transaction.commit().await?;
         Ok(model)
     }
 
-    /// Passages of present versions without a vector of this model, the oldest first, each with its owner.
+    /// The models that made vectors, the oldest first.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn passages_without_vector(&self, model: i64, limit: u32) -> Result<Vec<(ChunkId, UserId)>> {
-        let passages = query_as(
-            "SELECT k.id, c.user_id FROM chunks k JOIN documents d ON d.id = k.document_id AND d.version = k.version
-             JOIN collections c ON c.id = d.collection_id
-             WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.chunk_id = k.id AND e.model_id = $1) ORDER BY k.id LIMIT $2",
+    pub async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>> {
+        let models = query_as(AssertSqlSafe(format!("{MODELS} ORDER BY id")));
+        Ok(models.fetch_all(self.database.reader()).await?)
+    }
+
+    /// Records that a model has the vectors of all passages, and removes the vectors of every other model.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn complete_embedding_model(&self, model: i64) -> Result<()> {
+        query("UPDATE embedding_models SET is_complete = TRUE WHERE id = $1 AND NOT is_complete")
+            .bind(model)
+            .execute(self.database.writer(Scope::System))
+            .await?;
+        let others = self.embedding_models().await?.into_iter().filter(|other| other.id != model);
+        for other in others {
+            self.remove_embedding_model(other.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes a model with its vectors, some at a time: others write in between.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn remove_embedding_model(&self, model: i64) -> Result<()> {
+        loop {
+            let gone = query(
+                "DELETE FROM embeddings WHERE model_id = $1 AND chunk_id IN (SELECT chunk_id FROM embeddings WHERE model_id = $1 LIMIT $2)",
+            )
+            .bind(model)
+            .bind(SWEEP_ROWS)
+            .execute(self.database.writer(Scope::Alone))
+            .await?;
+            if gone.rows_affected() < SWEEP_ROWS.unsigned_abs() {
+                break;
+            }
+        }
+        let gone = query("DELETE FROM embedding_models WHERE id = $1").bind(model);
+        gone.execute(self.database.writer(Scope::System)).await?;
+        Ok(())
+    }
+
+    /// Every collection with its owner.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn all_collections(&self) -> Result<Vec<(UserId, CollectionId)>> {
+        let all = query_as("SELECT user_id, id FROM collections ORDER BY id");
+        Ok(all.fetch_all(self.database.latest()).await?)
+    }
+
+    /// How many passages of a collection have no vector of this model.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn bare_passage_count(&self, model: i64, collection: CollectionId) -> Result<i64> {
+        let count = query_scalar(
+            "SELECT COUNT(*) FROM documents d JOIN chunks k ON k.document_id = d.id AND k.version = d.version
+             WHERE d.collection_id = $1
+               AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.chunk_id = k.id AND e.model_id = $2)",
         );
-        Ok(passages.bind(model).bind(rows(limit)).fetch_all(self.database.reader()).await?)
+        Ok(count.bind(collection).bind(model).fetch_one(self.database.latest()).await?)
+    }
+
+    /// Passages of a collection without a vector of this model, after a place and in the order of their places.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn bare_passages(
+        &self,
+        model: i64,
+        collection: CollectionId,
+        after: PassagePlace,
+        limit: u32,
+    ) -> Result<Vec<BarePassage>> {
+        let passages = query_as(
+            "SELECT k.id, k.document_id, k.version, d.name AS document, k.headings, k.span_start, k.span_end, p.text AS page_text
+             FROM documents d JOIN chunks k ON k.document_id = d.id AND k.version = d.version
+             JOIN document_pages p ON p.document_id = k.document_id AND p.version = k.version AND p.page = k.page
+             WHERE d.collection_id = $1 AND d.id >= $3 AND (d.id > $3 OR k.id > $4)
+               AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.chunk_id = k.id AND e.model_id = $2)
+             ORDER BY d.id, k.id LIMIT $5",
+        );
+        let passages = passages.bind(collection).bind(model).bind(after.0).bind(after.1);
+        Ok(passages.bind(i64::from(limit)).fetch_all(self.database.latest()).await?)
     }
 
     /// Stores vectors of passages; those of passages that no longer exist are dropped.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn add_vectors(&self, model: i64, vectors: &[(ChunkId, Vec<u8>)]) -> Result<()> {
+    pub async fn add_vectors(&self, model: i64, vectors: &[PassageVector]) -> Result<()> {
         let mut transaction = self.database.write(Scope::Alone).await?;
-        for (chunk, vector) in vectors {
+        for PassageVector { id, vector, .. } in vectors {
             query(
                 "INSERT INTO embeddings (chunk_id, model_id, vector)
-                 SELECT k.id, $2, $3 FROM chunks k WHERE k.id = $1
+                 SELECT k.id, m.id, $3 FROM chunks k JOIN embedding_models m ON m.id = $2 WHERE k.id = $1
                  ON CONFLICT (chunk_id, model_id) DO UPDATE SET vector = excluded.vector",
             )
-            .bind(*chunk)
+            .bind(*id)
             .bind(model)
             .bind(vector.as_slice())
             .execute(&mut transaction)
@@ -81,54 +216,37 @@ impl Store {
         Ok(())
     }
 
-    /// One batch of a model's vectors, for passages that a user may search: those after the passage `after`, sorted by passage.
+    /// The collections in scope that a user may search.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn vectors(
-        &self,
-        user: UserId,
-        scope: &SearchScope,
-        model: i64,
-        after: ChunkId,
-        limit: u32,
-    ) -> Result<Vec<(ChunkId, Vec<u8>)>> {
-        let sql = format!(
-            "SELECT k.id, e.vector FROM embeddings e JOIN chunks k ON k.id = e.chunk_id {} WHERE e.model_id = $3 AND k.id > $4
-             ORDER BY k.id LIMIT $5",
-            super::search::IN_SCOPE
-        );
-        let vectors = query_as(AssertSqlSafe(sql)).bind(user).bind(scope.listed()).bind(model).bind(after);
-        Ok(vectors.bind(rows(limit)).fetch_all(self.database.reader()).await?)
-    }
-
-    /// The number of passages that a user may search, and how many of them have a vector of this model.
-    ///
-    /// # Errors
-    /// [`Error::Database`](crate::Error::Database).
-    pub async fn vector_counts(&self, user: UserId, model: i64) -> Result<(i64, i64)> {
-        let counts = query_as(concat!(
-            "SELECT COUNT(*), COUNT(e.chunk_id) FROM chunks k
-             JOIN documents d ON d.id = k.document_id AND d.version = k.version JOIN collections c ON c.id = d.collection_id
-             LEFT JOIN embeddings e ON e.chunk_id = k.id AND e.model_id = $2 WHERE ",
-            visible!()
+    pub async fn searched_collections(&self, user: UserId, scope: &SearchScope) -> Result<Vec<CollectionId>> {
+        let found = query_scalar(concat!(
+            "SELECT c.id FROM collections c WHERE ($2 = '' OR $2 LIKE '%,' || CAST(c.id AS TEXT) || ',%') AND ",
+            visible!(),
+            " ORDER BY c.id"
         ));
-        Ok(counts.bind(user).bind(model).fetch_one(self.database.reader()).await?)
+        Ok(found.bind(user).bind(scope.listed()).fetch_all(self.database.reader()).await?)
     }
 
-    /// Removes the vectors of all other models, if this model has a vector for every passage.
+    /// The vectors of one model of a collection's passages, at most 4,096: those after a place, in the order of their places. The caller has asked
+    /// [`Store::searched_collections`] who may search it.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn remove_other_vectors(&self, model: i64) -> Result<()> {
-        let left: i64 = query_scalar("SELECT COUNT(*) FROM embedding_models WHERE id <> $1")
-            .bind(model)
-            .fetch_one(self.database.reader())
-            .await?;
-        if left > 0 {
-            let others = query("DELETE FROM embedding_models WHERE id <> $1").bind(model);
-            others.execute(self.database.writer(Scope::System)).await?;
-        }
-        Ok(())
+    pub async fn collection_vectors(
+        &self,
+        model: i64,
+        collection: CollectionId,
+        after: PassagePlace,
+    ) -> Result<Vec<PassageVector>> {
+        let vectors = query_as(
+            "SELECT k.id, k.document_id, k.version, e.vector
+             FROM documents d JOIN chunks k ON k.document_id = d.id AND k.version = d.version
+             JOIN embeddings e ON e.chunk_id = k.id AND e.model_id = $2
+             WHERE d.collection_id = $1 AND d.id >= $3 AND (d.id > $3 OR k.id > $4) ORDER BY d.id, k.id LIMIT $5",
+        );
+        let vectors = vectors.bind(collection).bind(model).bind(after.0).bind(after.1).bind(VECTOR_ROWS);
+        Ok(vectors.fetch_all(self.database.reader()).await?)
     }
 }

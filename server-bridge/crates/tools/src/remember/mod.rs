@@ -80,7 +80,7 @@ impl TypedTool for Search {
     type Services = Services;
 
     const NAME: &'static str = "memory_search";
-    const DESCRIPTION: &'static str = "Finds memories about the user by their words, the best match first. Use it before you say that you do not know something about the user, and before you write a memory.";
+    const DESCRIPTION: &'static str = "Finds memories about the user by their words and their meaning, the best match first. Use it before you say that you do not know something about the user, and before you write a memory.";
     const RULES: Rules = READS;
 
     fn hint(&self) -> &str {
@@ -102,11 +102,12 @@ impl TypedTool for Search {
 async fn search(work: &Work<'_>, query: &str) -> Result<Outcome, Failure> {
     let kept = visible(work).await?;
     let kept: Vec<&MemoryItem> = kept.iter().collect();
-    let found = memory::recall::find(query, &kept);
+    let near = work.services.meaning.nearest(work.user.id, query).await;
+    let found = memory::recall::find(query, &near, &kept);
     let found = found.iter().take(memory::limits::SEARCH_ITEMS);
     let lines: Vec<String> = found.map(|found| memory::prompt::line(found.item)).collect();
     Ok(Outcome::done(if lines.is_empty() {
-        "no memory has these words".to_owned()
+        "no memory has these words or this meaning".to_owned()
     } else {
         lines.join("\n")
     }))

@@ -28,10 +28,10 @@ export function CollectionCard({ collection, onChanged, onRemove }: Props) {
     await onChanged();
   });
   useEffect(() => {
-    if (!isBusy && collection.sync_state !== "never") return;
+    if (!isBusy && collection.sync_state !== "never" && collection.search_note === "") return;
     const timer = setInterval(() => void onChanged(), KNOWLEDGE_POLL_MS);
     return () => clearInterval(timer);
-  }, [isBusy, collection.sync_state, onChanged]);
+  }, [isBusy, collection.sync_state, collection.search_note, onChanged]);
   return (
     <li className={`${styles.card} ${styles.stack}`}>
       <header>
@@ -51,6 +51,7 @@ export function CollectionCard({ collection, onChanged, onRemove }: Props) {
           {t(`knowledge.sync.${collection.sync_state ?? "never"}`)} {plainly(collection.sync_note)}
         </p>
       )}
+      {collection.search_note !== "" && <p className="hint">{plainly(collection.search_note)}</p>}
       <Documents collection={collection} onChanged={onChanged} />
       {collection.is_own && !isFolder && <Upload collection={collection} onChanged={onChanged} />}
       {collection.is_own && <Sharing collection={collection} onChanged={onChanged} />}

@@ -76,6 +76,25 @@ pub(super) const TABLE: &[Row] = &[
         "{} of {} documents are missing from the folder; they are kept until you confirm that they are gone (sandbridge knowledge sync --remove-missing)",
         "{1} 个文档中有 {0} 个已不在文件夹中；在你确认之前，这些文档会保留（sandbridge knowledge sync --remove-missing）",
     ),
+    ("found by words only: this server has no embedder installed", "仅按词语搜索：此服务器未安装嵌入模型"),
+    ("found by words only: the server's embedder does not answer", "仅按词语搜索：服务器的嵌入模型没有响应"),
+    ("found by words only: the server's embedder cannot be used", "仅按词语搜索：服务器的嵌入模型无法使用"),
+    (
+        "found by words only: comparing the question with all passages took too long",
+        "仅按词语搜索：将问题与所有段落比较耗时过长",
+    ),
+    (
+        "some passages are found by words only, until the server has embedded them",
+        "部分段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
+    ),
+    (
+        "{} passages are found by words only, until the server has embedded them",
+        "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
+    ),
+    (
+        "{} passages are found by words only: the server's embedder refuses them",
+        "{0} 个段落仅能按词语找到：服务器的嵌入模型拒绝处理它们",
+    ),
     (
         "the folder has more than {} files; the newest are indexed, and no document is removed",
         "该文件夹的文件超过 {0} 个；只索引最新的文件，不移除任何文档",

@@ -1,0 +1,142 @@
+//! What memories mean: each gets a vector of the server's embedder, and a question is compared with them. Without one, words are left.
+
+use std::sync::{Arc, OnceLock};
+
+use llm::embed::{Embedders, Guarded};
+use search::vectors::Vector;
+use store::{BareMemory, EmbeddingModel, Store, UserId};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{ABOVE_MEAN, COMPARED_MEMORIES, EMBED_BATCH, EMBED_PAUSE};
+
+/// The vectors of all users' memories. Clones are the same.
+#[derive(Clone)]
+pub struct Meaning {
+    store: Store,
+    embedders: Arc<OnceLock<Embedders>>,
+}
+
+impl Meaning {
+    /// The vectors in this store; without an embedder until one is set.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store, embedders: Arc::default() }
+    }
+
+    /// Sets what gives the server's embedder. The first call counts.
+    pub fn set_embedders(&self, embedders: Embedders) {
+        let _ = self.embedders.set(embedders);
+    }
+
+    /// A user's memories whose meaning is that of a question, by their ids and the nearest first. Empty without an embedder, while it is
+    /// away, and for too few memories to tell what is near.
+    pub async fn nearest(&self, user: UserId, question: &str) -> Vec<i64> {
+        match self.compared(user, question).await {
+            Ok(scores) => near(&scores),
+            Err(error) => {
+                tracing::error!(%error, "a user's memories could not be compared with a question");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn compared(&self, user: UserId, question: &str) -> store::Result<Vec<(i64, f32)>> {
+        let none = Ok(Vec::new());
+        let Some(embedder) = self.embedder().await else { return none };
+        let Some(model) = self.model(&embedder).await? else { return none };
+        let stored = self.store.memory_vectors(user, model.id).await?;
+        if stored.len() < COMPARED_MEMORIES || question.trim().is_empty() {
+            return none;
+        }
+        let Ok(question) = embedder.query(question).await else { return none };
+        let score = |bytes: &[u8]| Vector::stored(bytes).and_then(|vector| question.cosine(&vector)).ok();
+        Ok(stored.iter().filter_map(|(id, bytes)| Some((*id, score(bytes)?))).collect())
+    }
+
+    /// Embeds memories until `shutdown`: those that are there, and what is added or changed.
+    pub async fn run(&self, shutdown: CancellationToken) {
+        let work = async {
+            loop {
+                if let Err(error) = self.embed_all().await {
+                    tracing::error!(%error, "memories could not be embedded; it is tried again");
+                }
+                sleep(EMBED_PAUSE).await;
+            }
+        };
+        tokio::select! {
+            () = work => {}
+            () = shutdown.cancelled() => {}
+        }
+    }
+
+    /// Embeds what has no vector; ends early when the embedder rests.
+    async fn embed_all(&self) -> store::Result<()> {
+        let Some(embedder) = self.embedder().await else { return Ok(()) };
+        let mut model = self.model(&embedder).await?;
+        let mut after = 0;
+        while embedder.rest().left().is_none() {
+            let id = model.as_ref().map_or(0, |model| model.id);
+            let bare = self.store.bare_memories(id, after, EMBED_BATCH).await?;
+            let Some(last) = bare.last() else { break };
+            after = last.id;
+            let dimensions = model.as_ref().and_then(|model| usize::try_from(model.dimensions).ok());
+            let texts = bare.iter().map(text_of).collect();
+            let Ok(vectors) = embedder.passages(texts, dimensions).await else { break };
+            if let (None, Some(first)) = (&model, vectors.iter().flatten().next()) {
+                let dimensions = i64::try_from(first.dimensions()).unwrap_or(i64::MAX);
+                let new = self.store.embedding_model(embedder.model(), dimensions, embedder.setting());
+                let new = new.await?;
+                if new.dimensions != dimensions {
+                    break;
+                }
+                model = Some(new);
+            }
+            let Some(model) = &model else { break };
+            let made = bare.iter().zip(vectors);
+            let made: Vec<_> =
+                made.filter_map(|(one, vector)| Some((one.id, one.revision, vector?.bytes()))).collect();
+            self.store.add_memory_vectors(model.id, &made).await?;
+        }
+        Ok(())
+    }
+
+    async fn embedder(&self) -> Option<Guarded> {
+        self.embedders.get()?(None).await.ok().flatten()
+    }
+
+    async fn model(&self, embedder: &Guarded) -> store::Result<Option<EmbeddingModel>> {
+        let models = self.store.embedding_models().await?;
+        Ok(models.into_iter().find(|model| model.name == embedder.model()))
+    }
+}
+
+fn text_of(memory: &BareMemory) -> String {
+    if memory.name.is_empty() { memory.text.clone() } else { format!("{}: {}", memory.name, memory.text) }
+}
+
+/// The items that stand out, the nearest first. Models differ in how alike they find texts that have nothing in common, so that a score counts by
+/// how far it is above the mean of all, on the way to 1.
+fn near(scores: &[(i64, f32)]) -> Vec<i64> {
+    #[expect(clippy::cast_precision_loss, reason = "there are at most 1,200")]
+    let mean = scores.iter().map(|(_, score)| score).sum::<f32>() / (scores.len().max(1) as f32);
+    let mut near: Vec<_> =
+        scores.iter().filter(|(_, score)| score - mean > ABOVE_MEAN * (1.0 - mean)).collect();
+    near.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    near.into_iter().map(|(id, _)| *id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_out_is_near_whatever_the_scale_of_the_model() {
+        let of = |scores: &[f32]| near(&(0..).zip(scores.iter().copied()).collect::<Vec<_>>());
+        // As multilingual-e5-small scores, and as a model of another scale does.
+        assert_eq!(of(&[0.76, 0.75, 0.82, 0.77, 0.81, 0.74]), [2, 4]);
+        assert_eq!(of(&[0.05, 0.10, 0.45, 0.12, 0.02]), [2]);
+        assert!(of(&[0.77, 0.76, 0.78, 0.77, 0.775]).is_empty(), "nothing stands out");
+        assert!(of(&[]).is_empty() && of(&[0.9]).is_empty());
+    }
+}

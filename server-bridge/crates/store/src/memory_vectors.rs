@@ -1,0 +1,73 @@
+//! Vectors of memories, keyed by the model that made them. A vector counts only for the revision of the text that it was made of.
+
+use sqlx::FromRow;
+
+use crate::error::Result;
+use crate::sql::{Scope, query, query_as};
+use crate::{Store, UserId};
+
+/// A memory that has no vector of some model yet.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct BareMemory {
+    /// Its id.
+    pub id: i64,
+    /// The number of its text.
+    pub revision: i64,
+    /// Its name; may be empty.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Store {
+    /// Memories and proposals without a vector of this model, the lowest ids first: those after `after`. Core blocks stand in every prompt and
+    /// need none.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn bare_memories(&self, model: i64, after: i64, limit: u32) -> Result<Vec<BareMemory>> {
+        let memories = query_as(
+            "SELECT i.id, i.revision, i.name, i.text FROM memory_items i WHERE i.id > $2 AND i.kind <> 'core' AND NOT EXISTS
+               (SELECT 1 FROM memory_embeddings e WHERE e.item_id = i.id AND e.model_id = $1 AND e.revision = i.revision)
+             ORDER BY i.id LIMIT $3",
+        );
+        let memories = memories.bind(model).bind(after).bind(i64::from(limit));
+        Ok(memories.fetch_all(self.database.latest()).await?)
+    }
+
+    /// Stores vectors of memories, each with its id and revision, as far as these are still there.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn add_memory_vectors(&self, model: i64, vectors: &[(i64, i64, Vec<u8>)]) -> Result<()> {
+        let mut transaction = self.database.write(Scope::Alone).await?;
+        for (item, revision, vector) in vectors {
+            query(
+                "INSERT INTO memory_embeddings (item_id, model_id, revision, vector)
+                 SELECT i.id, m.id, i.revision, $4 FROM memory_items i JOIN embedding_models m ON m.id = $2
+                 WHERE i.id = $1 AND i.revision = $3
+                 ON CONFLICT (item_id, model_id) DO UPDATE SET revision = excluded.revision, vector = excluded.vector",
+            )
+            .bind(*item)
+            .bind(model)
+            .bind(*revision)
+            .bind(vector.as_slice())
+            .execute(&mut transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The vectors of one model of a user's memories, by their ids. There are 1,200 at most.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn memory_vectors(&self, user: UserId, model: i64) -> Result<Vec<(i64, Vec<u8>)>> {
+        let vectors = query_as(
+            "SELECT i.id, e.vector FROM memory_items i JOIN memory_embeddings e ON e.item_id = i.id AND e.revision = i.revision
+             WHERE i.user_id = $1 AND e.model_id = $2 ORDER BY i.id",
+        );
+        Ok(vectors.bind(user).bind(model).fetch_all(self.database.reader()).await?)
+    }
+}

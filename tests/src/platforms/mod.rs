@@ -3,6 +3,10 @@
 //!
 //! | module | stands for |
 //! |---|---|
+//! | [`feishu`] | Feishu and Lark: the long connection, messages, cards, files |
+//! | [`lines`] | WebSockets that are sent on at any time; faults, for all of them |
 //! | [`serve`] | HTTP and WebSockets, for all of them |
 
+pub mod feishu;
+pub mod lines;
 pub mod serve;

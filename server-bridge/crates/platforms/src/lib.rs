@@ -18,6 +18,7 @@
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
 //! | `tls` | the root certificates of both |
+//! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
 //! | [`limits`] | limits of every platform, with their units |
@@ -29,6 +30,7 @@
 pub mod event;
 pub mod http;
 pub mod limits;
+pub mod markup;
 pub mod names;
 pub mod pace;
 pub mod parts;

@@ -1,6 +1,7 @@
 //! WebSockets of stand-ins that other threads send on, and what stand-ins do wrong.
 
 use std::io::ErrorKind;
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -82,6 +83,8 @@ pub fn talk(mut socket: Socket, with: &dyn Talk) {
             Err(_) => break,
         }
     }
+    // The server has another handle of it.
+    let _ = socket.get_ref().shutdown(Shutdown::Both);
     with.ended(number);
 }
 

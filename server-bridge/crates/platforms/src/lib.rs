@@ -15,6 +15,7 @@
 //! | [`event`] | what arrives: messages, presses, and what is known to be lost |
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
+//! | [`mod@feishu`] | Feishu and Lark |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
 //! | `tls` | the root certificates of both |
@@ -28,6 +29,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod event;
+pub mod feishu;
 pub mod http;
 pub mod limits;
 pub mod markup;
@@ -37,6 +39,8 @@ pub mod parts;
 pub mod platform;
 pub mod socket;
 pub mod styled;
+#[cfg(test)]
+mod testing;
 mod tls;
 
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
@@ -44,4 +48,4 @@ pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, P
 pub use styled::Styled;
 
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
-pub const KINDS: &[Kind] = &[];
+pub const KINDS: &[Kind] = &[feishu::KIND];

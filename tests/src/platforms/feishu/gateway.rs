@@ -89,10 +89,10 @@ impl Gateway {
         let body = request.json();
         let url = self.url.lock().unwrap().clone();
         if let Some(code) = self.state().refuses_connections {
-            return Reply::json(200, &json!({"code": code, "msg": "refused", "data": null}));
+            return Reply::json(200, &json!({"code": code, "msg": "refused", "data": {}}));
         }
         if body["AppID"] != APP_ID || body["AppSecret"] != APP_SECRET {
-            return Reply::json(200, &json!({"code": 514, "msg": "auth failed", "data": null}));
+            return Reply::json(200, &json!({"code": 514, "msg": "auth failed", "data": {}}));
         }
         let ticket = format!("ticket-{}", self.next());
         self.state().tickets.insert(ticket.clone());

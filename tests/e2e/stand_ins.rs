@@ -1,0 +1,4 @@
+//! The official clients of messengers against the stand-ins that the tests of our own clients use: a stand-in counts only while they
+//! accept it.
+
+mod feishu;

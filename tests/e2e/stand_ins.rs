@@ -2,3 +2,4 @@
 //! accept it.
 
 mod feishu;
+mod onebot;

@@ -6,9 +6,11 @@
 //! | [`client`] | the official clients, for all of them |
 //! | [`feishu`] | Feishu and Lark: the long connection, messages, cards, files |
 //! | [`lines`] | WebSockets that are sent on at any time; faults, for all of them |
+//! | [`onebot`] | NapCat: OneBot 11, forward and reverse |
 //! | [`serve`] | HTTP and WebSockets, for all of them |
 
 pub mod client;
 pub mod feishu;
 pub mod lines;
+pub mod onebot;
 pub mod serve;

@@ -16,6 +16,7 @@
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
 //! | [`mod@feishu`] | Feishu and Lark |
+//! | [`mod@onebot`] | OneBot 11: QQ by NapCat |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
 //! | `tls` | the root certificates of both |
@@ -34,6 +35,7 @@ pub mod http;
 pub mod limits;
 pub mod markup;
 pub mod names;
+pub mod onebot;
 pub mod pace;
 pub mod parts;
 pub mod platform;
@@ -48,4 +50,4 @@ pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, P
 pub use styled::Styled;
 
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
-pub const KINDS: &[Kind] = &[feishu::KIND];
+pub const KINDS: &[Kind] = &[feishu::KIND, onebot::KIND];

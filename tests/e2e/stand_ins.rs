@@ -3,3 +3,4 @@
 
 mod feishu;
 mod onebot;
+mod qq;

@@ -7,10 +7,12 @@
 //! | [`feishu`] | Feishu and Lark: the long connection, messages, cards, files |
 //! | [`lines`] | WebSockets that are sent on at any time; faults, for all of them |
 //! | [`onebot`] | NapCat: OneBot 11, forward and reverse |
+//! | [`qq`] | QQ's platform for bots: tokens, the gateway, passive replies |
 //! | [`serve`] | HTTP and WebSockets, for all of them |
 
 pub mod client;
 pub mod feishu;
 pub mod lines;
 pub mod onebot;
+pub mod qq;
 pub mod serve;

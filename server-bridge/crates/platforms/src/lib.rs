@@ -17,6 +17,7 @@
 //! | [`parts`] | styled texts cut into parts of a limited length |
 //! | [`mod@feishu`] | Feishu and Lark |
 //! | [`mod@onebot`] | OneBot 11: QQ by NapCat |
+//! | [`mod@qq`] | bots of QQ |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
 //! | `tls` | the root certificates of both |
@@ -39,6 +40,7 @@ pub mod onebot;
 pub mod pace;
 pub mod parts;
 pub mod platform;
+pub mod qq;
 pub mod socket;
 pub mod styled;
 #[cfg(test)]

@@ -15,11 +15,14 @@
 //! | [`event`] | what arrives: messages, presses, and what is known to be lost |
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
+//! | [`mod@dingtalk`] | DingTalk |
 //! | [`mod@feishu`] | Feishu and Lark |
 //! | [`mod@onebot`] | OneBot 11: QQ by NapCat |
 //! | [`mod@qq`] | bots of QQ |
+//! | [`mod@wecom`] | AI bots of WeCom |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
+//! | `calls` | requests on a WebSocket, and their answers |
 //! | `tls` | the root certificates of both |
 //! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
@@ -30,6 +33,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod calls;
+pub mod dingtalk;
 pub mod event;
 pub mod feishu;
 pub mod http;
@@ -46,6 +51,7 @@ pub mod styled;
 #[cfg(test)]
 mod testing;
 mod tls;
+pub mod wecom;
 
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
 pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit};

@@ -7,7 +7,6 @@
 //! Nothing is acknowledged and nothing is replayed: what was said while the account was not connected is lost, and [`Inbox::gap`] says so.
 //! Messages are sent as segments, in which a CQ code is plain text. There are no buttons and no changes.
 
-mod calls;
 mod message;
 
 use std::sync::Arc;
@@ -23,8 +22,8 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use self::calls::{Call, Calls, Pending};
 use self::message::{id, number};
+use crate::calls::{Call, Calls, Pending};
 use crate::event::{Conversation, Media};
 use crate::http::Http;
 use crate::limits::{CONNECT_TIMEOUT, SILENCE_TIMEOUT};
@@ -178,7 +177,7 @@ impl OneBot {
                     return End::Stopped;
                 }
                 _ = pings.tick() => socket.ping().await,
-                Some(call) = calls.recv() => socket.text(pending.add(call).to_string()).await,
+                Some(call) = calls.recv() => socket.text(pending.add(call)).await,
                 came = socket.next() => match came {
                     Ok(socket::Frame::Text(text)) => match self.take(&text, &mut pending, inbox, stop).await {
                         Some(end) => return end,
@@ -208,7 +207,14 @@ impl OneBot {
     ) -> Option<End> {
         let came: Value = serde_json::from_str(text).unwrap_or_default();
         if came["post_type"].is_null() {
-            if !pending.answer(&came) && matches!(calls::failure(&came), Failure::Account(_)) {
+            let result = match came["status"].as_str() {
+                // `async`: it is taken, and its result is not told.
+                Some("ok" | "async") => Ok(came["data"].clone()),
+                _ => Err(failure(&came)),
+            };
+            let is_refused = matches!(result, Err(Failure::Account(_)));
+            let is_ours = id(&came["echo"]).is_some_and(|echo| pending.answer(&echo, result));
+            if is_refused && !is_ours {
                 return Some(End::Refused("the token is refused".to_owned()));
             }
             inbox.alive();
@@ -234,7 +240,7 @@ impl OneBot {
 
     /// Says who the account is, once it is connected, and if something may be missing.
     async fn greet(&self, inbox: &dyn Inbox) -> Result<(), Failure> {
-        let info = self.calls.ask("get_login_info", json!({})).await?;
+        let info = self.ask("get_login_info", json!({})).await?;
         inbox.connected(&login(&info));
         if inbox.cursor().await.is_some() {
             inbox.gap("messages that were sent while the account was not connected are lost: OneBot delivers nothing later");
@@ -242,11 +248,17 @@ impl OneBot {
         Ok(())
     }
 
+    /// Asks for an action: the field `data` of its answer.
+    async fn ask(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
+        let echo = self.calls.number().to_string();
+        self.calls.ask(echo.clone(), json!({"action": action, "params": params, "echo": echo})).await
+    }
+
     async fn ask_paced(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
         // Held while waiting: the next one waits behind.
         let mut next = self.next.lock().await;
         sleep_until(*next).await;
-        let answer = self.calls.ask(action, params).await;
+        let answer = self.ask(action, params).await;
         *next = Instant::now() + SEND_EVERY;
         answer
     }
@@ -266,6 +278,15 @@ impl OneBot {
         let data = self.ask_paced(action, params).await?;
         Ok(Sent { id: id(&data["message_id"]).unwrap_or_default() })
     }
+}
+
+/// Why an action failed.
+fn failure(answer: &Value) -> Failure {
+    let texts = ["wording", "message", "msg"].map(|key| answer[key].as_str().unwrap_or_default());
+    let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("no reason given");
+    let code = answer["retcode"].as_i64().unwrap_or(0);
+    let why = format!("{text:.200} ({code})");
+    if matches!(code, 1401 | 1403) { Failure::Account(why) } else { Failure::Message(why) }
 }
 
 /// The group or the person of a conversation.
@@ -303,7 +324,7 @@ impl Platform for OneBot {
         Box::pin(async {
             if let Way::Reverse(_) = self.way {
                 // Only the connection that runs can be asked.
-                return Ok(login(&self.calls.ask("get_login_info", json!({})).await?));
+                return Ok(login(&self.ask("get_login_info", json!({})).await?));
             }
             let mut socket = self.connect().await?;
             let ask = json!({"action": "get_login_info", "params": {}, "echo": "probe"});
@@ -315,7 +336,7 @@ impl Platform for OneBot {
                     };
                     let came: Value = serde_json::from_str(&text).unwrap_or_default();
                     if came["status"] == "failed" {
-                        return Err(calls::failure(&came));
+                        return Err(failure(&came));
                     }
                     if came["echo"] == "probe" {
                         return Ok(login(&came["data"]));
@@ -432,7 +453,7 @@ impl Platform for OneBot {
             }
             let file =
                 id(&media.handle["file"]).ok_or_else(|| Failure::Message("the file has no id".to_owned()))?;
-            let found = self.calls.ask("get_file", json!({"file_id": file, "file": file})).await?;
+            let found = self.ask("get_file", json!({"file_id": file, "file": file})).await?;
             // A path of the other machine says nothing here.
             if let Some(text) = found["base64"].as_str().filter(|text| !text.is_empty()) {
                 let bytes = BASE64_STANDARD

@@ -178,7 +178,7 @@ async fn messages_go_out_as_text_at_a_pace_and_fail_honestly() {
         let failure = account.send(&to, &hostile, &reply, &key(4)).await.unwrap_err();
         assert!(matches!(failure, Failure::Unknown(_)), "{failure:?}");
         let before = running.inbox.connections();
-        until("it is connected again", || running.inbox.connections() > before || account.calls.is_open())
+        until("it is connected again", || running.inbox.connections() > before || account.calls.is_begun())
             .await;
     }
     assert_eq!(stand_in.refusals(), [] as [&str; 0]);

@@ -26,6 +26,9 @@ const BEAT_MIN: Duration = Duration::from_millis(50);
 struct Session {
     id: String,
     seq: u64,
+    /// The bot's id and its name, which are told only when a session begins.
+    bot: String,
+    name: String,
 }
 
 /// What is kept from one connection to the next.
@@ -58,16 +61,8 @@ impl Gateway {
         let socket = Socket::connect(api.http.reach(), url, &[]).await.map_err(ended)?.with_silence(silence);
         let session =
             inbox.cursor().await.and_then(|cursor| serde_json::from_str(&cursor).ok()).unwrap_or_default();
-        let connection = Connection {
-            gateway: self,
-            api,
-            inbox,
-            socket,
-            session,
-            bot: String::new(),
-            beats: None,
-            is_beat_open: false,
-        };
+        let connection =
+            Connection { gateway: self, api, inbox, socket, session, beats: None, is_beat_open: false };
         connection.run(silence, stop).await
     }
 
@@ -83,7 +78,6 @@ struct Connection<'a> {
     inbox: &'a dyn Inbox,
     socket: Socket,
     session: Session,
-    bot: String,
     beats: Option<Interval>,
     /// A heartbeat was sent and not answered yet.
     is_beat_open: bool,
@@ -169,14 +163,14 @@ impl Connection<'_> {
         let mut events = Vec::new();
         match kind {
             "READY" => {
-                self.session.id = frame["d"]["session_id"].as_str().unwrap_or_default().to_owned();
-                self.bot = frame["d"]["user"]["id"].as_str().unwrap_or_default().to_owned();
-                self.inbox.connected(&crate::names::person(
-                    frame["d"]["user"]["username"].as_str().unwrap_or_default(),
-                ));
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                self.session.id = text(&frame["d"]["session_id"]);
+                self.session.bot = text(&frame["d"]["user"]["id"]);
+                self.session.name = crate::names::person(&text(&frame["d"]["user"]["username"]));
+                self.inbox.connected(&self.session.name);
             }
-            "RESUMED" => self.inbox.connected(""),
-            _ => events.extend(incoming::read(kind, &frame["d"], &frame["id"], &self.bot)),
+            "RESUMED" => self.inbox.connected(&self.session.name),
+            _ => events.extend(incoming::read(kind, &frame["d"], &frame["id"], &self.session.bot)),
         }
         // Stored together with what it counts: after a failure the session is resumed before it.
         let session = Session { seq, ..self.session.clone() };

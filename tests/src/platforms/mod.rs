@@ -7,16 +7,20 @@
 //! | [`dingtalk`] | DingTalk: stream connections, session webhooks, the API of robots |
 //! | [`feishu`] | Feishu and Lark: the long connection, messages, cards, files |
 //! | [`lines`] | WebSockets that are sent on at any time; faults, for all of them |
+//! | [`official`] | runs a messenger's official client |
 //! | [`onebot`] | NapCat: OneBot 11, forward and reverse |
 //! | [`qq`] | QQ's platform for bots: tokens, the gateway, passive replies |
 //! | [`serve`] | HTTP and WebSockets, for all of them |
+//! | [`telegram`] | Telegram's Bot API |
 //! | [`wecom`] | WeCom's gateway for AI bots |
 
 pub mod client;
 pub mod dingtalk;
 pub mod feishu;
 pub mod lines;
+pub mod official;
 pub mod onebot;
 pub mod qq;
 pub mod serve;
+pub mod telegram;
 pub mod wecom;

@@ -23,7 +23,7 @@ use crate::limits::SILENCE_TIMEOUT;
 use crate::markup::Markdown;
 use crate::parts::split;
 use crate::platform::{
-    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit,
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
 use crate::socket::{Frame, Socket};
 use crate::styled::{Style, Styled};
@@ -47,7 +47,7 @@ const MARKDOWN: Markdown =
     Markdown { is_entity: false, is_json: false, strike: "", tags: &["<font", "<img"] };
 
 /// What an account is made of.
-pub const KIND: Kind = Kind {
+pub(crate) const KIND: Kind = Kind {
     name: "dingtalk",
     title: "DingTalk",
     setup: &[
@@ -105,13 +105,12 @@ struct DingTalk {
 
 impl DingTalk {
     fn new(setup: &Value, reach: &Reach) -> Result<Self, String> {
-        let value = |key: &str| setup[key].as_str().map(str::trim).filter(|value| !value.is_empty());
-        let client_id = value("client_id").ok_or("the Client ID is missing")?.to_owned();
-        let secret = value("client_secret").ok_or("the Client Secret is missing")?.to_owned();
+        let value = |key: &str| setting(KIND.setup, setup, key);
+        let (client_id, secret) = (value("client_id")?, value("client_secret")?);
         let http = Http::new(reach, &[&secret])?;
-        let base = http.base(value("address").unwrap_or("https://api.dingtalk.com"))?;
-        let upload = http.base(value("upload_address").unwrap_or("https://oapi.dingtalk.com"))?;
-        let robot = value("robot_code").unwrap_or(&client_id).to_owned();
+        let (base, upload) = (http.base(&value("address")?)?, http.base(&value("upload_address")?)?);
+        let robot =
+            Some(value("robot_code")?).filter(|code| !code.is_empty()).unwrap_or_else(|| client_id.clone());
         let api = Api::new(http, base, upload, client_id, secret);
         Ok(Self { api, robot, ended: Mutex::new(None), silence: SILENCE_TIMEOUT })
     }

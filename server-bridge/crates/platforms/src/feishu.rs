@@ -35,7 +35,7 @@ use crate::event::{Conversation, Media, MediaKind, What};
 use crate::http::{Body, Http};
 use crate::limits::SILENCE_TIMEOUT;
 use crate::platform::{
-    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit,
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
 use crate::socket::{self, Socket};
 use crate::styled::Styled;
@@ -58,7 +58,7 @@ const IMAGE_MAX_BYTES: usize = 10 * 1024 * 1024;
 const REFUSED_CODES: [i64; 3] = [403, 514, 1_000_040_350];
 
 /// What an account is made of.
-pub const KIND: Kind = Kind {
+pub(crate) const KIND: Kind = Kind {
     name: "feishu",
     title: "Feishu / Lark",
     setup: &[
@@ -88,11 +88,10 @@ pub const KIND: Kind = Kind {
 };
 
 fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
-    let value = |key: &str| setup[key].as_str().map(str::trim).filter(|value| !value.is_empty());
-    let app_id = value("app_id").ok_or("the App ID is missing")?.to_owned();
-    let app_secret = value("app_secret").ok_or("the App Secret is missing")?.to_owned();
+    let value = |key: &str| setting(KIND.setup, setup, key);
+    let (app_id, app_secret) = (value("app_id")?, value("app_secret")?);
     let http = Http::new(reach, &[&app_secret])?;
-    let domain = http.base(value("domain").unwrap_or("https://open.feishu.cn"))?;
+    let domain = http.base(&value("domain")?)?;
     Ok(Arc::new(Feishu::new(Api::new(http, domain, app_id, app_secret))))
 }
 

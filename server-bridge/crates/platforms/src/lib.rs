@@ -15,11 +15,11 @@
 //! | [`event`] | what arrives: messages, presses, and what is known to be lost |
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
-//! | [`mod@dingtalk`] | DingTalk |
-//! | [`mod@feishu`] | Feishu and Lark |
-//! | [`mod@onebot`] | OneBot 11: QQ by NapCat |
-//! | [`mod@qq`] | bots of QQ |
-//! | [`mod@wecom`] | AI bots of WeCom |
+//! | `dingtalk` | DingTalk |
+//! | `feishu` | Feishu and Lark |
+//! | `onebot` | OneBot 11: QQ by NapCat |
+//! | `qq` | bots of QQ |
+//! | `wecom` | AI bots of WeCom |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
 //! | `calls` | requests on a WebSocket, and their answers |
@@ -27,6 +27,7 @@
 //! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
+//! | `telegram` | Telegram's Bot API |
 //! | [`limits`] | limits of every platform, with their units |
 //!
 //! A new platform: a file here, and a row in [`KINDS`].
@@ -34,28 +35,37 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod calls;
-pub mod dingtalk;
+mod dingtalk;
 pub mod event;
-pub mod feishu;
+mod feishu;
 pub mod http;
 pub mod limits;
 pub mod markup;
 pub mod names;
-pub mod onebot;
+mod onebot;
 pub mod pace;
 pub mod parts;
 pub mod platform;
-pub mod qq;
+mod qq;
 pub mod socket;
 pub mod styled;
+mod telegram;
 #[cfg(test)]
 mod testing;
 mod tls;
-pub mod wecom;
+mod wecom;
 
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
 pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit};
 pub use styled::Styled;
 
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
-pub const KINDS: &[Kind] = &[feishu::KIND, onebot::KIND];
+#[rustfmt::skip]
+pub const KINDS: &[Kind] = &[
+    dingtalk::KIND,
+    feishu::KIND,
+    onebot::KIND,
+    qq::KIND,
+    telegram::KIND,
+    wecom::KIND,
+];

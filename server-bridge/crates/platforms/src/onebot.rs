@@ -30,7 +30,7 @@ use crate::limits::{CONNECT_TIMEOUT, SILENCE_TIMEOUT};
 use crate::markup::Plain;
 use crate::parts::split;
 use crate::platform::{
-    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit,
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
 use crate::socket::{self, Socket};
 use crate::styled::Styled;
@@ -48,7 +48,7 @@ const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
 /// What an account is made of.
-pub const KIND: Kind = Kind {
+pub(crate) const KIND: Kind = Kind {
     name: "onebot",
     title: "OneBot 11 (NapCat)",
     setup: &[
@@ -78,30 +78,33 @@ pub const KIND: Kind = Kind {
 };
 
 fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
-    let value = |key: &str| setup[key].as_str().map(str::trim).filter(|value| !value.is_empty());
-    let token =
-        value("token").ok_or("the token is missing: without one, anybody could speak for the account")?;
-    let http = Http::new(reach, &[token])?;
-    let way = match (value("url"), value("listen")) {
-        (Some(url), None) => {
-            let (scheme, rest) =
-                url.split_once("://").ok_or("the address must begin with ws:// or wss://")?;
-            let scheme = match scheme {
-                "ws" => "http",
-                "wss" => "https",
-                _ => return Err("the address must begin with ws:// or wss://".to_owned()),
-            };
-            http.base(&format!("{scheme}://{rest}"))?;
-            Way::Forward(url.to_owned())
-        }
-        (None, Some(listen)) => {
-            let address =
-                listen.parse().map_err(|_| "the address to listen on must be an IP address and a port")?;
-            Way::Reverse(address)
-        }
-        _ => return Err("enter either an address or what to listen on".to_owned()),
-    };
-    Ok(Arc::new(OneBot::new(http, way, token.to_owned())))
+    let value = |key: &str| setting(KIND.setup, setup, key);
+    // Without one, anybody could speak for the account.
+    let token = value("token")?;
+    let http = Http::new(reach, &[&token])?;
+    let (url, listen) = (value("url")?, value("listen")?);
+    let way =
+        match (Some(url).filter(|url| !url.is_empty()), Some(listen).filter(|listen| !listen.is_empty())) {
+            (Some(url), None) => {
+                let (scheme, rest) =
+                    url.split_once("://").ok_or("the address must begin with ws:// or wss://")?;
+                let scheme = match scheme {
+                    "ws" => "http",
+                    "wss" => "https",
+                    _ => return Err("the address must begin with ws:// or wss://".to_owned()),
+                };
+                http.base(&format!("{scheme}://{rest}"))?;
+                Way::Forward(url)
+            }
+            (None, Some(listen)) => {
+                let address = listen
+                    .parse()
+                    .map_err(|_| "the address to listen on must be an IP address and a port")?;
+                Way::Reverse(address)
+            }
+            _ => return Err("enter either an address or what to listen on".to_owned()),
+        };
+    Ok(Arc::new(OneBot::new(http, way, token)))
 }
 
 /// Who connects to whom.

@@ -263,3 +263,43 @@ pub struct Kind {
     /// Makes it. Fails with a text for the administrator.
     pub make: Make,
 }
+
+/// A value of a set-up: what was entered, else its default; without white space around it.
+///
+/// # Errors
+/// A text for the administrator, if it is needed and not there.
+pub fn setting(setup: &[Setup], values: &Value, key: &str) -> Result<String, String> {
+    let known = setup.iter().find(|known| known.key == key);
+    let entered = values[key].as_str().map(str::trim).filter(|value| !value.is_empty());
+    match entered.or(known.and_then(|known| known.default)) {
+        Some(value) => Ok(value.to_owned()),
+        None => Err(format!("{} is missing", known.map_or(key, |known| known.label))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::KINDS;
+
+    #[test]
+    fn every_platform_is_listed_once_and_says_what_it_lacks() {
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for kind in KINDS {
+            for setup in kind.setup {
+                assert!(setup.label.len() > 2 && setup.help.ends_with('.'), "{}: {}", kind.name, setup.key);
+                assert!(
+                    !setup.is_secret || setup.default.is_none_or(str::is_empty),
+                    "{}: {}",
+                    kind.name,
+                    setup.key
+                );
+            }
+            let needed = kind.setup.iter().find(|setup| setup.default.is_none()).unwrap();
+            let Err(why) = (kind.make)(&json!({}), &guard::Reach::Anywhere) else { panic!("{}", kind.name) };
+            assert!(why.contains(needed.label), "{}: {why}", kind.name);
+        }
+    }
+}

@@ -28,7 +28,7 @@ use crate::limits::SILENCE_TIMEOUT;
 use crate::markup::{Markdown, Plain};
 use crate::parts::split;
 use crate::platform::{
-    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit,
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
 use crate::styled::{Style, Styled};
 
@@ -54,7 +54,7 @@ const MARKDOWN: Markdown = Markdown { is_entity: false, is_json: false, strike: 
 const PLAIN: Plain = Plain { unit: Unit::Chars, tags: TAGS };
 
 /// What an account is made of.
-pub const KIND: Kind = Kind {
+pub(crate) const KIND: Kind = Kind {
     name: "qq",
     title: "QQ",
     setup: &[
@@ -119,14 +119,11 @@ struct Qq {
 
 impl Qq {
     fn new(setup: &Value, reach: &Reach) -> Result<Self, String> {
-        let value = |key: &str| setup[key].as_str().map(str::trim).filter(|value| !value.is_empty());
-        let app_id = value("app_id").ok_or("the AppID is missing")?.to_owned();
-        let secret = value("secret").ok_or("the AppSecret is missing")?.to_owned();
+        let value = |key: &str| setting(KIND.setup, setup, key);
+        let (app_id, secret) = (value("app_id")?, value("secret")?);
         let http = Http::new(reach, &[&secret])?;
-        let base = http.base(value("address").unwrap_or("https://api.sgroup.qq.com"))?;
-        let token_url =
-            http.base(value("token_address").unwrap_or("https://bots.qq.com/app/getAppAccessToken"))?;
-        let choice = |key: &str, no: &'static str, yes: &'static str| match value(key).unwrap_or(no) {
+        let (base, token_url) = (http.base(&value("address")?)?, http.base(&value("token_address")?)?);
+        let choice = |key: &str, no: &str, yes: &str| match value(key)?.as_str() {
             text if text == no => Ok(false),
             text if text == yes => Ok(true),
             _ => Err(format!("{key} must be {no} or {yes}")),

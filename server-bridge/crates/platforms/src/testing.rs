@@ -144,3 +144,13 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 pub(crate) fn key(number: u64) -> String {
     format!("{number:016x}").repeat(4)
 }
+
+/// The letters of a text.
+pub(crate) fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// The letters of a rendered text, without the languages that fences name. A line of text never begins with a fence.
+pub(crate) fn letters_of_markdown(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with("```")).map(letters).collect()
+}

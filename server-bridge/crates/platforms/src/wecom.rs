@@ -28,7 +28,7 @@ use crate::limits::{CONNECT_TIMEOUT, SILENCE_TIMEOUT};
 use crate::markup::Markdown;
 use crate::parts::split;
 use crate::platform::{
-    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit,
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
 use crate::socket::{Frame, Socket};
 use crate::styled::Styled;
@@ -60,7 +60,7 @@ const MARKDOWN: Markdown =
     Markdown { is_entity: false, is_json: false, strike: "", tags: &["<@", "<font", "<think"] };
 
 /// What an account is made of.
-pub const KIND: Kind = Kind {
+pub(crate) const KIND: Kind = Kind {
     name: "wecom",
     title: "WeCom",
     setup: &[
@@ -107,11 +107,9 @@ struct WeCom {
 
 impl WeCom {
     fn new(setup: &Value, reach: &Reach) -> Result<Self, String> {
-        let value = |key: &str| setup[key].as_str().map(str::trim).filter(|value| !value.is_empty());
-        let bot_id = value("bot_id").ok_or("the Bot ID is missing")?.to_owned();
-        let secret = value("secret").ok_or("the Secret is missing")?.to_owned();
+        let value = |key: &str| setting(KIND.setup, setup, key);
+        let (bot_id, secret, url) = (value("bot_id")?, value("secret")?, value("address")?);
         let http = Http::new(reach, &[&secret])?;
-        let url = value("address").unwrap_or("wss://openws.work.weixin.qq.com");
         let (scheme, rest) = url.split_once("://").ok_or("the address must begin with wss://")?;
         let scheme = match scheme {
             "ws" => "http",
@@ -119,7 +117,7 @@ impl WeCom {
             _ => return Err("the address must begin with wss://".to_owned()),
         };
         http.base(&format!("{scheme}://{rest}"))?;
-        let (url, calls) = (url.to_owned(), Calls::default());
+        let calls = Calls::default();
         Ok(Self { http, url, bot_id, secret, calls, replies: Mutex::new(()), silence: SILENCE_TIMEOUT })
     }
 

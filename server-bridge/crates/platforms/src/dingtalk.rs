@@ -16,17 +16,17 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
-use self::api::{Api, not_sent};
+use self::api::Api;
 use crate::event::{Conversation, Media};
 use crate::http::Http;
 use crate::limits::SILENCE_TIMEOUT;
-use crate::markup::Markdown;
+use crate::markup::{Markdown, numbered};
 use crate::parts::split;
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
 use crate::socket::{Frame, Socket};
-use crate::styled::{Style, Styled};
+use crate::styled::Styled;
 
 /// The longest text, in bytes: the documents of robots allow 20,000.
 const TEXT_MAX_BYTES: usize = 18_000;
@@ -116,10 +116,10 @@ impl DingTalk {
     }
 
     async fn run(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<End, End> {
-        let url = self.api.open().await.map_err(ended)?;
+        let url = self.api.open().await.map_err(End::from)?;
         let mut socket = Socket::connect(self.api.http.reach(), &url, &[])
             .await
-            .map_err(ended)?
+            .map_err(End::from)?
             .with_silence(self.silence);
         inbox.connected(&self.robot);
         self.tell_gap(inbox).await;
@@ -230,15 +230,6 @@ fn now_ms() -> i64 {
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How a failure to connect ends a run.
-fn ended(failure: Failure) -> End {
-    match failure {
-        Failure::Account(why) => End::Refused(why),
-        Failure::TooFast { wait_ms } => End::Wait { ms: wait_ms, why: "too many requests".to_owned() },
-        other => End::Lost(other.to_string()),
-    }
-}
-
 impl Platform for DingTalk {
     fn caps(&self) -> Caps {
         Caps {
@@ -271,10 +262,7 @@ impl Platform for DingTalk {
     }
 
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
-        let mut text = text.clone();
-        for (index, button) in buttons.iter().enumerate() {
-            text.push(&format!("\n\n{}. {}", index + 1, button.label), &Style::default());
-        }
+        let text = numbered(text, buttons, "\n\n");
         let title = title_of(&text);
         let mut parts: Vec<_> =
             split(&text, TEXT_MAX_BYTES, &MARKDOWN).iter().map(|part| MARKDOWN.render(part)).collect();
@@ -327,7 +315,7 @@ impl Platform for DingTalk {
             }
             let name = crate::names::file(&file.name);
             let name = if name.is_empty() { "file" } else { &name };
-            let media = self.api.upload(name, &file.bytes, file.is_image).await.map_err(not_sent)?;
+            let media = self.api.upload(name, &file.bytes, file.is_image).await.map_err(Failure::not_sent)?;
             if file.is_image {
                 return self.by_api(to, "sampleImageMsg", &json!({"photoURL": media})).await;
             }
@@ -344,7 +332,8 @@ impl Platform for DingTalk {
     fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
         Box::pin(async move {
             let body = json!({"robotCode": self.robot, "downloadCode": media.handle["code"]});
-            let found = self.api.call("/v1.0/robot/messageFiles/download", body).await.map_err(not_sent)?;
+            let found =
+                self.api.call("/v1.0/robot/messageFiles/download", body).await.map_err(Failure::not_sent)?;
             self.api.http.fetch(found["downloadUrl"].as_str().unwrap_or_default(), &[], max_bytes).await
         })
     }

@@ -124,7 +124,7 @@ impl Feishu {
 
     /// The address to connect to, and how often to send a ping.
     async fn endpoint(&self) -> Result<(String, Duration), End> {
-        let found = self.api.endpoint().await.map_err(ended)?;
+        let found = self.api.endpoint().await.map_err(End::from)?;
         let code = found["code"].as_i64().unwrap_or(-1);
         let why = || {
             let why = found["msg"].as_str().unwrap_or("no reason given");
@@ -149,7 +149,7 @@ impl Feishu {
             let (_, service) = url.query_pairs().find(|(key, _)| key == "service_id")?;
             service.parse().ok()
         });
-        let socket = Socket::connect(self.api.http.reach(), &url, &[]).await.map_err(ended)?;
+        let socket = Socket::connect(self.api.http.reach(), &url, &[]).await.map_err(End::from)?;
         let socket = socket.with_silence(self.silence);
         let acks = FuturesUnordered::new();
         let connection =
@@ -158,7 +158,7 @@ impl Feishu {
     }
 
     async fn run(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<End, End> {
-        let (bot, name) = self.bot().await.map_err(ended)?;
+        let (bot, name) = self.bot().await.map_err(End::from)?;
         let (mut connection, ping_every) = self.connect().await?;
         inbox.connected(name);
         let mut pings = interval_at(Instant::now(), ping_every);
@@ -304,15 +304,6 @@ fn ack(frame: &Frame, data: &Value, began: Instant) -> Frame {
     let mut ack = Frame { payload: payload.to_string().into_bytes(), ..frame.clone() };
     ack.headers.push(("biz_rt".to_owned(), began.elapsed().as_millis().to_string()));
     ack
-}
-
-/// How a failure to connect ends a run.
-fn ended(failure: Failure) -> End {
-    match failure {
-        Failure::Account(why) => End::Refused(why),
-        Failure::TooFast { wait_ms } => End::Wait { ms: wait_ms, why: "too many requests".to_owned() },
-        other => End::Lost(other.to_string()),
-    }
 }
 
 impl Platform for Feishu {

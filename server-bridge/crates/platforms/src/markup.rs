@@ -4,7 +4,7 @@
 //! within a line, and what would mention people is broken by a space of no width.
 
 use crate::parts::{Cost, tight};
-use crate::platform::Unit;
+use crate::platform::{Button, Unit};
 use crate::styled::{Piece, Place, Style, Styled};
 
 /// A space of no width: it breaks a mark that cannot be escaped, and stays invisible.
@@ -235,6 +235,15 @@ impl Cost for Plain {
         let link = style.link.as_deref().filter(|link| link.len() <= LINK_MAX_BYTES);
         link.map_or(0, |link| self.unit.text(link, style) + 3)
     }
+}
+
+/// A text with choices below it, each with its number: where there are no buttons. `gap` stands before each.
+pub fn numbered(text: &Styled, buttons: &[Button], gap: &str) -> Styled {
+    let mut text = text.clone();
+    for (index, button) in buttons.iter().enumerate() {
+        text.push(&format!("{gap}{}. {}", index + 1, button.label), &Style::default());
+    }
+    text
 }
 
 /// The address to show behind a link's text: none if the text shows it.

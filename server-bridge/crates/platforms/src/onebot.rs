@@ -27,7 +27,7 @@ use crate::calls::{Call, Calls, Pending};
 use crate::event::{Conversation, Media};
 use crate::http::Http;
 use crate::limits::{CONNECT_TIMEOUT, SILENCE_TIMEOUT};
-use crate::markup::Plain;
+use crate::markup::{Plain, numbered};
 use crate::parts::split;
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
@@ -356,8 +356,7 @@ impl Platform for OneBot {
                 () = stop.cancelled() => return End::Stopped,
                 socket = self.connect() => match socket {
                     Ok(socket) => socket,
-                    Err(Failure::Account(why)) => return End::Refused(why),
-                    Err(failure) => return End::Lost(failure.to_string()),
+                    Err(failure) => return failure.into(),
                 },
             };
             let (line, calls) = self.calls.begin();
@@ -366,8 +365,7 @@ impl Platform for OneBot {
                 match self.greet(inbox).await {
                     // The session says how it ends.
                     Ok(()) | Err(Failure::Away(_) | Failure::Unknown(_)) => std::future::pending().await,
-                    Err(Failure::Account(why)) => End::Refused(why),
-                    Err(failure) => End::Lost(failure.to_string()),
+                    Err(failure) => failure.into(),
                 }
             };
             let end = tokio::select! {
@@ -381,10 +379,7 @@ impl Platform for OneBot {
 
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
         const PLAIN: Plain = Plain { unit: Unit::Chars, tags: &[] };
-        let mut text = text.clone();
-        for (index, button) in buttons.iter().enumerate() {
-            text.push(&format!("\n{}. {}", index + 1, button.label), &crate::styled::Style::default());
-        }
+        let text = numbered(text, buttons, "\n");
         let mut parts: Vec<_> =
             split(&text, TEXT_MAX_CHARS, &PLAIN).iter().map(|part| PLAIN.render(part)).collect();
         if parts.is_empty() {

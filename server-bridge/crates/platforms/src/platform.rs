@@ -110,6 +110,17 @@ pub enum Failure {
     Expired,
 }
 
+impl Failure {
+    /// The same of what was asked before the message itself was sent: the message was certainly not taken.
+    #[must_use]
+    pub(crate) fn not_sent(self) -> Self {
+        match self {
+            Self::Unknown(why) => Self::Away(why),
+            other => other,
+        }
+    }
+}
+
 /// Why [`Platform::run`] ended.
 #[derive(Clone, Debug)]
 pub enum End {
@@ -126,6 +137,17 @@ pub enum End {
     },
     /// Nothing but a change of the account helps: wrong credentials, a second poller, a banned bot. Tried again at a slow pace.
     Refused(String),
+}
+
+/// How a failure to connect ends a run.
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Account(why) => Self::Refused(why),
+            Failure::TooFast { wait_ms } => Self::Wait { ms: wait_ms, why: "too many requests".to_owned() },
+            other => Self::Lost(other.to_string()),
+        }
+    }
 }
 
 /// Takes what arrives.

@@ -21,16 +21,16 @@ use tokio::time::interval;
 use tokio_util::sync::CancellationToken;
 
 use self::api::Api;
-use self::gateway::{Gateway, ended};
+use self::gateway::Gateway;
 use crate::event::{Conversation, Media};
 use crate::http::{Body, Http};
 use crate::limits::SILENCE_TIMEOUT;
-use crate::markup::{Markdown, Plain};
+use crate::markup::{Markdown, Plain, numbered};
 use crate::parts::split;
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
-use crate::styled::{Style, Styled};
+use crate::styled::Styled;
 
 /// The longest text, in characters: the documents name no limit, so it is well below the 4,000 that others report.
 const TEXT_MAX_CHARS: usize = 2000;
@@ -139,13 +139,13 @@ impl Qq {
 
     /// While deliveries come to us, the account is alive as long as its token is.
     async fn wait_for_deliveries(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<End, End> {
-        inbox.connected(&self.probe().await.map_err(ended)?);
+        inbox.connected(&self.probe().await.map_err(End::from)?);
         let mut checks = interval(self.silence / 2);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return Ok(End::Stopped),
                 _ = checks.tick() => {
-                    self.api.authorization().await.map_err(ended)?;
+                    self.api.authorization().await.map_err(End::from)?;
                     inbox.alive();
                 }
             }
@@ -242,12 +242,7 @@ impl Platform for Qq {
     }
 
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
-        let mut text = text.clone();
-        if !self.has_markdown {
-            for (index, button) in buttons.iter().enumerate() {
-                text.push(&format!("\n{}. {}", index + 1, button.label), &Style::default());
-            }
-        }
+        let text = if self.has_markdown { text.clone() } else { numbered(text, buttons, "\n") };
         let mut parts: Vec<String> = if self.has_markdown {
             split(&text, MARKDOWN_MAX_BYTES, &MARKDOWN).iter().map(|part| MARKDOWN.render(part)).collect()
         } else {
@@ -308,11 +303,8 @@ impl Platform for Qq {
                 json!({"file_type": kind, "file_data": data, "file_name": file.name, "srv_send_msg": false});
             let path = format!("{}/files", path_of(to)?);
             let found = self.api.call(Method::POST, &path, Body::Json(body)).await;
-            let found = found.map_err(|failure| match failure {
-                // It is stored, and shown to nobody yet.
-                Failure::Unknown(why) => Failure::Away(why),
-                other => other,
-            })?;
+            // It is stored, and shown to nobody yet.
+            let found = found.map_err(Failure::not_sent)?;
             let media = json!({"file_info": found.unwrap_or_default()["file_info"]});
             self.reply(to, json!({"msg_type": 7, "content": " ", "media": media}), reply, key).await
         })

@@ -332,9 +332,7 @@ impl Platform for WeCom {
                 () = stop.cancelled() => return End::Stopped,
                 socket = self.connect() => match socket {
                     Ok(socket) => socket,
-                    Err(Failure::Account(why)) => return End::Refused(why),
-                    Err(Failure::TooFast { wait_ms }) => return End::Wait { ms: wait_ms, why: "too many requests".to_owned() },
-                    Err(failure) => return End::Lost(failure.to_string()),
+                    Err(failure) => return failure.into(),
                 },
             };
             let (line, calls) = self.calls.begin();
@@ -419,11 +417,8 @@ impl Platform for WeCom {
             let kind = if file.is_image && file.bytes.len() <= IMAGE_MAX_BYTES { "image" } else { "file" };
             let name = crate::names::file(&file.name);
             let name = if name.is_empty() { "file" } else { &name };
-            let media = self.upload(name, &file.bytes, kind).await.map_err(|failure| match failure {
-                // It is stored, and shown to nobody yet.
-                Failure::Unknown(why) => Failure::Away(why),
-                other => other,
-            })?;
+            // It is stored, and shown to nobody yet.
+            let media = self.upload(name, &file.bytes, kind).await.map_err(Failure::not_sent)?;
             self.push(to, json!({"msgtype": kind, kind: {"media_id": media}}))
                 .await
                 .map(|_| Sent { id: task_of(key) })

@@ -37,7 +37,8 @@ impl Api {
         let body = json!({"clientId": self.client_id, "clientSecret": self.secret, "subscriptions": topics,
             "ua": concat!("sandbridge/", env!("CARGO_PKG_VERSION")), "localIp": "127.0.0.1"});
         let url = format!("{}/v1.0/gateway/connections/open", self.base);
-        let answer = self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(not_sent)?;
+        let answer =
+            self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(Failure::not_sent)?;
         let found = self.judged(&answer)?;
         let (endpoint, ticket) = (found["endpoint"].as_str(), found["ticket"].as_str());
         let (Some(endpoint), Some(ticket)) = (endpoint, ticket) else {
@@ -57,11 +58,12 @@ impl Api {
         }
         let url = format!("{}/v1.0/oauth2/accessToken", self.base);
         let body = json!({"appKey": self.client_id, "appSecret": self.secret});
-        let answer = self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(not_sent)?;
+        let answer =
+            self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(Failure::not_sent)?;
         let found = self.judged(&answer).map_err(|failure| match failure {
             // There is nothing else in the request that could be wrong.
             Failure::Message(why) => Failure::Account(why),
-            other => not_sent(other),
+            other => other.not_sent(),
         })?;
         let new = found["accessToken"].as_str().filter(|token| !token.is_empty());
         let new = new.ok_or_else(|| Failure::Away("the platform gives no token".to_owned()))?.to_owned();
@@ -113,8 +115,11 @@ impl Api {
         let url = url.map_err(|_| Failure::Message("the address of uploads is invalid".to_owned()))?;
         let form =
             Multipart::default().field("type", kind).file("media", name, "application/octet-stream", bytes);
-        let answer =
-            self.http.call(Method::POST, url.as_str(), &[], Body::Multipart(form)).await.map_err(not_sent)?;
+        let answer = self
+            .http
+            .call(Method::POST, url.as_str(), &[], Body::Multipart(form))
+            .await
+            .map_err(Failure::not_sent)?;
         let found = answer.json();
         if let Some(id) = found["media_id"].as_str() {
             return Ok(id.to_owned());
@@ -126,9 +131,10 @@ impl Api {
                 Err(Failure::Away("the token has run out".to_owned()))
             }
             Some(code) => Err(Failure::Message(self.old_reason(&found, code))),
-            None => Err(not_sent(
-                self.judged(&answer).err().unwrap_or_else(|| Failure::Away("no document".to_owned())),
-            )),
+            None => {
+                let failure = self.judged(&answer).err();
+                Err(failure.unwrap_or_else(|| Failure::Away("no document".to_owned())).not_sent())
+            }
         }
     }
 
@@ -155,13 +161,5 @@ impl Api {
             _ if code.contains("chatbot.notExist") || code.contains("conversation") => Failure::Closed(why()),
             _ => Failure::Message(why()),
         })
-    }
-}
-
-/// A failure before the message itself was sent: it was certainly not taken.
-pub(super) fn not_sent(failure: Failure) -> Failure {
-    match failure {
-        Failure::Unknown(why) => Failure::Away(why),
-        other => other,
     }
 }

@@ -76,7 +76,7 @@ impl Api {
         };
         let (path, field) =
             if is_image { ("im/v1/images", "image_key") } else { ("im/v1/files", "file_key") };
-        let data = self.call(Method::POST, path, form).await.map_err(not_sent)?;
+        let data = self.call(Method::POST, path, form).await.map_err(Failure::not_sent)?;
         data[field]
             .as_str()
             .map(str::to_owned)
@@ -100,8 +100,10 @@ impl Api {
         }
         let url = format!("{}/open-apis/auth/v3/tenant_access_token/internal", self.domain);
         let body = json!({"app_id": self.app_id, "app_secret": self.app_secret});
-        let answer = self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(not_sent)?;
-        let found = self.judged(&answer, document(&answer).map_err(not_sent)?).map_err(not_sent)?;
+        let answer =
+            self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(Failure::not_sent)?;
+        let found =
+            self.judged(&answer, document(&answer).map_err(Failure::not_sent)?).map_err(Failure::not_sent)?;
         let new = found["tenant_access_token"].as_str().filter(|token| !token.is_empty());
         let new = new.ok_or_else(|| Failure::Away("the platform gives no token".to_owned()))?.to_owned();
         let lives = Duration::from_secs(found["expire"].as_u64().unwrap_or(0).min(86_400));
@@ -136,14 +138,6 @@ impl Api {
             _ if answer.status == 429 => too_fast(None),
             _ => Failure::Message(why()),
         })
-    }
-}
-
-/// A failure before the message itself was sent: it was certainly not taken.
-fn not_sent(failure: Failure) -> Failure {
-    match failure {
-        Failure::Unknown(why) => Failure::Away(why),
-        other => other,
     }
 }
 

@@ -46,10 +46,7 @@ impl Api {
         }
         let body = json!({"appId": self.app_id, "clientSecret": self.secret});
         let answer = self.http.call(Method::POST, &self.token_url, &[], Body::Json(body)).await;
-        let answer = answer.map_err(|failure| match failure {
-            Failure::Unknown(why) => Failure::Away(why),
-            other => other,
-        })?;
+        let answer = answer.map_err(Failure::not_sent)?;
         let found = answer.json();
         let Some(new) = found["access_token"].as_str().filter(|token| !token.is_empty()) else {
             let why = self.http.reason(&format!(

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::api::Api;
 use super::incoming;
 use crate::http::Body;
-use crate::platform::{End, Failure, Inbox};
+use crate::platform::{End, Inbox};
 use crate::socket::{Frame, Socket};
 
 /// Groups and direct messages; presses; mentions in channels; direct messages of channels. Bots have the first ones sooner than the others, so
@@ -49,7 +49,7 @@ impl Gateway {
         let found = api
             .call(reqwest::Method::GET, "/gateway/bot", Body::Empty)
             .await
-            .map_err(ended)?
+            .map_err(End::from)?
             .unwrap_or_default();
         let limit = &found["session_start_limit"];
         if limit["remaining"] == 0 {
@@ -58,7 +58,8 @@ impl Gateway {
         }
         let url =
             found["url"].as_str().ok_or_else(|| End::Lost("the platform names no gateway".to_owned()))?;
-        let socket = Socket::connect(api.http.reach(), url, &[]).await.map_err(ended)?.with_silence(silence);
+        let socket =
+            Socket::connect(api.http.reach(), url, &[]).await.map_err(End::from)?.with_silence(silence);
         let session =
             inbox.cursor().await.and_then(|cursor| serde_json::from_str(&cursor).ok()).unwrap_or_default();
         let connection =
@@ -147,7 +148,7 @@ impl Connection<'_> {
 
     /// Begins a session, or goes on with the one before.
     async fn join(&mut self) -> Result<(), End> {
-        let token = self.api.authorization().await.map_err(ended)?;
+        let token = self.api.authorization().await.map_err(End::from)?;
         let frame = if self.session.id.is_empty() {
             let intents = INTENTS[self.gateway.level.load(Ordering::SeqCst).min(INTENTS.len() - 1)];
             json!({"op": 2, "d": {"token": token, "intents": intents, "shard": [0, 1], "properties": {}}})
@@ -209,14 +210,5 @@ impl Connection<'_> {
             _ => {}
         }
         End::Lost(why)
-    }
-}
-
-/// How a failure to connect ends a run.
-pub(super) fn ended(failure: Failure) -> End {
-    match failure {
-        Failure::Account(why) => End::Refused(why),
-        Failure::TooFast { wait_ms } => End::Wait { ms: wait_ms, why: "too many requests".to_owned() },
-        other => End::Lost(other.to_string()),
     }
 }

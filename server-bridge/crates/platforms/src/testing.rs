@@ -154,3 +154,8 @@ pub(crate) fn letters(text: &str) -> String {
 pub(crate) fn letters_of_markdown(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("```")).map(letters).collect()
 }
+
+/// How many messages a test sends through disconnects; `scripts/soak` asks for more.
+pub(crate) fn many() -> usize {
+    std::env::var("SANDBRIDGE_PLATFORM_MESSAGES").ok().and_then(|many| many.parse().ok()).unwrap_or(300)
+}

@@ -4,7 +4,7 @@ use ::tests::platforms::feishu::{APP_ID, Card, Feishu as StandIn};
 use ::tests::platforms::lines::{Fault, Trick};
 
 use super::*;
-use crate::testing::{Memory, Running, key, until};
+use crate::testing::{Memory, Running, key, many, until};
 
 const SILENCE: Duration = Duration::from_millis(600);
 
@@ -277,4 +277,31 @@ async fn files_go_both_ways_and_lies_are_noticed() {
     let empty = FileOut { name: "x".to_owned(), bytes: Bytes::new(), is_image: false };
     let failure = account.send_file(&group("oc_1"), &empty, &Value::Null, &key(9)).await.unwrap_err();
     assert!(matches!(failure, Failure::Message(_)), "{failure:?}");
+}
+
+#[tokio::test]
+async fn many_messages_through_disconnects_arrive_exactly_once() {
+    let stand_in = StandIn::start();
+    let (_, running) = running(&stand_in).await;
+    let many = many();
+    for number in 0..many {
+        stand_in.say("ou_a", "oc_1", false, &number.to_string());
+        if number % (many / 20) == 0 {
+            stand_in.cut();
+            until("it is connected again", || stand_in.connections().0 == 1).await;
+            stand_in.redeliver(number % 2 == 0);
+        }
+    }
+    until("all are acknowledged", || {
+        let is_done = acknowledged(&stand_in) == many;
+        if !is_done {
+            stand_in.redeliver(false);
+        }
+        is_done
+    })
+    .await;
+    let mut texts: Vec<usize> =
+        running.inbox.messages().iter().map(|message| message.text.parse().unwrap()).collect();
+    texts.sort_unstable();
+    assert_eq!(texts, (0..many).collect::<Vec<_>>());
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::What;
-use crate::testing::{Memory, Running, key, letters, letters_of_markdown, until};
+use crate::testing::{Memory, Running, key, letters, letters_of_markdown, many, until};
 
 fn account_with(stand_in: &StandIn, more: &[(&str, &str)]) -> Arc<Qq> {
     let mut setup = stand_in.setup();
@@ -266,4 +266,22 @@ proptest! {
             prop_assert_eq!(kept, letters(&styled.text()));
         }
     }
+}
+
+#[tokio::test]
+async fn many_messages_through_disconnects_arrive_exactly_once_and_in_order() {
+    let stand_in = StandIn::start();
+    let (_, running) = running(&stand_in, &[]).await;
+    let many = many();
+    for number in 0..many {
+        stand_in.say("U1", None, &number.to_string());
+        if number % (many / 20) == 0 {
+            stand_in.close(None);
+        }
+    }
+    until("all are there", || running.inbox.events().len() >= many).await;
+    let texts: Vec<usize> =
+        running.inbox.messages().iter().map(|message| message.text.parse().unwrap()).collect();
+    assert_eq!(texts, (0..many).collect::<Vec<_>>());
+    assert_eq!((stand_in.sessions().0.len(), running.inbox.gaps.lock().unwrap().len()), (1, 0));
 }

@@ -179,6 +179,11 @@ impl Feishu {
         self.state().deliveries.clone()
     }
 
+    /// How many events were acknowledged.
+    pub fn acknowledged(&self) -> usize {
+        self.state().deliveries.iter().filter(|delivery| delivery.answer.is_some()).count()
+    }
+
     /// All messages of the application so far.
     pub fn cards(&self) -> Vec<Card> {
         self.state().cards.clone()

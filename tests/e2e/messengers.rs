@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::eventually;
+use tests::platforms::discord::{self, Discord};
 use tests::platforms::official;
+use tests::platforms::slack::{self, Slack};
 use tests::platforms::telegram::{BOT, Fault, TOKEN, Telegram, USERNAME};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -58,4 +60,71 @@ fn aiogram_accepts_telegrams_stand_in() {
     let document = telegram.messages().into_iter().find(|message| message.method == "sendDocument").unwrap();
     assert_eq!(document.file, Some(("report.bin".to_owned(), b"\0\xffreport".to_vec())));
     assert_eq!(telegram.unconfirmed(), 0);
+}
+
+#[test]
+fn the_official_client_accepts_slacks_stand_in() {
+    let stand_in = Slack::start();
+    stand_in.unhurried();
+    stand_in.say("U1", "hello");
+    stand_in.say("U1", "again");
+    let api = stand_in.api();
+    let client =
+        thread::spawn(move || official::node("slack.mjs", &[&api, slack::APP_TOKEN, slack::BOT_TOKEN]));
+    let asked = eventually("the bot asks", PATIENCE, || stand_in.messages().first().cloned());
+    stand_in.press("U1", &asked, "yes-1");
+    eventually("it answers the press with a file", PATIENCE, || stand_in.files().first().cloned());
+    eventually("what was not acknowledged came again", PATIENCE, || {
+        (stand_in.acknowledged() == 3).then_some(())
+    });
+    stand_in.disconnect("refresh_requested");
+    eventually("it connects again", PATIENCE, || (stand_in.sockets().2 == 2).then_some(()));
+    stand_in.fault("chat.postMessage", slack::Fault::TooFast(Some(3)));
+    stand_in.say("U1", "after the disconnect");
+    let lines = client.join().unwrap();
+    saw(&lines, &json!({"me": slack::BOT}));
+    saw(&lines, &json!({"text": "hello", "user": "U1", "retry": false}));
+    saw(&lines, &json!({"text": "again", "user": "U1", "retry": true}));
+    saw(&lines, &json!({"sent": true}));
+    saw(&lines, &json!({"pressed": "yes-1", "changed": "changed"}));
+    saw(&lines, &json!({"connections": 2}));
+    saw(&lines, &json!({"too_fast": "retry after 3"}));
+    saw(&lines, &json!({"broken": "invalid_blocks: an empty rich_text"}));
+    saw(&lines, &json!({"stranger": "invalid_auth"}));
+    assert_eq!(stand_in.files(), [("D1".to_owned(), "report.bin".to_owned(), vec![0, 255, 1])]);
+    assert_eq!(stand_in.answers()[0]["text"], "done");
+}
+
+#[test]
+fn the_official_client_accepts_discords_stand_in() {
+    let stand_in = Discord::start_with(500);
+    stand_in.fault_in("56", discord::Fault::TooFast(Some(3.0)));
+    stand_in.say("hello");
+    let api = stand_in.api();
+    let client = thread::spawn(move || official::node("discord.mjs", &[&api, discord::TOKEN]));
+    let asked = eventually("the bot asks", PATIENCE, || stand_in.messages().first().cloned());
+    eventually("it beats", PATIENCE, || (stand_in.beats() > 2).then_some(()));
+    stand_in.press("1", &asked, "yes-1");
+    eventually("it answers the press with a file", PATIENCE, || {
+        stand_in.messages().into_iter().find(|message| message.file.is_some())
+    });
+    stand_in.reconnect();
+    eventually("it resumes", PATIENCE, || (stand_in.sessions().1 > 0).then_some(()));
+    stand_in.say("after the reconnect");
+    let lines = client.join().unwrap();
+    saw(&lines, &json!({"ready": "sand"}));
+    saw(&lines, &json!({"text": "hello", "author": "1"}));
+    saw(&lines, &json!({"same": true}));
+    saw(&lines, &json!({"pressed": "yes-1"}));
+    saw(&lines, &json!({"resumed": true}));
+    saw(&lines, &json!({"text": "after the reconnect", "author": "1"}));
+    saw(&lines, &json!({"beats": true}));
+    saw(&lines, &json!({"long": 50035}));
+    saw(&lines, &json!({"too_fast": "RateLimitError[/channels/56/messages]"}));
+    let messages = stand_in.messages();
+    assert_eq!(messages[0].parameters["content"], "changed");
+    assert_eq!(messages[1].file, Some(("report.bin".to_owned(), vec![0, 255, 1])));
+    assert_eq!(messages.len(), 2, "the nonce was enforced");
+    assert_eq!(stand_in.followups()[0]["content"], "done");
+    assert_eq!(stand_in.callbacks()[0].1, json!({"type": 6}));
 }

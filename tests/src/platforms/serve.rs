@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tungstenite::WebSocket;
@@ -216,8 +217,10 @@ fn connection(stream: TcpStream, service: &dyn Service) -> std::io::Result<()> {
                 "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: {key}\r\n\r\n"
             )?;
             let early = reader.buffer().to_vec();
+            // The list of open connections has the stream, too, and would keep it open.
+            let stream = writer.try_clone()?;
             service.hold(&request, WebSocket::from_partially_read(writer, early, Role::Server, None));
-            return Ok(());
+            return stream.shutdown(Shutdown::Both);
         }
         let is_head = request.method == "HEAD";
         match service.answer(&request) {
@@ -239,11 +242,11 @@ fn connection(stream: TcpStream, service: &dyn Service) -> std::io::Result<()> {
             Reply::Cut => return writer.shutdown(Shutdown::Both),
             Reply::Silent => {
                 let _ = reader.read(&mut [0; 1])?;
-                return Ok(());
+                return writer.shutdown(Shutdown::Both);
             }
         }
     }
-    Ok(())
+    writer.shutdown(Shutdown::Both)
 }
 
 fn read(reader: &mut impl BufRead, writer: &mut TcpStream) -> std::io::Result<Option<Request>> {
@@ -320,4 +323,40 @@ pub fn decoded(text: &str) -> String {
 
 fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
+}
+
+/// What a WebSocket of a stand-in has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Polled {
+    /// A text.
+    Text(String),
+    /// Nothing yet.
+    Nothing,
+    /// The connection ended.
+    Ended,
+}
+
+/// How long a poll of a WebSocket waits.
+const POLL: Duration = Duration::from_millis(10);
+
+/// Reads from a WebSocket, for a moment. Pings are answered.
+pub fn poll(socket: &mut Socket) -> Polled {
+    if socket.get_ref().set_read_timeout(Some(POLL)).is_err() {
+        return Polled::Ended;
+    }
+    match socket.read() {
+        Ok(tungstenite::Message::Text(text)) => Polled::Text(text.as_str().to_owned()),
+        Ok(tungstenite::Message::Close(_)) => {
+            // The answer to it.
+            let _ = socket.flush();
+            Polled::Ended
+        }
+        Ok(_) => Polled::Nothing,
+        Err(tungstenite::Error::Io(error))
+            if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) =>
+        {
+            Polled::Nothing
+        }
+        Err(_) => Polled::Ended,
+    }
 }

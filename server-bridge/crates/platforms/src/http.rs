@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::limits::{
     CONNECT_TIMEOUT, FRAME_MAX_BYTES, REASON_MAX_CHARS, REDIRECTS_MAX, REQUEST_TIMEOUT, TOO_FAST_WAIT,
-    TOO_FAST_WAIT_MAX,
+    TOO_FAST_WAIT_MAX, TRANSFER_TIMEOUT,
 };
 use crate::platform::Failure;
 use crate::tls;
@@ -26,6 +26,8 @@ pub struct Http {
     reach: Reach,
     /// What no text may repeat.
     secrets: Arc<[String]>,
+    /// The largest answer that is read, in bytes.
+    answer_max: usize,
 }
 
 /// What is sent with a request.
@@ -51,7 +53,7 @@ pub struct Answer {
     pub status: u16,
     /// Its headers.
     pub headers: HeaderMap,
-    /// Its body: at most [`FRAME_MAX_BYTES`].
+    /// Its body: at most [`FRAME_MAX_BYTES`], unless the client takes more.
     pub body: Bytes,
 }
 
@@ -95,7 +97,14 @@ impl Http {
             .build()
             .map_err(|error| guard::cause(&error.without_url()))?;
         let secrets = secrets.iter().filter(|secret| !secret.is_empty()).map(|&secret| secret.to_owned());
-        Ok(Self { client, reach: reach.clone(), secrets: secrets.collect() })
+        Ok(Self { client, reach: reach.clone(), secrets: secrets.collect(), answer_max: FRAME_MAX_BYTES })
+    }
+
+    /// The same client with another limit of an answer, in bytes. An answer that is larger comes again and again: the limit has to be
+    /// beyond what others can make of it.
+    #[must_use]
+    pub fn with_answer_max(self, answer_max: usize) -> Self {
+        Self { answer_max, ..self }
     }
 
     /// Where the account may connect.
@@ -172,7 +181,7 @@ impl Http {
         let work = async {
             let response = request.send().await.map_err(|error| self.failed(error))?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            let body = self.read(response, FRAME_MAX_BYTES as u64).await.map_err(|error| match error {
+            let body = self.read(response, self.answer_max as u64).await.map_err(|error| match error {
                 // It was asked, and how it answered is not known.
                 Failure::Message(why) | Failure::Away(why) => Failure::Unknown(why),
                 other => other,
@@ -220,7 +229,7 @@ impl Http {
             }
             Err(Failure::Message("it redirects too often".to_owned()))
         };
-        timeout(REQUEST_TIMEOUT, work).await.map_err(|_| Failure::Away("it takes too long".to_owned()))?
+        timeout(TRANSFER_TIMEOUT, work).await.map_err(|_| Failure::Away("it takes too long".to_owned()))?
     }
 
     fn checked(&self, url: &str) -> Result<Url, Failure> {
@@ -329,6 +338,19 @@ impl Multipart {
         self.body.extend_from_slice(format!("--{}--\r\n", self.boundary).as_bytes());
         self.body.freeze()
     }
+}
+
+/// A text as one segment of a path, or a value of a query: everything but letters, digits and `-._~` is percent-encoded.
+pub fn segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            segment.push(char::from(byte));
+        } else {
+            segment.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    segment
 }
 
 /// A name within quotes, as HTML's standard escapes it.

@@ -27,6 +27,10 @@
 //! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
+//! | `nest` | styled texts as marks that nest |
+//! | `discord` | Discord's REST API and gateway |
+//! | `matrix` | Matrix' client-server API |
+//! | `slack` | Slack's Web API and Socket Mode |
 //! | `telegram` | Telegram's Bot API |
 //! | [`limits`] | limits of every platform, with their units |
 //!
@@ -36,17 +40,21 @@
 
 mod calls;
 mod dingtalk;
+mod discord;
 pub mod event;
 mod feishu;
 pub mod http;
 pub mod limits;
 pub mod markup;
+mod matrix;
 pub mod names;
+mod nest;
 mod onebot;
 pub mod pace;
 pub mod parts;
 pub mod platform;
 mod qq;
+mod slack;
 pub mod socket;
 pub mod styled;
 mod telegram;
@@ -63,9 +71,12 @@ pub use styled::Styled;
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
     dingtalk::KIND,
+    discord::KIND,
     feishu::KIND,
+    matrix::KIND,
     onebot::KIND,
     qq::KIND,
+    slack::KIND,
     telegram::KIND,
     wecom::KIND,
 ];

@@ -14,6 +14,9 @@ pub const FRAME_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// How long one request to a platform may take.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a file may take, in either direction.
+pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// How long connecting may take, TLS and the handshake of a WebSocket included.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 

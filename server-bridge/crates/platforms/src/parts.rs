@@ -133,17 +133,43 @@ fn is_good(text: &str, at: usize) -> bool {
     text[..at].ends_with(['\n', ' '])
 }
 
+/// The longest address that is spelled out, in bytes.
+const SPELLED_MAX_BYTES: usize = 1000;
+
+/// A text in which links that a platform does not show have their address behind their words. The rest is as it was.
+pub fn spelled(text: &Styled, is_shown: impl Fn(&str) -> bool) -> Styled {
+    let mut spelled = Styled::default();
+    for Piece { text, style } in &text.pieces {
+        let hidden = style.link.as_ref().filter(|address| !is_shown(address));
+        let Some(address) = hidden else {
+            spelled.push(text, style);
+            continue;
+        };
+        let plain = Style { link: None, ..style.clone() };
+        let address = address.strip_prefix("mailto:").unwrap_or(address);
+        let words = text.trim_end();
+        spelled.push(words, &plain);
+        if !words.contains(address) && address.len() <= SPELLED_MAX_BYTES {
+            spelled.push(&format!(" ({address})"), &plain);
+        }
+        spelled.push(&text[words.len()..], &plain);
+    }
+    spelled
+}
+
 /// The pieces of a part with the spaces and line feeds at their ends put outside of the style: platforms whose marks must touch a word.
 pub fn tight(part: &Styled) -> Styled {
     let mut tight = Styled::default();
     for Piece { text, style } in &part.pieces {
-        if matches!(style.place, Place::Code(_)) || style.code {
+        if matches!(style.place, Place::Code(_)) {
             tight.push(text, style);
             continue;
         }
         let plain = Style { place: style.place.clone(), ..Style::default() };
-        let word = text.trim();
-        let start = text.len() - text.trim_start().len();
+        // Spaces are a part of code, line feeds are not.
+        let is_outside = |c: char| if style.code { c == '\n' } else { c.is_whitespace() };
+        let start = text.len() - text.trim_start_matches(is_outside).len();
+        let word = text.trim_matches(is_outside);
         tight.push(&text[..start], &plain);
         tight.push(word, style);
         tight.push(&text[start + word.len()..], &plain);
@@ -199,6 +225,16 @@ mod tests {
         for part in &parts {
             assert_eq!(part.pieces[0].style.place, Place::Code("sh".to_owned()));
         }
+    }
+
+    #[test]
+    fn an_address_that_is_not_shown_is_spelled_out() {
+        let text = Styled::markdown(
+            "[mail](mailto:a@b.example) [a@b.example](mailto:a@b.example) [site](http://a.example)\n\nend",
+        );
+        let spelled = spelled(&text, |address| address.starts_with("http"));
+        assert_eq!(spelled.text(), "mail (a@b.example) a@b.example site\n\nend");
+        assert_eq!(spelled.pieces.iter().filter(|piece| piece.style.link.is_some()).count(), 1);
     }
 
     #[test]

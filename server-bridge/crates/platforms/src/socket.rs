@@ -224,3 +224,77 @@ fn why(error: &WireError) -> String {
         _ => "the WebSocket failed".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn failure(reach: &Reach, url: &str) -> Failure {
+        match Socket::connect(reach, url, &[("authorization", "secret")]).await {
+            Ok(_) => panic!("connected to {url}"),
+            Err(failure) => {
+                assert!(!format!("{failure} {failure:?}").contains("secret"));
+                failure
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn addresses_inside_and_of_other_schemes_are_refused() {
+        let reach = Reach::public(&[]);
+        for url in [
+            "ws://127.0.0.1/secret",
+            "wss://169.254.169.254/",
+            "ws://localhost/",
+            "ws://[::1]/",
+            "http://a.example/",
+            "nonsense",
+        ] {
+            assert!(matches!(failure(&reach, url).await, Failure::Message(_)), "{url}");
+        }
+        // Nobody listens there.
+        assert!(matches!(
+            failure(&Reach::Anywhere, "ws://127.0.0.1:1/?ticket=secret").await,
+            Failure::Away(_)
+        ));
+    }
+
+    /// A server that accepts a WebSocket and then does this.
+    async fn server<F: Future<Output = ()> + Send>(
+        then: impl FnOnce(WebSocketStream<TcpStream>) -> F + Send + 'static,
+    ) -> Socket {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            then(tokio_tungstenite::accept_async(stream).await.unwrap()).await;
+        });
+        Socket::connect(&Reach::Anywhere, &url, &[]).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn frames_come_and_a_too_large_one_ends_the_connection() {
+        let mut socket = server(|mut server| async move {
+            server.send(Message::Ping(Bytes::new())).await.unwrap();
+            server.send(Message::Text("hello".into())).await.unwrap();
+            assert!(matches!(server.next().await, Some(Ok(Message::Pong(_)))));
+            // The other side may be gone before all of it is written.
+            let _ = server.send(Message::Text("x".repeat(FRAME_MAX_BYTES + 1).into())).await;
+        })
+        .await;
+        assert_eq!(socket.next().await, Ok(Frame::Beat));
+        assert_eq!(socket.next().await, Ok(Frame::Text("hello".to_owned())));
+        assert_eq!(socket.next().await, Err("a frame is too large".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn silence_ends_a_connection() {
+        let socket = server(|server| async move {
+            let _server = server;
+            std::future::pending::<()>().await;
+        })
+        .await;
+        let mut socket = socket.with_silence(Duration::from_millis(50));
+        assert_eq!(socket.next().await, Err("nothing came for 0 s".to_owned()));
+    }
+}

@@ -316,8 +316,10 @@ impl Writer {
         self.styled.push(text, &style);
     }
 
+    /// True if a text ends like that, over pieces of any style; true of an empty text.
     fn ends_with(&self, end: &str) -> bool {
-        self.styled.pieces.last().is_none_or(|last| last.text.ends_with(end))
+        let written = self.styled.pieces.iter().rev().flat_map(|piece| piece.text.chars().rev());
+        self.styled.pieces.is_empty() || written.take(end.len()).eq(end.chars().rev())
     }
 
     /// A line feed, unless a line begins here. It belongs to what stands before it.

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Conversation, Media};
 use crate::http::{Body, Http, Multipart, too_fast};
+use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
 use crate::pace::{Limit, Pace};
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
@@ -32,6 +33,8 @@ use updates::Us;
 const TEXT_MAX: usize = 4096;
 /// How long Telegram holds a poll that has nothing to tell, in seconds.
 const POLL_S: u64 = 25;
+/// So many updates come at once: with the messages that they answer to, they stay below the limit of an answer.
+const UPDATES_MAX: usize = 25;
 /// How long our side waits for a poll's answer: longer, the connection is dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);
 /// So old a cursor is not used: ids of updates begin elsewhere after a week without any.
@@ -133,7 +136,7 @@ impl Telegram {
     }
 
     async fn ask(&self, method: &str, body: Value) -> Result<Value, Failure> {
-        self.call(method, Body::Json(body), crate::limits::REQUEST_TIMEOUT).await
+        self.call(method, Body::Json(body), REQUEST_TIMEOUT).await
     }
 
     /// Who the bot is.
@@ -152,7 +155,7 @@ impl Telegram {
     ) -> Result<Sent, Failure> {
         self.paced(to)?;
         let (chat, thread) = parted(&to.id)?;
-        let patience = crate::limits::REQUEST_TIMEOUT;
+        let patience = if method == "sendMessage" { REQUEST_TIMEOUT } else { TRANSFER_TIMEOUT };
         let sent = match self.call(method, body(chat, thread), patience).await {
             Err(Failure::Closed(why)) if why.starts_with(MOVED) => {
                 self.call(method, body(&why[MOVED.len()..], thread), patience).await?
@@ -175,7 +178,7 @@ impl Telegram {
         let mut offset = inbox.cursor().await.and_then(|cursor| offset(&cursor));
         loop {
             let asked = json!({
-                "offset": offset, "timeout": POLL_S, "limit": 100,
+                "offset": offset, "timeout": POLL_S, "limit": UPDATES_MAX,
                 "allowed_updates": ["message", "edited_message", "callback_query", "my_chat_member"],
             });
             let updates = match self.call("getUpdates", Body::Json(asked), POLL_PATIENCE).await {
@@ -331,8 +334,8 @@ impl Platform for Telegram {
                 }
                 // Telegram counts no refused message, and the pace has counted it.
                 let (chat, thread) = parted(&to.id)?;
-                let patience = crate::limits::REQUEST_TIMEOUT;
-                let sent = self.call("sendDocument", body("document")(chat, thread), patience).await?;
+                let sent =
+                    self.call("sendDocument", body("document")(chat, thread), TRANSFER_TIMEOUT).await?;
                 return Ok(Sent { id: sent["message_id"].as_i64().unwrap_or_default().to_string() });
             }
             self.send_to(to, "sendDocument", body("document")).await

@@ -157,5 +157,5 @@ pub(crate) fn letters_of_markdown(text: &str) -> String {
 
 /// How many messages a test sends through disconnects; `scripts/soak` asks for more.
 pub(crate) fn many() -> usize {
-    std::env::var("SANDBRIDGE_PLATFORM_MESSAGES").ok().and_then(|many| many.parse().ok()).unwrap_or(300)
+    std::env::var("SANDBRIDGE_CHANNEL_MESSAGES").ok().and_then(|many| many.parse().ok()).unwrap_or(300)
 }

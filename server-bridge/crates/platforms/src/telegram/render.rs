@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::TEXT_MAX;
 use crate::names::is_invisible;
-use crate::parts::split;
+use crate::parts::{spelled, split};
 use crate::platform::{Button, Outgoing, Unit};
 use crate::styled::{Place, Style, Styled};
 
@@ -21,8 +21,9 @@ const BUTTONS_IN_A_ROW: usize = 2;
 
 /// A text as messages, buttons below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
+    let text = spelled(text, is_link);
     let mut messages: Vec<Value> =
-        split(text, TEXT_MAX, &Unit::Utf16).iter().filter(|part| is_shown(part)).map(message).collect();
+        split(&text, TEXT_MAX, &Unit::Utf16).iter().filter(|part| is_shown(part)).map(message).collect();
     if messages.is_empty() {
         messages.push(message(&Styled::plain("…")));
     }

@@ -1,5 +1,9 @@
 //! Every platform against its stand-in: nothing lost, nothing twice, nothing that the platform refuses.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod discord;
+mod long;
+mod matrix;
+mod slack;
 mod support;
 mod telegram;

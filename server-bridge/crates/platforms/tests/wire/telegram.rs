@@ -429,7 +429,12 @@ fn check(markdown: &str) {
         check_message(&message.payload).unwrap_or_else(|why| panic!("{why}: {:?}", message.payload));
         kept.push_str(message.payload["text"].as_str().unwrap());
     }
-    assert_eq!(letters(&kept), letters(&styled.text()));
+    // Every letter is there, in order; addresses that Telegram does not link to may stand in between.
+    let mut written = kept.chars();
+    let text = styled.text();
+    for letter in letters(&text).chars() {
+        assert!(written.any(|c| c == letter), "{letter:?} of {text:?} is missing in {kept:?}");
+    }
     assert!(messages.last().unwrap().payload["reply_markup"].is_object());
 }
 

@@ -1,0 +1,258 @@
+//! Discord: the REST API, and events over its gateway.
+//!
+//! ```text
+//!   hello ─▶ identify, or resume(session, seq) ─▶ dispatch(seq) ─▶ Inbox::take(session, seq)
+//!     heartbeat ◀─▶ acknowledgement; a missed one is a zombie ─▶ another connection, resumed
+//! ```
+//! The place to resume at is committed with the events. After a session that cannot be resumed, messages are looked up in the
+//! conversations that were read before. A message goes out with a nonce that Discord enforces.
+
+mod events;
+mod gateway;
+mod render;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use guard::Reach;
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{Conversation, Media};
+use crate::http::{Body, Http, Multipart, segment, too_fast};
+use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
+use crate::names;
+use crate::platform::{
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
+};
+use crate::styled::Styled;
+
+/// The longest text of a message, in characters.
+const TEXT_MAX: usize = 2000;
+/// The longest nonce, in characters.
+const NONCE_MAX_CHARS: usize = 25;
+/// The largest file that a bot may send.
+const FILE_MAX_BYTES: u64 = 10 << 20;
+/// The longest name of a file, in characters.
+const FILE_NAME_MAX_CHARS: usize = 100;
+/// Links show no preview: no page is loaded because a model names it.
+const SUPPRESS_EMBEDS: u64 = 1 << 2;
+/// Only the person who pressed sees it.
+const EPHEMERAL: u64 = 1 << 6;
+/// What Discord demands of a bot's name in HTTP.
+const USER_AGENT: &str = concat!("DiscordBot (sandbridge, ", env!("CARGO_PKG_VERSION"), ")");
+
+const SETUP: &[Setup] = &[
+    Setup {
+        key: "token",
+        label: "Bot token",
+        help: "On discord.com/developers/applications, make an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, make an address with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
+        is_secret: true,
+        default: None,
+    },
+    Setup {
+        key: "api",
+        label: "Address of the API",
+        help: "Leave it as it is.",
+        is_secret: false,
+        default: Some("https://discord.com/api/v10"),
+    },
+];
+
+/// Discord.
+pub(crate) const KIND: Kind = Kind { name: "discord", title: "Discord", setup: SETUP, make };
+
+fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
+    let token = setting(SETUP, values, "token")?;
+    let of_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if token.len() < 30 || token.split('.').count() != 3 || !token.chars().all(of_token) {
+        return Err(
+            "the bot token has three parts with dots in between, as Discord shows it under Bot".to_owned()
+        );
+    }
+    let http = Http::new(reach, &[&token])?;
+    let api = http.base(&setting(SETUP, values, "api")?)?;
+    Ok(Arc::new(Discord { http, api, token, has_no_content: AtomicBool::new(false) }))
+}
+
+/// One bot.
+struct Discord {
+    http: Http,
+    api: String,
+    token: String,
+    /// Discord refused the intent for the content of messages: only direct messages and mentions have some.
+    has_no_content: AtomicBool,
+}
+
+impl Discord {
+    /// Calls the API. Its answer, or why not.
+    async fn call(&self, method: Method, path: &str, body: Body) -> Result<Value, Failure> {
+        let url = format!("{}{path}", self.api);
+        let token = format!("Bot {}", self.token);
+        let headers = [("authorization", token.as_str()), ("user-agent", USER_AGENT)];
+        let patience = if matches!(body, Body::Multipart(_)) { TRANSFER_TIMEOUT } else { REQUEST_TIMEOUT };
+        let answer = self.http.call_within(method, &url, &headers, body, patience).await?;
+        let document = answer.json();
+        if answer.is_success() {
+            return Ok(document);
+        }
+        let why = self.http.reason(document["message"].as_str().unwrap_or_default());
+        Err(match (answer.status, document["code"].as_u64()) {
+            (429, _) => match document["retry_after"].as_f64() {
+                Some(seconds) => too_fast(Some(seconds)),
+                None => answer.too_fast(),
+            },
+            (401, _) => Failure::Account(why),
+            (_, Some(10_015 | 50_027 | 10_062)) => Failure::Expired,
+            (_, Some(10_008 | 50_005)) => Failure::Message(why),
+            (403 | 404, Some(code)) if code > 0 => Failure::Closed(why),
+            (403 | 404, _) => Failure::Account(format!("status {} {why}", answer.status)),
+            (500.., _) => Failure::Unknown(format!("status {}", answer.status)),
+            (status, None) => Failure::Away(format!("status {status}")),
+            _ => Failure::Message(why),
+        })
+    }
+
+    /// What every message has.
+    fn addressed(message: &Value, reply: &Value, key: &str) -> Value {
+        let mut body = message.clone();
+        body["nonce"] = json!(key.chars().take(NONCE_MAX_CHARS).collect::<String>());
+        body["enforce_nonce"] = json!(true);
+        body["allowed_mentions"] = json!({"parse": []});
+        body["flags"] = json!(SUPPRESS_EMBEDS);
+        if let Some(answered) = reply["message"].as_str() {
+            body["message_reference"] = json!({"message_id": answered, "fail_if_not_exists": false});
+        }
+        body
+    }
+}
+
+fn sent(document: &Value) -> Result<Sent, Failure> {
+    let id = document["id"].as_str().ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+    Ok(Sent { id: id.to_owned() })
+}
+
+fn messages_of(to: &Conversation) -> String {
+    format!("/channels/{}/messages", segment(&to.id))
+}
+
+impl Platform for Discord {
+    fn caps(&self) -> Caps {
+        Caps {
+            text_max: TEXT_MAX,
+            unit: Unit::Utf16,
+            buttons: true,
+            edits: true,
+            // Five in 5 s in a channel, sending and changing each.
+            edit_every_ms: 1200,
+            send_every_ms: 1050,
+            idempotent: true,
+            reply_window_ms: None,
+            replies_max: None,
+            // By the gateway for some minutes; what is older is looked up in the conversations that are known.
+            replays: true,
+            file_max_bytes: FILE_MAX_BYTES,
+        }
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
+        Box::pin(async move {
+            let us = self.call(Method::GET, "/users/@me", Body::Empty).await?;
+            Ok(format!("@{}", names::person(us["username"].as_str().unwrap_or_default())))
+        })
+    }
+
+    fn run<'a>(&'a self, inbox: &'a dyn Inbox, stop: &'a CancellationToken) -> BoxFuture<'a, End> {
+        Box::pin(async move {
+            tokio::select! {
+                end = self.connect(inbox) => end,
+                () = stop.cancelled() => End::Stopped,
+            }
+        })
+    }
+
+    fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
+        render::messages(text, buttons)
+    }
+
+    fn send<'a>(
+        &'a self,
+        to: &'a Conversation,
+        message: &'a Outgoing,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async move {
+            let body = Self::addressed(&message.payload, reply, key);
+            sent(&self.call(Method::POST, &messages_of(to), Body::Json(body)).await?)
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        to: &'a Conversation,
+        id: &'a str,
+        message: &'a Outgoing,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move {
+            let mut body = message.payload.clone();
+            if body["components"].is_null() {
+                // Buttons that were there are gone then.
+                body["components"] = json!([]);
+            }
+            body["allowed_mentions"] = json!({"parse": []});
+            let path = format!("{}/{}", messages_of(to), segment(id));
+            self.call(Method::PATCH, &path, Body::Json(body)).await.map(drop)
+        })
+    }
+
+    fn send_file<'a>(
+        &'a self,
+        to: &'a Conversation,
+        file: &'a FileOut,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async move {
+            let name: String = names::file(&file.name).chars().take(FILE_NAME_MAX_CHARS).collect();
+            let name = if name.is_empty() { "file".to_owned() } else { name };
+            let attached = json!({"attachments": [{"id": 0, "filename": name}]});
+            let body = Self::addressed(&attached, reply, key).to_string();
+            let form = Multipart::default().field("payload_json", &body).file(
+                "files[0]",
+                &name,
+                "application/octet-stream",
+                &file.bytes,
+            );
+            sent(&self.call(Method::POST, &messages_of(to), Body::Multipart(form)).await?)
+        })
+    }
+
+    fn answer_press<'a>(&'a self, handle: &'a Value, text: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move {
+            let (Some(app), Some(token)) = (handle["app"].as_str(), handle["token"].as_str()) else {
+                return Ok(());
+            };
+            let text: String = text.chars().take(TEXT_MAX).collect();
+            let body = json!({"content": text, "flags": EPHEMERAL, "allowed_mentions": {"parse": []}});
+            let path = format!("/webhooks/{}/{}", segment(app), segment(token));
+            self.call(Method::POST, &path, Body::Json(body)).await.map(drop)
+        })
+    }
+
+    fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
+        Box::pin(async move {
+            let url = media.handle.as_str().unwrap_or_default();
+            let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+            let place = host(url).unwrap_or_default();
+            let is_discords = matches!(place.as_str(), "cdn.discordapp.com" | "media.discordapp.net");
+            if !is_discords && Some(&place) != host(&self.api).as_ref() {
+                return Err(Failure::Message("the file is not on Discord".to_owned()));
+            }
+            self.http.fetch(url, &[("user-agent", USER_AGENT)], max_bytes).await
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! Dispatches as events.
+
+use serde_json::{Value, json};
+
+use super::gateway::Us;
+use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender, What};
+use crate::names;
+
+/// Milliseconds from 1970 to Discord's own beginning of time.
+const EPOCH_MS: i64 = 1_420_070_400_000;
+/// Messages that people write: plain ones, and answers.
+const WRITTEN: [u64; 2] = [0, 19];
+/// A press on a part of a message.
+const COMPONENT: u64 = 3;
+
+/// The event of a dispatch; `None` if it is of no use.
+pub(super) fn event(kind: &str, data: &Value, us: &Us) -> Option<Event> {
+    match kind {
+        "MESSAGE_CREATE" => message(data, false, us),
+        // Discord changes messages by itself, too: then they have no time of an edit.
+        "MESSAGE_UPDATE" if data["edited_timestamp"].is_string() => message(data, true, us),
+        "INTERACTION_CREATE" => press(data, us),
+        "CHANNEL_DELETE" | "THREAD_DELETE" => {
+            let id = data["id"].as_str()?;
+            let sender = Sender { id: us.id.clone(), name: String::new(), is_bot: true };
+            let conversation = Conversation { id: id.to_owned(), is_group: data["guild_id"].is_string() };
+            Some(Event {
+                id: format!("deleted:{id}"),
+                at_ms: 0,
+                conversation,
+                sender,
+                what: What::Removed,
+                reply: Value::Null,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn at_ms(id: &str) -> i64 {
+    id.parse::<u64>().map_or(0, |id| i64::try_from(id >> 22).unwrap_or(0).saturating_add(EPOCH_MS))
+}
+
+fn sender(user: &Value, us: &Us) -> Option<Sender> {
+    let id = user["id"].as_str()?.to_owned();
+    let name = user["global_name"].as_str().or(user["username"].as_str()).unwrap_or_default();
+    Some(Sender { name: names::person(name), is_bot: user["bot"] == json!(true) || id == us.id, id })
+}
+
+fn message(data: &Value, is_edited: bool, us: &Us) -> Option<Event> {
+    let (id, channel) = (data["id"].as_str()?, data["channel_id"].as_str()?);
+    if !data["type"].as_u64().is_none_or(|kind| WRITTEN.contains(&kind)) {
+        return None;
+    }
+    let mut sender = sender(&data["author"], us)?;
+    // A webhook's messages have a name that anybody chose.
+    sender.is_bot |= data["webhook_id"].is_string();
+    let media: Vec<Media> = data["attachments"].as_array().into_iter().flatten().filter_map(media).collect();
+    let (text, mentions_us) = words(data["content"].as_str()?, &data["mentions"], us);
+    if text.is_empty() && media.is_empty() && !mentions_us {
+        return None;
+    }
+    let quoted = &data["referenced_message"];
+    let quoted = quoted["id"].as_str().map(|id| Quoted {
+        id: id.to_owned(),
+        text: names::text(quoted["content"].as_str().unwrap_or_default()),
+        is_ours: quoted["author"]["id"] == json!(us.id),
+    });
+    let is_group = data["guild_id"].is_string();
+    let edited = data["edited_timestamp"].as_str().filter(|_| is_edited);
+    Some(Event {
+        id: edited.map_or_else(|| id.to_owned(), |at| format!("{id}:{at}")),
+        at_ms: at_ms(id),
+        conversation: Conversation { id: channel.to_owned(), is_group },
+        sender,
+        what: What::Message(Message {
+            id: id.to_owned(),
+            text: names::text(&text),
+            mentions_us,
+            is_edited,
+            quoted,
+            media,
+        }),
+        reply: if is_group { json!({"message": id}) } else { Value::Null },
+    })
+}
+
+fn media(file: &Value) -> Option<Media> {
+    let is_image = file["content_type"].as_str().is_some_and(|kind| kind.starts_with("image/"));
+    Some(Media {
+        kind: if is_image { MediaKind::Image } else { MediaKind::File },
+        name: names::file(file["filename"].as_str().unwrap_or_default()),
+        bytes: file["size"].as_u64(),
+        handle: json!(file["url"].as_str()?),
+    })
+}
+
+fn press(data: &Value, us: &Us) -> Option<Event> {
+    if data["type"].as_u64() != Some(COMPONENT) {
+        return None;
+    }
+    let id = data["id"].as_str()?;
+    let user = if data["member"]["user"].is_object() { &data["member"]["user"] } else { &data["user"] };
+    let channel = data["channel_id"].as_str().or(data["message"]["channel_id"].as_str())?;
+    let press = Press {
+        token: data["data"]["custom_id"].as_str()?.to_owned(),
+        message: data["message"]["id"].as_str()?.to_owned(),
+        handle: json!({"app": data["application_id"].as_str().unwrap_or(&us.app), "token": data["token"]}),
+    };
+    Some(Event {
+        id: format!("press:{id}"),
+        at_ms: at_ms(id),
+        conversation: Conversation { id: channel.to_owned(), is_group: data["guild_id"].is_string() },
+        sender: sender(user, us)?,
+        what: What::Press(press),
+        reply: Value::Null,
+    })
+}
+
+/// A text with people's names instead of their ids, and true if it mentions us: the mark in the text, and Discord's own list of those
+/// whom it took for mentions. The mention in front is left out.
+fn words(content: &str, mentions: &Value, us: &Us) -> (String, bool) {
+    let mut text = content.to_owned();
+    let mut mentions_us = false;
+    for user in mentions.as_array().into_iter().flatten() {
+        let Some(id) = user["id"].as_str().filter(|id| !id.is_empty()) else { continue };
+        let marks = [format!("<@{id}>"), format!("<@!{id}>")];
+        if id == us.id {
+            mentions_us |= marks.iter().any(|mark| text.contains(mark));
+            let start = text.trim_start();
+            if let Some(behind) = marks.iter().find_map(|mark| start.strip_prefix(mark)) {
+                text = behind
+                    .trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ':'))
+                    .to_owned();
+            }
+        }
+        let name = user["global_name"].as_str().or(user["username"].as_str()).unwrap_or(id);
+        for mark in marks {
+            text = text.replace(&mark, &format!("@{}", names::person(name)));
+        }
+    }
+    (text, mentions_us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us() -> Us {
+        Us { id: "7".to_owned(), app: "8".to_owned(), name: "sand".to_owned() }
+    }
+
+    #[test]
+    fn only_a_mark_that_discord_counts_mentions() {
+        let ours = json!([{"id": "7", "username": "sand"}, {"id": "9", "username": "bob", "global_name": "Bob\u{202e}"}]);
+        for (content, list, text, mentions) in [
+            ("<@7> run it", &ours, "run it", true),
+            (" <@!7>, run", &ours, "run", true),
+            ("<@9> and <@7>", &ours, "@Bob and @sand", true),
+            ("<@7> in code", &json!([]), "<@7> in code", false),
+            ("@sand run", &ours, "@sand run", false),
+            ("an answer alone", &ours, "an answer alone", false),
+            ("<@7>", &ours, "", true),
+        ] {
+            assert_eq!(words(content, list, &us()), (text.to_owned(), mentions), "{content}");
+        }
+    }
+
+    #[test]
+    fn strange_dispatches_are_none() {
+        let author = json!({"id": "1", "username": "ann"});
+        for (kind, data) in [
+            ("MESSAGE_CREATE", json!({})),
+            ("MESSAGE_CREATE", json!({"id": "1", "channel_id": "2", "content": "x"})),
+            (
+                "MESSAGE_CREATE",
+                json!({"id": "1", "channel_id": "2", "content": "x", "author": author, "type": 7}),
+            ),
+            ("MESSAGE_UPDATE", json!({"id": "1", "channel_id": "2", "content": "x", "author": author})),
+            ("INTERACTION_CREATE", json!({"id": "1", "type": 2, "data": {"custom_id": "x"}})),
+            ("TYPING_START", json!({"channel_id": "2"})),
+        ] {
+            assert_eq!(event(kind, &data, &us()), None, "{kind} {data}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What happened since the last look.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::events::{Read, Us, change, message};
+use super::{Matrix, parted};
+use crate::event::{Conversation, Event, Quoted, What};
+use crate::http::{Body, segment};
+use crate::names;
+use crate::platform::{End, Failure, Inbox};
+
+/// How long the server holds a request that has nothing to tell.
+const POLL: Duration = Duration::from_secs(25);
+/// How long our side waits for the answer: longer, the connection is dead.
+const POLL_PATIENCE: Duration = Duration::from_secs(40);
+/// So many events of a room come at once; older ones are looked up.
+const TIMELINE_MAX: usize = 50;
+/// So many pages of a room's older events are looked up.
+const OLDER_PAGES_MAX: usize = 100;
+/// How many events a page has.
+const PAGE: usize = 100;
+
+/// What is said once in a room whose messages cannot be read.
+const ENCRYPTED: &str = "I cannot read encrypted messages. Please write to me in a room without encryption.\n我无法读取加密消息，请在未加密的房间里给我发消息。";
+
+impl Matrix {
+    /// Looks again and again, until the connection fails.
+    pub(super) async fn sync(&self, inbox: &dyn Inbox, us: &Us) -> End {
+        let mut since = inbox.cursor().await;
+        loop {
+            match self.look(since.as_deref()).await {
+                Ok(batch) => {
+                    inbox.alive();
+                    match self.handle(&batch, since.as_deref(), inbox, us).await {
+                        Ok(next) => since = Some(next),
+                        Err(end) => return end,
+                    }
+                }
+                // The server knows this place in its history no more: it was restored, or is another one.
+                Err(Failure::Message(_)) if since.is_some() => {
+                    inbox.gap("the homeserver does not know any more what was read; messages up to now may be missed");
+                    since = None;
+                }
+                Err(failure) => return self.ended(failure),
+            }
+        }
+    }
+
+    async fn look(&self, since: Option<&str>) -> Result<Value, Failure> {
+        let none = json!({"types": []});
+        let filter = json!({
+            "presence": none, "account_data": none,
+            "room": {
+                "ephemeral": none, "account_data": none,
+                "state": {"lazy_load_members": true, "include_redundant_members": true},
+                "timeline": {"limit": TIMELINE_MAX, "lazy_load_members": true},
+            },
+        });
+        let mut path = format!("client/v3/sync?set_presence=online&filter={}", segment(&filter.to_string()));
+        if let Some(since) = since {
+            path.push_str(&format!("&timeout={}&since={}", POLL.as_millis(), segment(since)));
+        }
+        self.ask(Method::GET, &path, Body::Empty, POLL_PATIENCE).await
+    }
+
+    /// Hands over a batch. Returns the place behind it. The first look only tells the place: what was said before is history.
+    async fn handle(
+        &self,
+        batch: &Value,
+        since: Option<&str>,
+        inbox: &dyn Inbox,
+        us: &Us,
+    ) -> Result<String, End> {
+        let Some(next) = batch["next_batch"].as_str() else {
+            return Err(End::Lost("the homeserver tells no place".to_owned()));
+        };
+        let rooms = |kind: &str| batch["rooms"][kind].as_object().into_iter().flatten();
+        for (room, invited) in rooms("invite") {
+            self.join(room, inviter(invited, us)).await.map_err(|failure| self.ended(failure))?;
+        }
+        let mut events = Vec::new();
+        if let Some(since) = since {
+            for (room, news) in rooms("join") {
+                let found =
+                    self.read(room, news, since, inbox, us).await.map_err(|failure| self.ended(failure))?;
+                events.extend(found);
+            }
+            for (room, news) in rooms("leave") {
+                self.members().remove(room);
+                let timeline = news["timeline"]["events"].as_array().into_iter().flatten();
+                events.extend(timeline.filter_map(|event| change(room, true, event, us)).next_back());
+            }
+        }
+        if events.is_empty() && since == Some(next) {
+            return Ok(next.to_owned());
+        }
+        match inbox.take(events, Some(next.to_owned())).await {
+            Ok(()) => Ok(next.to_owned()),
+            Err(why) => Err(End::Lost(format!("nothing was committed: {why}"))),
+        }
+    }
+
+    /// Accepts an invitation; one that was taken back is none.
+    async fn join(&self, room: &str, server: Option<&str>) -> Result<(), Failure> {
+        let via = server.map_or(String::new(), |server| format!("?via={0}&server_name={0}", segment(server)));
+        let path = format!("client/v3/join/{}{via}", segment(room));
+        match self.ask(Method::POST, &path, Body::Json(json!({})), POLL_PATIENCE).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Closed(why) | Failure::Message(why)) => {
+                tracing::info!(room, why, "an invitation of Matrix cannot be accepted");
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn read(
+        &self,
+        room: &str,
+        news: &Value,
+        since: &str,
+        inbox: &dyn Inbox,
+        us: &Us,
+    ) -> Result<Vec<Event>, Failure> {
+        let timeline = &news["timeline"];
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let mut events = list(&timeline["events"]);
+        let ours = |event: &Value| event["type"] == "m.room.member" && event["state_key"] == json!(us.id);
+        let mut names = HashMap::new();
+        let known = list(&news["state"]["events"]);
+        for event in known.iter().chain(&events) {
+            if event["type"] == "m.room.member" {
+                let name = event["content"]["displayname"].as_str().unwrap_or_default();
+                names.insert(event["state_key"].as_str().unwrap_or_default().to_owned(), name.to_owned());
+                self.members().remove(room);
+            }
+        }
+        // The server counts them for us when somebody comes or goes.
+        let count =
+            news["summary"]["m.joined_member_count"].as_u64().and_then(|count| usize::try_from(count).ok());
+        if let Some(count) = count {
+            self.members().insert(room.to_owned(), count);
+        }
+        // What was said before we were invited was not said to us.
+        if events.iter().any(|event| ours(event) && is_joining(event)) {
+            let first = events.iter().position(ours).unwrap_or(0);
+            events.drain(..first);
+        } else if timeline["limited"] == json!(true) {
+            let from = timeline["prev_batch"].as_str().unwrap_or_default();
+            let mut older = self.older(room, from, since, inbox).await?;
+            older.append(&mut events);
+            events = older;
+        }
+        let mut found = Vec::new();
+        for event in &events {
+            let sender = event["sender"].as_str().unwrap_or_default();
+            match event["type"].as_str() {
+                Some("m.room.message" | "m.sticker") if sender != us.id => {
+                    let name = names.get(sender).map_or("", String::as_str);
+                    let is_group = self.is_group(room).await?;
+                    if let Some(read) = message(room, is_group, event, name, us) {
+                        found.push(self.quoted(read, us).await?);
+                    }
+                }
+                Some("m.room.encrypted") if sender != us.id => self.tell_encrypted(room).await,
+                Some("m.room.member" | "m.room.tombstone") => {
+                    let change = change(room, true, event, us);
+                    if let Some(Event { what: What::Moved { to }, .. }) = &change {
+                        self.join(to, sender.split_once(':').map(|(_, server)| server)).await?;
+                    }
+                    found.extend(change);
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// The events between a place and the last look, the oldest first.
+    async fn older(
+        &self,
+        room: &str,
+        from: &str,
+        since: &str,
+        inbox: &dyn Inbox,
+    ) -> Result<Vec<Value>, Failure> {
+        let (mut events, mut from) = (Vec::new(), from.to_owned());
+        for _ in 0..OLDER_PAGES_MAX {
+            let path = format!(
+                "client/v3/rooms/{}/messages?dir=b&from={}&to={}&limit={PAGE}",
+                segment(room),
+                segment(&from),
+                segment(since)
+            );
+            let page = self.get(&path).await?;
+            let chunk = page["chunk"].as_array().map_or(&[][..], Vec::as_slice);
+            events.extend(chunk.iter().cloned());
+            match page["end"].as_str() {
+                Some(end) if !chunk.is_empty() => from = end.to_owned(),
+                _ => {
+                    events.reverse();
+                    return Ok(events);
+                }
+            }
+        }
+        inbox.gap("more was said in a room than is looked up; the oldest of it was missed");
+        events.reverse();
+        Ok(events)
+    }
+
+    /// True if more than one other person reads a room.
+    async fn is_group(&self, room: &str) -> Result<bool, Failure> {
+        if let Some(count) = self.members().get(room) {
+            return Ok(*count > 2);
+        }
+        let joined = match self.get(&format!("client/v3/rooms/{}/joined_members", segment(room))).await {
+            Ok(members) => members["joined"].as_object().map_or(usize::MAX, serde_json::Map::len),
+            // We are not in it any more.
+            Err(Failure::Closed(_) | Failure::Message(_)) => return Ok(true),
+            Err(failure) => return Err(failure),
+        };
+        self.members().insert(room.to_owned(), joined);
+        Ok(joined > 2)
+    }
+
+    /// A message with the one that it answers to, as far as it can be read.
+    async fn quoted(&self, read: Read, us: &Us) -> Result<Event, Failure> {
+        let Read { mut event, answers } = read;
+        let (Some(id), What::Message(message)) = (answers, &mut event.what) else { return Ok(event) };
+        let room = parted(&event.conversation.id).0;
+        let quoted =
+            match self.get(&format!("client/v3/rooms/{}/event/{}", segment(room), segment(&id))).await {
+                Ok(quoted) => quoted,
+                Err(Failure::Closed(_) | Failure::Message(_)) => Value::Null,
+                Err(failure) => return Err(failure),
+            };
+        message.quoted = Some(Quoted {
+            id,
+            text: names::text(quoted["content"]["body"].as_str().unwrap_or_default()),
+            is_ours: quoted["sender"] == json!(us.id),
+        });
+        Ok(event)
+    }
+
+    /// Says once in a room that its messages cannot be read.
+    async fn tell_encrypted(&self, room: &str) {
+        if !self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(room.to_owned()) {
+            return;
+        }
+        let content = json!({"msgtype": "m.notice", "body": ENCRYPTED, "m.mentions": {}});
+        let to = Conversation { id: room.to_owned(), is_group: true };
+        // The next start tries again; no message hangs on it.
+        if let Err(failure) = self.put(&to, content, &Value::Null, "encrypted").await {
+            tracing::info!(room, %failure, "a room was not told that its messages cannot be read");
+        }
+    }
+}
+
+/// True for the event with which the account comes in, and not for one that changes its name.
+fn is_joining(event: &Value) -> bool {
+    event["content"]["membership"] == "join" && event["unsigned"]["prev_content"]["membership"] != "join"
+}
+
+/// The server of the person who invites, through which the room can be joined.
+fn inviter<'a>(invited: &'a Value, us: &Us) -> Option<&'a str> {
+    let events = invited["invite_state"]["events"].as_array()?;
+    let ours =
+        events.iter().find(|event| event["type"] == "m.room.member" && event["state_key"] == json!(us.id))?;
+    ours["sender"].as_str()?.split_once(':').map(|(_, server)| server)
+}

@@ -1,0 +1,35 @@
+//! Styled texts as marks that nest: what opens inside of another closes before it.
+
+use crate::styled::{Piece, Styled};
+
+/// One step through a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step<'a, K> {
+    /// A mark opens.
+    Open(K),
+    /// A text within what is open.
+    Text(&'a Piece),
+    /// A mark closes.
+    Close(K),
+}
+
+/// Walks through a text. `kinds` gives the marks of a piece, the outermost first; one that two neighbours share stays open as long as
+/// those outside of it do.
+pub(crate) fn walk<'a, K: Clone + PartialEq>(
+    part: &'a Styled,
+    kinds: impl Fn(&Piece) -> Vec<K>,
+    mut take: impl FnMut(Step<'a, K>),
+) {
+    let mut open: Vec<K> = Vec::new();
+    for piece in &part.pieces {
+        let wanted = kinds(piece);
+        let stay = open.iter().zip(&wanted).take_while(|(open, wanted)| open == wanted).count();
+        open.drain(stay..).rev().for_each(|kind| take(Step::Close(kind)));
+        for kind in wanted.into_iter().skip(stay) {
+            take(Step::Open(kind.clone()));
+            open.push(kind);
+        }
+        take(Step::Text(piece));
+    }
+    open.into_iter().rev().for_each(|kind| take(Step::Close(kind)));
+}

@@ -81,14 +81,14 @@ npm_ci() {
     fi
 }
 
-# third_party NAME VERSION [PACKAGE]: another project's server that tests talk to, in a folder of its own, installed once.
+# third_party NAME VERSION [PACKAGE [REQUIREMENT…]]: another project's server or client that tests talk to, in a folder of its own, installed once.
 third_party() {
     local home=$TARGET_DIR/third-party/$1
     [ "$(cat "$home/version" 2>/dev/null)" != "$2" ] || return 0
     python3 -c 'import ensurepip' 2>/dev/null || need python3-venv python3-venv
     rm -rf "$home"
     python3 -m venv "$home"
-    "$home/bin/pip" install --quiet --disable-pip-version-check "${3:-$1}==$2"
+    "$home/bin/pip" install --quiet --disable-pip-version-check "${3:-$1}==$2" "${@:4}"
     echo "$2" >"$home/version"
 }
 

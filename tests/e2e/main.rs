@@ -72,6 +72,7 @@ mod rule_layers;
 mod rules;
 mod run_as;
 mod shell;
+mod stand_ins;
 mod strangers;
 mod survivors;
 mod systemd;

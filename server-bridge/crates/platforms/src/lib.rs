@@ -15,9 +15,16 @@
 //! | [`event`] | what arrives: messages, presses, and what is known to be lost |
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
+//! | `dingtalk` | DingTalk |
+//! | `feishu` | Feishu and Lark |
+//! | `onebot` | OneBot 11: QQ by NapCat |
+//! | `qq` | bots of QQ |
+//! | `wecom` | AI bots of WeCom |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
+//! | `calls` | requests on a WebSocket, and their answers |
 //! | `tls` | the root certificates of both |
+//! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
 //! | `nest` | styled texts as marks that nest |
@@ -31,23 +38,32 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod calls;
+mod dingtalk;
 mod discord;
 pub mod event;
+mod feishu;
 pub mod http;
 pub mod limits;
+pub mod markup;
 mod matrix;
 pub mod names;
 mod nest;
+mod onebot;
 pub mod pace;
 pub mod parts;
 pub mod platform;
+mod qq;
 mod slack;
 pub mod socket;
 #[cfg(test)]
 mod strange;
 pub mod styled;
 mod telegram;
+#[cfg(test)]
+mod testing;
 mod tls;
+mod wecom;
 
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
 pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit};
@@ -56,8 +72,13 @@ pub use styled::Styled;
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
+    dingtalk::KIND,
     discord::KIND,
+    feishu::KIND,
     matrix::KIND,
+    onebot::KIND,
+    qq::KIND,
     slack::KIND,
     telegram::KIND,
+    wecom::KIND,
 ];

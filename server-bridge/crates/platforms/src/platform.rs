@@ -110,6 +110,17 @@ pub enum Failure {
     Expired,
 }
 
+impl Failure {
+    /// The same of what was asked before the message itself was sent: the message was certainly not taken.
+    #[must_use]
+    pub(crate) fn not_sent(self) -> Self {
+        match self {
+            Self::Unknown(why) => Self::Away(why),
+            other => other,
+        }
+    }
+}
+
 /// Why [`Platform::run`] ended.
 #[derive(Clone, Debug)]
 pub enum End {
@@ -126,6 +137,17 @@ pub enum End {
     },
     /// Nothing but a change of the account helps: wrong credentials, a second poller, a banned bot. Tried again at a slow pace.
     Refused(String),
+}
+
+/// How a failure to connect ends a run.
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Account(why) => Self::Refused(why),
+            Failure::TooFast { wait_ms } => Self::Wait { ms: wait_ms, why: "too many requests".to_owned() },
+            other => Self::Lost(other.to_string()),
+        }
+    }
 }
 
 /// Takes what arrives.
@@ -274,5 +296,32 @@ pub fn setting(setup: &[Setup], values: &Value, key: &str) -> Result<String, Str
     match entered.or(known.and_then(|known| known.default)) {
         Some(value) => Ok(value.to_owned()),
         None => Err(format!("{} is missing", known.map_or(key, |known| known.label))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::KINDS;
+
+    #[test]
+    fn every_platform_is_listed_once_and_says_what_it_lacks() {
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for kind in KINDS {
+            for setup in kind.setup {
+                assert!(setup.label.len() > 2 && setup.help.ends_with('.'), "{}: {}", kind.name, setup.key);
+                assert!(
+                    !setup.is_secret || setup.default.is_none_or(str::is_empty),
+                    "{}: {}",
+                    kind.name,
+                    setup.key
+                );
+            }
+            let mut needed = kind.setup.iter().filter(|setup| setup.default.is_none());
+            let Err(why) = (kind.make)(&json!({}), &guard::Reach::Anywhere) else { panic!("{}", kind.name) };
+            assert!(needed.any(|needed| why.contains(needed.label)), "{}: {why}", kind.name);
+        }
     }
 }

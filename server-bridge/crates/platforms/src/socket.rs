@@ -6,10 +6,12 @@ use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use guard::Reach;
 use reqwest::Url;
+use subtle::ConstantTimeEq as _;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WireError, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
@@ -56,6 +58,31 @@ impl Socket {
             .await
             .map_err(|_| Failure::Away("connecting takes too long".to_owned()))??;
         Ok(Self { inner, heard: Instant::now(), silence: SILENCE_TIMEOUT })
+    }
+
+    /// Takes a WebSocket that the other side opened on a plain connection, if it shows this token as `Authorization: Bearer` or as
+    /// `access_token` in the query; `None` if it does not, or opens no WebSocket.
+    #[allow(clippy::result_large_err, reason = "the type of the library's callback")]
+    pub async fn accept(stream: TcpStream, token: &str) -> Option<Self> {
+        stream.set_nodelay(true).ok()?;
+        let check = |request: &Request, response: Response| {
+            let header = request.headers().get("authorization").and_then(|value| value.to_str().ok());
+            let given =
+                header.and_then(|value| value.strip_prefix("Bearer ").or(value.strip_prefix("Token ")));
+            let query = || {
+                let pairs = request.uri().query()?.split('&');
+                pairs.into_iter().find_map(|pair| pair.strip_prefix("access_token="))
+            };
+            if given.or_else(query).is_some_and(|given| given.as_bytes().ct_eq(token.as_bytes()).into()) {
+                return Ok(response);
+            }
+            let mut refused = ErrorResponse::new(None);
+            *refused.status_mut() = StatusCode::UNAUTHORIZED;
+            Err(refused)
+        };
+        let stream = MaybeTlsStream::Plain(stream);
+        let accepted = tokio_tungstenite::accept_hdr_async_with_config(stream, check, Some(config())).await;
+        Some(Self { inner: accepted.ok()?, heard: Instant::now(), silence: SILENCE_TIMEOUT })
     }
 
     /// The same connection, dead after another time without a frame.
@@ -164,13 +191,8 @@ async fn connect(
         value.set_sensitive(true);
         request.headers_mut().insert(name, value);
     }
-    let config = WebSocketConfig::default()
-        .read_buffer_size(SOCKET_BUFFER_BYTES)
-        .write_buffer_size(0)
-        .max_message_size(Some(FRAME_MAX_BYTES))
-        .max_frame_size(Some(FRAME_MAX_BYTES));
     let connector = Connector::Rustls(tls::config().map_err(Failure::Away)?);
-    let connected = client_async_tls_with_config(request, stream, Some(config), Some(connector)).await;
+    let connected = client_async_tls_with_config(request, stream, Some(config()), Some(connector)).await;
     connected.map(|(socket, _)| socket).map_err(|error| match error {
         WireError::Http(response) => match response.status().as_u16() {
             status @ (401 | 403) => Failure::Account(format!("status {status}")),
@@ -179,6 +201,14 @@ async fn connect(
         },
         error => Failure::Away(why(&error)),
     })
+}
+
+fn config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(SOCKET_BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(Some(FRAME_MAX_BYTES))
+        .max_frame_size(Some(FRAME_MAX_BYTES))
 }
 
 /// An error as text, without what was sent.

@@ -1,0 +1,111 @@
+//! Answers as cards of version 2.0: the only messages that can be changed later, and that carry buttons.
+
+use serde_json::{Value, json};
+
+use crate::event::Conversation;
+use crate::markup::Markdown;
+use crate::parts::split;
+use crate::platform::{Button, Outgoing};
+use crate::styled::Styled;
+
+/// The longest card, in bytes of its JSON: documents of the API.
+pub(super) const CARD_MAX_BYTES: usize = 30 * 1024;
+
+/// What is left of it for the text: room for eight buttons, for the conversation that they name, and for the card itself.
+const TEXT_MAX_BYTES: usize = 20 * 1024;
+
+/// The longest label of a button, in characters.
+const LABEL_MAX_CHARS: usize = 100;
+
+/// The Markdown of cards: escaped by entities, as the documents of the component ask for.
+const MARKDOWN: Markdown = Markdown {
+    is_entity: true,
+    is_json: true,
+    strike: "~~",
+    tags: &["<at", "<person", "<font", "<img", "<link"],
+};
+
+/// A text as cards, the buttons on the last one.
+pub(super) fn render(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
+    let mut parts: Vec<String> =
+        split(text, TEXT_MAX_BYTES, &MARKDOWN).iter().map(|part| MARKDOWN.render(part)).collect();
+    if parts.is_empty() {
+        parts.push("…".to_owned());
+    }
+    let last = parts.len() - 1;
+    let card = |(index, text): (usize, String)| {
+        let mut elements = vec![json!({"tag": "markdown", "content": text})];
+        if index == last {
+            elements.extend(buttons.iter().map(button));
+        }
+        let card = json!({"schema": "2.0", "config": {"update_multi": true}, "body": {"elements": elements}});
+        Outgoing { payload: card }
+    };
+    parts.into_iter().enumerate().map(card).collect()
+}
+
+fn button(button: &Button) -> Value {
+    let label: String = button.label.chars().take(LABEL_MAX_CHARS).collect();
+    let label = if label.trim().is_empty() { "…".to_owned() } else { label };
+    let behavior = json!({"type": "callback", "value": {"token": button.token}});
+    json!({"tag": "button", "text": {"tag": "plain_text", "content": label}, "behaviors": [behavior]})
+}
+
+/// A card as it is sent to a conversation: its buttons carry the conversation, since a press does not tell if it came from a group.
+pub(super) fn content(card: &Value, to: &Conversation) -> String {
+    let mut card = card.clone();
+    let elements = card.pointer_mut("/body/elements").and_then(Value::as_array_mut);
+    for element in elements.into_iter().flatten() {
+        if let Some(value) = element.pointer_mut("/behaviors/0/value").and_then(Value::as_object_mut) {
+            value.insert("chat".to_owned(), json!(to.id));
+            value.insert("group".to_owned(), json!(to.is_group));
+        }
+    }
+    card.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use ::tests::platforms::feishu::fault_of_card;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn buttons() -> Vec<Button> {
+        (0..8).map(|n| Button { label: "\"".repeat(300), token: n.to_string().repeat(64) }).collect()
+    }
+
+    fn accepted(text: &str) -> Vec<Outgoing> {
+        let to = Conversation { id: "o".repeat(256), is_group: true };
+        let cards = render(&Styled::markdown(text), &buttons());
+        for card in &cards {
+            let content = content(&card.payload, &to);
+            assert!(content.len() <= CARD_MAX_BYTES, "{}", content.len());
+            assert_eq!(fault_of_card(&content), None, "{text:.400}");
+        }
+        cards
+    }
+
+    #[test]
+    fn nothing_is_a_card_too() {
+        assert_eq!(accepted("").len(), 1);
+    }
+
+    #[test]
+    fn hostile_texts_are_taken() {
+        let table = "| a | b |\n|---|---|\n| 1 | 2 |\n\n".repeat(200);
+        let quotes = "\"".repeat(100_000);
+        for text in
+            [&table, &quotes, &"名".repeat(50_000), &"<at id=all></at>\n".repeat(3000), &"```\n".repeat(3001)]
+        {
+            accepted(text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_markdown_is_taken(text in "([a-c名*_`#>|<\\[\\]()\"\\\\ \n-]|<at id=all>|```|\\| a \\|){0,200}") {
+            accepted(&text);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Bots of QQ: events by the gateway or by webhook, answers as replies to a message.
+//!
+//! A bot may not begin a conversation: each message answers one that came, within an hour (in a group: five minutes), and at most five
+//! answer one. `(msg_id, msg_seq)` is the platform's key against doubles; the number is taken from the message's key.
+
+mod api;
+mod gateway;
+mod incoming;
+mod webhook;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::prelude::*;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use guard::Reach;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::time::interval;
+use tokio_util::sync::CancellationToken;
+
+use self::api::Api;
+use self::gateway::Gateway;
+use crate::event::{Conversation, Media};
+use crate::http::{Body, Http};
+use crate::limits::SILENCE_TIMEOUT;
+use crate::markup::{Markdown, Plain, numbered};
+use crate::parts::split;
+use crate::platform::{
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
+};
+use crate::styled::Styled;
+
+/// The longest text, in characters: the documents name no limit, so it is well below the 4,000 that others report.
+const TEXT_MAX_CHARS: usize = 2000;
+
+/// The same as Markdown, in bytes: never more characters than that.
+const MARKDOWN_MAX_BYTES: usize = 3500;
+
+/// The most buttons: five rows of one (documents: at most five rows).
+const BUTTONS_MAX: usize = 5;
+
+/// The longest label of a button, in characters.
+const LABEL_MAX_CHARS: usize = 30;
+
+/// The largest file: it travels as text within one request.
+const FILE_MAX_BYTES: u64 = 10 * 1024 * 1024;
+
+/// Beginnings of tags that mention people or draw faces.
+const TAGS: &[&str] = &["<@", "<qqbot-", "<emoji:", "<#"];
+
+const MARKDOWN: Markdown = Markdown { is_entity: false, is_json: false, strike: "~~", tags: TAGS };
+const PLAIN: Plain = Plain { unit: Unit::Chars, tags: TAGS };
+
+/// What an account is made of.
+pub(crate) const KIND: Kind = Kind {
+    name: "qq",
+    title: "QQ",
+    setup: &[
+        Setup {
+            key: "app_id",
+            label: "AppID",
+            help: "Create a bot at q.qq.com and copy the AppID from its development settings.",
+            is_secret: false,
+            default: None,
+        },
+        Setup {
+            key: "secret",
+            label: "AppSecret",
+            help: "Copy it from the same page; it is shown only once.",
+            is_secret: true,
+            default: None,
+        },
+        Setup {
+            key: "delivery",
+            label: "Delivery",
+            help: "websocket, or webhook if the bot's settings hold a callback address: then enter the address of this account there.",
+            is_secret: false,
+            default: Some("websocket"),
+        },
+        Setup {
+            key: "markdown",
+            label: "Markdown and buttons",
+            help: "yes if the bot may send Markdown messages, which QQ grants on request; otherwise texts are plain, and choices are numbered.",
+            is_secret: false,
+            default: Some("no"),
+        },
+        Setup {
+            key: "address",
+            label: "Address of the API",
+            help: "https://sandbox.api.sgroup.qq.com for the sandbox.",
+            is_secret: false,
+            default: Some("https://api.sgroup.qq.com"),
+        },
+        Setup {
+            key: "token_address",
+            label: "Address of tokens",
+            help: "Another one only behind a proxy.",
+            is_secret: false,
+            default: Some("https://bots.qq.com/app/getAppAccessToken"),
+        },
+    ],
+    make,
+};
+
+fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
+    Ok(Arc::new(Qq::new(setup, reach)?))
+}
+
+/// A bot.
+struct Qq {
+    api: Api,
+    gateway: Gateway,
+    by_webhook: bool,
+    has_markdown: bool,
+    silence: Duration,
+}
+
+impl Qq {
+    fn new(setup: &Value, reach: &Reach) -> Result<Self, String> {
+        let value = |key: &str| setting(KIND.setup, setup, key);
+        let (app_id, secret) = (value("app_id")?, value("secret")?);
+        let http = Http::new(reach, &[&secret])?;
+        let (base, token_url) = (http.base(&value("address")?)?, http.base(&value("token_address")?)?);
+        let choice = |key: &str, no: &str, yes: &str| match value(key)?.as_str() {
+            text if text == no => Ok(false),
+            text if text == yes => Ok(true),
+            _ => Err(format!("{key} must be {no} or {yes}")),
+        };
+        Ok(Self {
+            by_webhook: choice("delivery", "websocket", "webhook")?,
+            has_markdown: choice("markdown", "no", "yes")?,
+            api: Api::new(http, base, token_url, app_id, secret),
+            gateway: Gateway::default(),
+            silence: SILENCE_TIMEOUT,
+        })
+    }
+
+    /// While deliveries come to us, the account is alive as long as its token is.
+    async fn wait_for_deliveries(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<End, End> {
+        inbox.connected(&self.probe().await.map_err(End::from)?);
+        let mut checks = interval(self.silence / 2);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return Ok(End::Stopped),
+                _ = checks.tick() => {
+                    self.api.authorization().await.map_err(End::from)?;
+                    inbox.alive();
+                }
+            }
+        }
+    }
+
+    /// Sends a document as a reply.
+    async fn reply(
+        &self,
+        to: &Conversation,
+        mut body: Value,
+        reply: &Value,
+        key: &str,
+    ) -> Result<Sent, Failure> {
+        let answered =
+            ["msg_id", "event_id"].into_iter().find_map(|field| Some((field, incoming::id(&reply[field])?)));
+        match answered {
+            Some((field, id)) => body[field] = json!(id),
+            None => return Err(Failure::Expired),
+        }
+        if reply["until_ms"].as_i64().is_some_and(|until| incoming::now_ms() > until) {
+            return Err(Failure::Expired);
+        }
+        body["msg_seq"] = json!(number_of(key));
+        let path = format!("{}/messages", path_of(to)?);
+        let found = self.api.call(Method::POST, &path, Body::Json(body)).await?;
+        // Of a double the platform does not tell the id.
+        Ok(Sent { id: found.and_then(|found| incoming::id(&found["id"])).unwrap_or_default() })
+    }
+}
+
+/// The number of a message among those that answer one: the same for the same key, from 1 to 2^31 - 1.
+fn number_of(key: &str) -> u32 {
+    let hash =
+        key.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (hash >> 1).max(1)
+}
+
+fn path_of(to: &Conversation) -> Result<String, Failure> {
+    let other = || Failure::Message("the conversation is none of QQ".to_owned());
+    let (kind, id) = to.id.split_once(':').ok_or_else(other)?;
+    let id = incoming::id(&json!(id)).ok_or_else(other)?;
+    match kind {
+        "group" => Ok(format!("/v2/groups/{id}")),
+        "user" => Ok(format!("/v2/users/{id}")),
+        "channel" => Ok(format!("/channels/{id}")),
+        "dm" => Ok(format!("/dms/{id}")),
+        _ => Err(other()),
+    }
+}
+
+fn button(index: usize, button: &Button) -> Value {
+    let label: String = button.label.chars().take(LABEL_MAX_CHARS).collect();
+    let label = if label.trim().is_empty() { "…".to_owned() } else { label };
+    let action = json!({"type": 1, "permission": {"type": 2}, "data": button.token, "unsupport_tips": label});
+    let shown = json!({"label": label, "visited_label": label, "style": 1});
+    json!({"buttons": [{"id": index.to_string(), "render_data": shown, "action": action}]})
+}
+
+impl Platform for Qq {
+    fn caps(&self) -> Caps {
+        Caps {
+            text_max: if self.has_markdown { MARKDOWN_MAX_BYTES } else { TEXT_MAX_CHARS },
+            unit: if self.has_markdown { Unit::Bytes } else { Unit::Chars },
+            buttons: self.has_markdown,
+            edits: false,
+            edit_every_ms: 0,
+            send_every_ms: 1000,
+            idempotent: true,
+            // In a group it is shorter, which each event's reply tells.
+            reply_window_ms: Some(60 * 60 * 1000),
+            replies_max: Some(5),
+            replays: true,
+            file_max_bytes: FILE_MAX_BYTES,
+        }
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
+        Box::pin(async {
+            let found = self.api.call(Method::GET, "/users/@me", Body::Empty).await?.unwrap_or_default();
+            Ok(crate::names::person(found["username"].as_str().unwrap_or_default()))
+        })
+    }
+
+    fn run<'a>(&'a self, inbox: &'a dyn Inbox, stop: &'a CancellationToken) -> BoxFuture<'a, End> {
+        Box::pin(async move {
+            let end = if self.by_webhook {
+                self.wait_for_deliveries(inbox, stop).await
+            } else {
+                self.gateway.run(&self.api, self.silence, inbox, stop).await
+            };
+            end.unwrap_or_else(|end| end)
+        })
+    }
+
+    fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
+        let text = if self.has_markdown { text.clone() } else { numbered(text, buttons, "\n") };
+        let mut parts: Vec<String> = if self.has_markdown {
+            split(&text, MARKDOWN_MAX_BYTES, &MARKDOWN).iter().map(|part| MARKDOWN.render(part)).collect()
+        } else {
+            split(&text, TEXT_MAX_CHARS, &PLAIN).iter().map(|part| PLAIN.render(part)).collect()
+        };
+        if parts.is_empty() {
+            parts.push("…".to_owned());
+        }
+        let last = parts.len() - 1;
+        let message = |(at, text): (usize, String)| {
+            if !self.has_markdown {
+                return Outgoing { payload: json!({"msg_type": 0, "content": text}) };
+            }
+            let mut payload = json!({"msg_type": 2, "markdown": {"content": text}});
+            if at == last && !buttons.is_empty() {
+                let rows: Vec<_> =
+                    buttons.iter().take(BUTTONS_MAX).enumerate().map(|(at, it)| button(at, it)).collect();
+                payload["keyboard"] = json!({"content": {"rows": rows}});
+            }
+            Outgoing { payload }
+        };
+        parts.into_iter().enumerate().map(message).collect()
+    }
+
+    fn send<'a>(
+        &'a self,
+        to: &'a Conversation,
+        message: &'a Outgoing,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(self.reply(to, message.payload.clone(), reply, key))
+    }
+
+    fn edit<'a>(
+        &'a self,
+        _: &'a Conversation,
+        _: &'a str,
+        _: &'a Outgoing,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async { Err(Failure::Message("QQ changes no messages".to_owned())) })
+    }
+
+    fn send_file<'a>(
+        &'a self,
+        to: &'a Conversation,
+        file: &'a FileOut,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async move {
+            if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
+                return Err(Failure::Message("a file must have 1 byte to 10 MiB".to_owned()));
+            }
+            let kind = if file.is_image { 1 } else { 4 };
+            let data = BASE64_STANDARD.encode(&file.bytes);
+            let body =
+                json!({"file_type": kind, "file_data": data, "file_name": file.name, "srv_send_msg": false});
+            let path = format!("{}/files", path_of(to)?);
+            let found = self.api.call(Method::POST, &path, Body::Json(body)).await;
+            // It is stored, and shown to nobody yet.
+            let found = found.map_err(Failure::not_sent)?;
+            let media = json!({"file_info": found.unwrap_or_default()["file_info"]});
+            self.reply(to, json!({"msg_type": 7, "content": " ", "media": media}), reply, key).await
+        })
+    }
+
+    fn answer_press<'a>(&'a self, handle: &'a Value, _: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move {
+            let Some(interaction) = incoming::id(&handle["interaction"]) else { return Ok(()) };
+            // Ends the waiting on the button; a text cannot be shown there.
+            let path = format!("/interactions/{interaction}");
+            self.api.call(Method::PUT, &path, Body::Json(json!({"code": 0}))).await.map(drop)
+        })
+    }
+
+    fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
+        Box::pin(async move {
+            self.api.http.fetch(media.handle["url"].as_str().unwrap_or_default(), &[], max_bytes).await
+        })
+    }
+
+    fn delivered<'a>(
+        &'a self,
+        headers: &'a [(String, String)],
+        body: &'a [u8],
+        inbox: &'a dyn Inbox,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async move {
+            webhook::check(&self.api.secret, headers, body)?;
+            let frame: Value =
+                serde_json::from_slice(body).map_err(|_| Failure::Message("no JSON".to_owned()))?;
+            match frame["op"].as_u64() {
+                Some(13) => webhook::validated(&self.api.secret, &frame["d"]),
+                Some(0) => {
+                    let kind = frame["t"].as_str().unwrap_or_default();
+                    let event = incoming::read(kind, &frame["d"], &frame["id"], &self.api.app_id);
+                    inbox.take(event.into_iter().collect(), None).await.map_err(Failure::Away)?;
+                    inbox.alive();
+                    Ok(json!({"op": 12, "d": 0}))
+                }
+                _ => Err(Failure::Message("an unknown kind of delivery".to_owned())),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Events of the platform as events of ours.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender, What};
+use crate::limits::ID_MAX_BYTES;
+use crate::names;
+
+/// How long a message of a direct conversation can be answered: documents of the API.
+const DIRECT_WINDOW_MS: i64 = 60 * 60 * 1000;
+
+/// The same in a group, and in a channel.
+const GROUP_WINDOW_MS: i64 = 5 * 60 * 1000;
+
+/// The most files of one message.
+const MEDIA_MAX: usize = 20;
+
+/// An event by its kind; `None` if it says nothing to us, or does not tell who it is from. `frame` is the id of the dispatch.
+pub(super) fn read(kind: &str, body: &Value, frame: &Value, bot: &str) -> Option<Event> {
+    match kind {
+        "C2C_MESSAGE_CREATE" => {
+            let user = id(&body["author"]["user_openid"])?;
+            message(body, direct(&format!("user:{user}")), user, bot)
+        }
+        "GROUP_AT_MESSAGE_CREATE" | "GROUP_MESSAGE_CREATE" => {
+            let group = id(&body["group_openid"])?;
+            message(body, group_of(&format!("group:{group}")), id(&body["author"]["member_openid"])?, bot)
+        }
+        "AT_MESSAGE_CREATE" => {
+            let channel = id(&body["channel_id"])?;
+            message(body, group_of(&format!("channel:{channel}")), id(&body["author"]["id"])?, bot)
+        }
+        "DIRECT_MESSAGE_CREATE" => {
+            let guild = id(&body["guild_id"])?;
+            message(body, direct(&format!("dm:{guild}")), id(&body["author"]["id"])?, bot)
+        }
+        "INTERACTION_CREATE" => press(body),
+        "GROUP_DEL_ROBOT" => removed(
+            group_of(&format!("group:{}", id(&body["group_openid"])?)),
+            &body["op_member_openid"],
+            frame,
+        ),
+        "FRIEND_DEL" => removed(direct(&format!("user:{}", id(&body["openid"])?)), &body["openid"], frame),
+        _ => None,
+    }
+}
+
+fn direct(id: &str) -> Conversation {
+    Conversation { id: id.to_owned(), is_group: false }
+}
+
+fn group_of(id: &str) -> Conversation {
+    Conversation { id: id.to_owned(), is_group: true }
+}
+
+/// What an answer needs: the message or the event that it answers, and until when it may.
+fn reply(key: &str, answered: &str, at_ms: i64, is_group: bool) -> Value {
+    let window = if is_group { GROUP_WINDOW_MS } else { DIRECT_WINDOW_MS };
+    // The window begins when the platform sent it: our clock, since theirs may differ.
+    json!({key: answered, "until_ms": now_ms().max(at_ms.min(now_ms())) + window})
+}
+
+pub(super) fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+fn message(body: &Value, conversation: Conversation, user: String, bot: &str) -> Option<Event> {
+    let message = id(&body["id"])?;
+    let text = body["content"].as_str().unwrap_or_default();
+    let mention = format!("<@!{bot}>");
+    let text = text.trim().trim_start_matches(mention.as_str()).trim();
+    let at_ms = time(&body["timestamp"]);
+    let quoted = id(&body["message_reference"]["message_id"]).map(|id| Quoted {
+        id,
+        text: String::new(),
+        is_ours: false,
+    });
+    let name = body["author"]["username"].as_str().unwrap_or_default();
+    Some(Event {
+        id: message.clone(),
+        at_ms,
+        sender: Sender {
+            is_bot: body["author"]["bot"] == true || user == bot,
+            id: user,
+            name: names::person(name),
+        },
+        what: What::Message(Message {
+            id: message.clone(),
+            text: names::text(text),
+            // The platform delivers only what mentions the bot.
+            mentions_us: conversation.is_group,
+            is_edited: false,
+            quoted,
+            media: body["attachments"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(media)
+                .take(MEDIA_MAX)
+                .collect(),
+        }),
+        reply: reply("msg_id", &message, at_ms, conversation.is_group),
+        conversation,
+    })
+}
+
+fn media(attachment: &Value) -> Option<Media> {
+    let url = attachment["url"].as_str().filter(|url| !url.is_empty())?;
+    // Addresses of channels have no scheme.
+    let url = if url.starts_with("http://") || url.starts_with("https://") {
+        url.to_owned()
+    } else {
+        format!("https://{}", url.trim_start_matches('/'))
+    };
+    let is_image = attachment["content_type"].as_str().is_some_and(|kind| kind.starts_with("image"));
+    Some(Media {
+        kind: if is_image { MediaKind::Image } else { MediaKind::File },
+        name: names::file(attachment["filename"].as_str().unwrap_or_default()),
+        bytes: attachment["size"].as_u64(),
+        handle: json!({"url": url}),
+    })
+}
+
+fn press(body: &Value) -> Option<Event> {
+    let event = id(&body["id"])?;
+    let (conversation, user) = match (id(&body["group_openid"]), id(&body["channel_id"])) {
+        (Some(group), _) => (group_of(&format!("group:{group}")), id(&body["group_member_openid"])?),
+        (None, Some(channel)) => {
+            (group_of(&format!("channel:{channel}")), id(&body["data"]["resolved"]["user_id"])?)
+        }
+        (None, None) => {
+            let user = id(&body["user_openid"])?;
+            (direct(&format!("user:{user}")), user)
+        }
+    };
+    let pressed = &body["data"]["resolved"];
+    let at_ms = time(&body["timestamp"]);
+    Some(Event {
+        id: event.clone(),
+        at_ms,
+        sender: Sender { id: user, name: String::new(), is_bot: false },
+        what: What::Press(Press {
+            token: id(&pressed["button_data"])?,
+            message: id(&pressed["message_id"]).unwrap_or_default(),
+            handle: json!({"interaction": event}),
+        }),
+        reply: reply("event_id", &event, at_ms, conversation.is_group),
+        conversation,
+    })
+}
+
+fn removed(conversation: Conversation, by: &Value, frame: &Value) -> Option<Event> {
+    Some(Event {
+        id: id(frame)?,
+        at_ms: now_ms(),
+        conversation,
+        sender: Sender { id: id(by)?, name: String::new(), is_bot: false },
+        what: What::Removed,
+        reply: Value::Null,
+    })
+}
+
+fn time(text: &Value) -> i64 {
+    text.as_str().and_then(|text| text.parse::<Timestamp>().ok()).map_or(0, |time| time.as_millisecond())
+}
+
+/// An id of a length that is kept, made of what may stand in a path.
+pub(super) fn id(value: &Value) -> Option<String> {
+    let is_good = |id: &&str| {
+        !id.is_empty()
+            && id.len() <= ID_MAX_BYTES
+            && id.bytes().all(|b| b.is_ascii_graphic() && !b"/?#%\\\"".contains(&b))
+    };
+    value.as_str().filter(is_good).map(str::to_owned)
+}

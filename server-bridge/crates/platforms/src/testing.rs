@@ -1,0 +1,161 @@
+//! What tests of platforms share: an inbox in memory, and an account that runs.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{Event, Message, Press, What};
+use crate::platform::{End, Inbox, Platform};
+
+/// An inbox that leaves out what it knows.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) events: Mutex<Vec<Event>>,
+    known: Mutex<HashSet<String>>,
+    cursor: Mutex<Option<String>>,
+    /// How often something that is known came.
+    pub(crate) repeated: AtomicUsize,
+    /// True while it commits nothing.
+    pub(crate) is_broken: AtomicBool,
+    pub(crate) names: Mutex<Vec<String>>,
+    pub(crate) gaps: Mutex<Vec<String>>,
+}
+
+impl Inbox for Memory {
+    fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            if self.is_broken.load(Ordering::SeqCst) {
+                return Err("the disk is full".to_owned());
+            }
+            for event in events {
+                if self.known.lock().unwrap().insert(event.id.clone()) {
+                    self.events.lock().unwrap().push(event);
+                } else {
+                    self.repeated.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+            if cursor.is_some() {
+                *self.cursor.lock().unwrap() = cursor;
+            }
+            Ok(())
+        })
+    }
+
+    fn cursor(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.cursor.lock().unwrap().clone() })
+    }
+
+    fn alive(&self) {}
+
+    fn connected(&self, name: &str) {
+        self.names.lock().unwrap().push(name.to_owned());
+    }
+
+    fn gap(&self, why: &str) {
+        self.gaps.lock().unwrap().push(why.to_owned());
+    }
+}
+
+impl Memory {
+    /// The events so far.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.events.lock().unwrap().clone()
+    }
+
+    /// The messages so far.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let message = |event: Event| match event.what {
+            What::Message(message) => Some(message),
+            _ => None,
+        };
+        self.events().into_iter().filter_map(message).collect()
+    }
+
+    /// The presses so far.
+    pub(crate) fn presses(&self) -> Vec<Press> {
+        let press = |event: Event| match event.what {
+            What::Press(press) => Some(press),
+            _ => None,
+        };
+        self.events().into_iter().filter_map(press).collect()
+    }
+
+    /// How often the account was connected.
+    pub(crate) fn connections(&self) -> usize {
+        self.names.lock().unwrap().len()
+    }
+}
+
+/// An account that runs, and is connected again at once when its connection ends.
+pub(crate) struct Running {
+    pub(crate) inbox: Arc<Memory>,
+    pub(crate) ends: Arc<Mutex<Vec<End>>>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    pub(crate) fn start(platform: Arc<dyn Platform>) -> Self {
+        Self::with(platform, Arc::default())
+    }
+
+    pub(crate) fn with(platform: Arc<dyn Platform>, inbox: Arc<Memory>) -> Self {
+        let (stop, ends) = (CancellationToken::new(), Arc::<Mutex<Vec<End>>>::default());
+        let (stopped, taken, ended) = (stop.clone(), inbox.clone(), ends.clone());
+        let task = tokio::spawn(async move {
+            while !stopped.is_cancelled() {
+                let end = platform.run(&*taken, &stopped).await;
+                let is_over = !matches!(end, End::Lost(_));
+                ended.lock().unwrap().push(end);
+                if is_over {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        Self { inbox, ends, stop, task }
+    }
+
+    /// Stops it: how its last run ended.
+    pub(crate) async fn stop(self) -> End {
+        self.stop.cancel();
+        self.task.await.unwrap();
+        self.ends.lock().unwrap().pop().unwrap()
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("not within 10 s: {what}");
+}
+
+/// A key of a message, the same for the same number.
+pub(crate) fn key(number: u64) -> String {
+    format!("{number:016x}").repeat(4)
+}
+
+/// The letters of a text.
+pub(crate) fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// The letters of a rendered text, without the languages that fences name. A line of text never begins with a fence.
+pub(crate) fn letters_of_markdown(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with("```")).map(letters).collect()
+}
+
+/// How many messages a test sends through disconnects; `scripts/soak` asks for more.
+pub(crate) fn many() -> usize {
+    std::env::var("SANDBRIDGE_CHANNEL_MESSAGES").ok().and_then(|many| many.parse().ok()).unwrap_or(300)
+}

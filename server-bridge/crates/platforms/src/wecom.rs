@@ -1,0 +1,459 @@
+//! AI bots of WeCom: one WebSocket a bot, on which messages come and answers go.
+//!
+//! ```text
+//!   aibot_subscribe ─▶ aibot_msg_callback ─▶ Inbox::take        aibot_respond_msg, aibot_send_msg ─▶ errcode, by the request's id
+//! ```
+//! A callback is not acknowledged and not replayed, so [`Inbox::gap`] tells what a time without a connection means. A second connection of
+//! the bot ends the first one: then two servers have one bot, and an administrator has to act.
+
+mod files;
+mod incoming;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::prelude::*;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use guard::Reach;
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, mpsc};
+use tokio::time::{interval, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::{Call, Calls, Pending};
+use crate::event::{Conversation, Media};
+use crate::http::{Http, too_fast};
+use crate::limits::{CONNECT_TIMEOUT, SILENCE_TIMEOUT};
+use crate::markup::Markdown;
+use crate::parts::split;
+use crate::platform::{
+    Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
+};
+use crate::socket::{Frame, Socket};
+use crate::styled::Styled;
+
+/// The longest text, in bytes: documents of the bot.
+const TEXT_MAX_BYTES: usize = 20_480;
+
+/// The most buttons of a card.
+const BUTTONS_MAX: usize = 6;
+
+/// The longest label of a button, and the longest title of a card, in characters: what clients show whole.
+const LABEL_MAX_CHARS: usize = 20;
+const TITLE_MAX_CHARS: usize = 26;
+
+/// How much of a file goes into one request, in bytes, and the largest file: documents of uploads.
+const CHUNK_BYTES: usize = 512 * 1024;
+const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
+
+/// The largest picture; a larger one is sent as a file.
+const IMAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// How long to wait before an event that was not committed is tried again.
+const COMMIT_AGAIN: Duration = Duration::from_secs(1);
+
+/// Too many messages: of the bot, or to one conversation.
+const TOO_FAST_CODES: [i64; 3] = [45_009, 45_033, 846_607];
+
+const MARKDOWN: Markdown =
+    Markdown { is_entity: false, is_json: false, strike: "", tags: &["<@", "<font", "<think"] };
+
+/// What an account is made of.
+pub(crate) const KIND: Kind = Kind {
+    name: "wecom",
+    title: "WeCom",
+    setup: &[
+        Setup {
+            key: "bot_id",
+            label: "Bot ID",
+            help: "Create an AI bot in WeCom's admin console, choose API mode with a long connection, and copy the Bot ID.",
+            is_secret: false,
+            default: None,
+        },
+        Setup {
+            key: "secret",
+            label: "Secret",
+            help: "Copy it from the same page: it is not the Secret of an app.",
+            is_secret: true,
+            default: None,
+        },
+        Setup {
+            key: "address",
+            label: "Address",
+            help: "Another one for a private deployment; the admin console shows it.",
+            is_secret: false,
+            default: Some("wss://openws.work.weixin.qq.com"),
+        },
+    ],
+    make,
+};
+
+fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
+    Ok(Arc::new(WeCom::new(setup, reach)?))
+}
+
+/// A bot.
+struct WeCom {
+    http: Http,
+    url: String,
+    bot_id: String,
+    secret: String,
+    calls: Calls,
+    /// Held while a reply waits for its answer: replies to one request have one id.
+    replies: Mutex<()>,
+    silence: Duration,
+}
+
+impl WeCom {
+    fn new(setup: &Value, reach: &Reach) -> Result<Self, String> {
+        let value = |key: &str| setting(KIND.setup, setup, key);
+        let (bot_id, secret, url) = (value("bot_id")?, value("secret")?, value("address")?);
+        let http = Http::new(reach, &[&secret])?;
+        let (scheme, rest) = url.split_once("://").ok_or("the address must begin with wss://")?;
+        let scheme = match scheme {
+            "ws" => "http",
+            "wss" => "https",
+            _ => return Err("the address must begin with wss://".to_owned()),
+        };
+        http.base(&format!("{scheme}://{rest}"))?;
+        let calls = Calls::default();
+        Ok(Self { http, url, bot_id, secret, calls, replies: Mutex::new(()), silence: SILENCE_TIMEOUT })
+    }
+
+    /// Connects, and subscribes to the bot's callbacks.
+    async fn connect(&self) -> Result<Socket, Failure> {
+        let mut socket = Socket::connect(self.http.reach(), &self.url, &[]).await?.with_silence(self.silence);
+        let request = self.request("aibot_subscribe");
+        let body = json!({"bot_id": self.bot_id, "secret": self.secret});
+        let frame = json!({"cmd": "aibot_subscribe", "headers": {"req_id": request}, "body": body});
+        socket.text(frame.to_string()).await.map_err(Failure::Away)?;
+        let subscribed = async {
+            loop {
+                match socket.next().await.map_err(Failure::Away)? {
+                    Frame::Text(text) => {
+                        let came: Value = serde_json::from_str(&text).unwrap_or_default();
+                        if came["headers"]["req_id"] == request.as_str() {
+                            return self.judged(&came, true).map(drop);
+                        }
+                    }
+                    Frame::Closed(code, why) => {
+                        return Err(Failure::Away(self.http.reason(&format!("closed with {code}: {why}"))));
+                    }
+                    Frame::Binary(_) | Frame::Beat => {}
+                }
+            }
+        };
+        timeout(CONNECT_TIMEOUT, subscribed)
+            .await
+            .map_err(|_| Failure::Away("no answer came".to_owned()))??;
+        Ok(socket)
+    }
+
+    /// A new id of a request: its beginning tells the platform's clients what it was.
+    fn request(&self, command: &str) -> String {
+        format!("{command}_{}", self.calls.number())
+    }
+
+    /// What an answer means.
+    fn judged(&self, came: &Value, is_subscription: bool) -> Result<Value, Failure> {
+        let code = came["errcode"].as_i64().unwrap_or(-1);
+        let why = || {
+            self.http.reason(&format!("{} ({code})", came["errmsg"].as_str().unwrap_or("no reason given")))
+        };
+        match code {
+            0 => Ok(came["body"].clone()),
+            code if TOO_FAST_CODES.contains(&code) => Err(too_fast(None)),
+            // Busy.
+            -1 => Err(Failure::Away(why())),
+            _ if is_subscription => Err(Failure::Account(why())),
+            _ => Err(Failure::Message(why())),
+        }
+    }
+
+    async fn session(
+        &self,
+        mut socket: Socket,
+        mut calls: mpsc::Receiver<Call>,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> End {
+        let mut pending = Pending::default();
+        let mut pings = interval(self.silence / 3);
+        loop {
+            let sent = tokio::select! {
+                () = stop.cancelled() => {
+                    socket.close().await;
+                    return End::Stopped;
+                }
+                _ = pings.tick() => {
+                    let ping = json!({"cmd": "ping", "headers": {"req_id": self.request("ping")}});
+                    socket.text(ping.to_string()).await
+                }
+                Some(call) = calls.recv() => socket.text(pending.add(call)).await,
+                came = socket.next() => {
+                    inbox.alive();
+                    match came {
+                        Ok(Frame::Text(text)) => match self.take(&text, &mut pending, inbox, stop).await {
+                            Some(end) => return end,
+                            None => Ok(()),
+                        },
+                        Ok(Frame::Closed(code, why)) => Err(self.http.reason(&format!("closed with {code}: {why}"))),
+                        Ok(Frame::Binary(_) | Frame::Beat) => Ok(()),
+                        Err(why) => Err(why),
+                    }
+                }
+            };
+            if let Err(why) = sent {
+                return End::Lost(why);
+            }
+        }
+    }
+
+    async fn take(
+        &self,
+        text: &str,
+        pending: &mut Pending,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Option<End> {
+        let came: Value = serde_json::from_str(text).unwrap_or_default();
+        let request = &came["headers"]["req_id"];
+        let Some(command) = came["cmd"].as_str().filter(|command| !command.is_empty()) else {
+            pending.answer(request.as_str().unwrap_or_default(), self.judged(&came, false));
+            return None;
+        };
+        if !matches!(command, "aibot_msg_callback" | "aibot_event_callback") {
+            return None;
+        }
+        if came["body"]["event"]["eventtype"] == "disconnected_event" {
+            return Some(End::Refused(
+                "another connection took the bot over: use it on one server only".to_owned(),
+            ));
+        }
+        let event = incoming::read(&came["body"], request)?;
+        let cursor = event.at_ms.to_string();
+        // It does not come again: it is kept until it is committed.
+        while let Err(why) = inbox.take(vec![event.clone()], Some(cursor.clone())).await {
+            tracing::warn!("an event of WeCom was not committed, and is tried again: {why}");
+            tokio::select! {
+                () = stop.cancelled() => return Some(End::Stopped),
+                () = sleep(COMMIT_AGAIN) => {}
+            }
+        }
+        None
+    }
+
+    async fn ask(&self, command: &str, request: String, body: Value) -> Result<Value, Failure> {
+        let frame = json!({"cmd": command, "headers": {"req_id": request}, "body": body});
+        self.calls.ask(request, frame).await
+    }
+
+    /// Sends a message to a conversation, not as a reply.
+    async fn push(&self, to: &Conversation, mut body: Value) -> Result<Value, Failure> {
+        let chat = to.id.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "group"));
+        let (_, chat) =
+            chat.ok_or_else(|| Failure::Message("the conversation is none of WeCom".to_owned()))?;
+        body["chatid"] = json!(chat);
+        self.ask("aibot_send_msg", self.request("aibot_send_msg"), body).await
+    }
+
+    async fn upload(&self, name: &str, bytes: &Bytes, kind: &str) -> Result<Value, Failure> {
+        let chunks = bytes.len().div_ceil(CHUNK_BYTES);
+        let announced = json!({"type": kind, "filename": name, "total_size": bytes.len(), "total_chunks": chunks, "md5": files::md5(bytes)});
+        let upload =
+            self.ask("aibot_upload_media_init", self.request("aibot_upload_media_init"), announced).await?;
+        let id = &upload["upload_id"];
+        for (index, chunk) in bytes.chunks(CHUNK_BYTES).enumerate() {
+            let body =
+                json!({"upload_id": id, "chunk_index": index, "base64_data": BASE64_STANDARD.encode(chunk)});
+            self.ask("aibot_upload_media_chunk", self.request("aibot_upload_media_chunk"), body).await?;
+        }
+        let done = self
+            .ask(
+                "aibot_upload_media_finish",
+                self.request("aibot_upload_media_finish"),
+                json!({"upload_id": id}),
+            )
+            .await?;
+        Ok(done["media_id"].clone())
+    }
+}
+
+/// A card's id on the platform: the same for the same key, and no other card's.
+fn task_of(key: &str) -> String {
+    format!("sb_{}", key.chars().take(64).collect::<String>())
+}
+
+fn card(title: &str, buttons: Vec<Value>) -> Value {
+    let title: String = title.trim().chars().take(TITLE_MAX_CHARS).collect();
+    let title = if title.is_empty() { "…".to_owned() } else { title };
+    json!({"card_type": "button_interaction", "main_title": {"title": title}, "button_list": buttons})
+}
+
+fn button(button: &Button) -> Value {
+    let label: String = button.label.trim().chars().take(LABEL_MAX_CHARS).collect();
+    json!({"text": if label.is_empty() { "…".to_owned() } else { label }, "style": 1, "key": button.token})
+}
+
+impl Platform for WeCom {
+    fn caps(&self) -> Caps {
+        Caps {
+            text_max: TEXT_MAX_BYTES,
+            unit: Unit::Bytes,
+            buttons: true,
+            edits: false,
+            edit_every_ms: 0,
+            // 30 a minute to one conversation.
+            send_every_ms: 2000,
+            idempotent: false,
+            reply_window_ms: None,
+            replies_max: None,
+            replays: false,
+            file_max_bytes: FILE_MAX_BYTES,
+        }
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
+        Box::pin(async {
+            // A second connection would end the first one.
+            if self.calls.is_begun() {
+                return Ok(self.bot_id.clone());
+            }
+            self.connect().await?.close().await;
+            // The platform tells no name of a bot.
+            Ok(self.bot_id.clone())
+        })
+    }
+
+    fn run<'a>(&'a self, inbox: &'a dyn Inbox, stop: &'a CancellationToken) -> BoxFuture<'a, End> {
+        Box::pin(async move {
+            let socket = tokio::select! {
+                () = stop.cancelled() => return End::Stopped,
+                socket = self.connect() => match socket {
+                    Ok(socket) => socket,
+                    Err(failure) => return failure.into(),
+                },
+            };
+            let (line, calls) = self.calls.begin();
+            inbox.connected(&self.bot_id);
+            if inbox.cursor().await.is_some() {
+                inbox.gap("messages that were sent while the bot was not connected are lost: WeCom delivers nothing later");
+            }
+            let end = self.session(socket, calls, inbox, stop).await;
+            self.calls.end(&line);
+            end
+        })
+    }
+
+    fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
+        let parts = split(text, TEXT_MAX_BYTES, &MARKDOWN);
+        let mut messages: Vec<_> =
+            parts.iter().map(|part| Outgoing { payload: json!({"text": MARKDOWN.render(part)}) }).collect();
+        if !buttons.is_empty() {
+            let text = text.text();
+            let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let buttons = buttons.iter().take(BUTTONS_MAX).map(button).collect();
+            messages.push(Outgoing { payload: json!({"card": card(last, buttons)}) });
+        } else if messages.is_empty() {
+            messages.push(Outgoing { payload: json!({"text": "…"}) });
+        }
+        messages
+    }
+
+    fn send<'a>(
+        &'a self,
+        to: &'a Conversation,
+        message: &'a Outgoing,
+        reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async move {
+            let (task, text) = (task_of(key), &message.payload["text"]);
+            let (as_reply, pushed) = if message.payload["card"].is_object() {
+                let mut card = message.payload["card"].clone();
+                card["task_id"] = json!(task);
+                let body = json!({"msgtype": "template_card", "template_card": card});
+                (body.clone(), body)
+            } else {
+                let stream = json!({"id": task, "finish": true, "content": text});
+                (
+                    json!({"msgtype": "stream", "stream": stream}),
+                    json!({"msgtype": "markdown", "markdown": {"content": text}}),
+                )
+            };
+            if let Some(request) = reply["request"].as_str() {
+                let _turn = self.replies.lock().await;
+                match self.ask("aibot_respond_msg", request.to_owned(), as_reply).await {
+                    // What it answers may be too old, or of an earlier connection; it was certainly not taken.
+                    Err(Failure::Message(_)) => {}
+                    done => return done.map(|_| Sent { id: task }),
+                }
+            }
+            self.push(to, pushed).await.map(|_| Sent { id: task })
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        _: &'a Conversation,
+        _: &'a str,
+        _: &'a Outgoing,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async { Err(Failure::Message("WeCom changes no messages that are finished".to_owned())) })
+    }
+
+    fn send_file<'a>(
+        &'a self,
+        to: &'a Conversation,
+        file: &'a FileOut,
+        _: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async move {
+            if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
+                return Err(Failure::Message("a file must have 1 byte to 20 MiB".to_owned()));
+            }
+            let kind = if file.is_image && file.bytes.len() <= IMAGE_MAX_BYTES { "image" } else { "file" };
+            let name = crate::names::file(&file.name);
+            let name = if name.is_empty() { "file" } else { &name };
+            // It is stored, and shown to nobody yet.
+            let media = self.upload(name, &file.bytes, kind).await.map_err(Failure::not_sent)?;
+            self.push(to, json!({"msgtype": kind, kind: {"media_id": media}}))
+                .await
+                .map(|_| Sent { id: task_of(key) })
+        })
+    }
+
+    fn answer_press<'a>(&'a self, handle: &'a Value, text: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move {
+            let (Some(request), Some(task)) = (handle["request"].as_str(), handle["task"].as_str()) else {
+                return Ok(());
+            };
+            let done = json!({"text": "✓", "style": 2, "key": "done"});
+            let mut card = card(text, vec![done]);
+            card["task_id"] = json!(task);
+            let body = json!({"response_type": "update_template_card", "template_card": card});
+            let _turn = self.replies.lock().await;
+            self.ask("aibot_respond_update_msg", request.to_owned(), body).await.map(drop)
+        })
+    }
+
+    fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
+        Box::pin(async move {
+            let url = media.handle["url"].as_str().unwrap_or_default();
+            let Some(key) = media.handle["key"].as_str() else {
+                return self.http.fetch(url, &[], max_bytes).await;
+            };
+            let encrypted = self.http.fetch(url, &[], max_bytes + files::PADDING_MAX_BYTES as u64).await?;
+            let plain = files::decrypt(&encrypted, key).map_err(|why| Failure::Message(why.to_owned()))?;
+            if plain.len() as u64 > max_bytes {
+                return Err(Failure::Message(format!("it is larger than {max_bytes} bytes")));
+            }
+            Ok(plain.into())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

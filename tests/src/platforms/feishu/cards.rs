@@ -1,0 +1,62 @@
+//! What the messenger refuses in a card.
+
+use serde_json::Value;
+
+/// The longest card, in bytes of its JSON: documents of the API.
+const CARD_MAX_BYTES: usize = 30 * 1024;
+
+/// The most elements of a card.
+const ELEMENTS_MAX: usize = 200;
+
+/// The most tables of a card.
+const TABLES_MAX: usize = 5;
+
+/// What is wrong with a card of version 2.0: the code and a reason. `None` if it is taken.
+pub fn fault_of_card(text: &str) -> Option<(u64, String)> {
+    if text.len() > CARD_MAX_BYTES {
+        return Some((
+            230025,
+            format!("The length of the message content reaches its limit: {}", text.len()),
+        ));
+    }
+    let refused = |why: String| Some((230099, format!("Failed to create card content: {why}")));
+    let Ok(card) = serde_json::from_str::<Value>(text) else { return refused("no JSON".to_owned()) };
+    if card["schema"] != "2.0" || card["config"]["update_multi"] != true {
+        return refused("schema 2.0 needs a shared card".to_owned());
+    }
+    let Some(elements) = card["body"]["elements"].as_array() else {
+        return refused("no elements".to_owned());
+    };
+    if elements.is_empty() || elements.len() > ELEMENTS_MAX {
+        return refused(format!("{} elements", elements.len()));
+    }
+    let mut tables = 0;
+    for element in elements {
+        match element["tag"].as_str() {
+            Some("markdown") => {
+                let Some(text) = element["content"].as_str().filter(|text| !text.trim().is_empty()) else {
+                    return refused("an empty text".to_owned());
+                };
+                if ["<at", "<person", "<font", "<img", "<link"].iter().any(|tag| text.contains(tag)) {
+                    return refused("a tag that nobody meant".to_owned());
+                }
+                if text.matches("```").count() % 2 == 1 {
+                    return refused("a fence that is not closed".to_owned());
+                }
+                tables += text.lines().filter(|line| line.trim_start().starts_with("|-")).count();
+            }
+            Some("button") => {
+                let label = element["text"]["content"].as_str().unwrap_or_default();
+                let behavior = &element["behaviors"][0];
+                let is_good = element["text"]["tag"] == "plain_text"
+                    && !label.is_empty()
+                    && label.chars().count() <= 100;
+                if !is_good || behavior["type"] != "callback" || !behavior["value"].is_object() {
+                    return refused(format!("a bad button: {element}"));
+                }
+            }
+            other => return refused(format!("an element {other:?}")),
+        }
+    }
+    (tables > TABLES_MAX).then(|| (11310, "card table number over limit".to_owned()))
+}

@@ -45,7 +45,7 @@ test("a memory is added, changed with its history, exported and forgotten", asyn
   await expect(card(page, "I prefer spaces.")).toHaveCount(0);
   const fridays = card(page, "Deploys run on Fridays.");
   await fridays.getByRole("button", { name: /^Forget/ }).click();
-  await page.getByRole("button", { name: "Forget", exact: true }).last().click();
+  await fridays.getByRole("group").getByRole("button", { name: "Forget" }).click();
   await expect(fridays).toHaveCount(0);
   await page.reload();
   await expect(kept(page)).toBeVisible();

@@ -55,6 +55,7 @@ mod mcp_server;
 mod mcp_server_conformance;
 mod mcp_servers;
 mod memory;
+mod messengers;
 mod models;
 mod network;
 mod numbers;

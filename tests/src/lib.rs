@@ -14,6 +14,7 @@
 //! | [`engine`] | a Docker engine of a test's own, which may be killed |
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
+//! | [`platforms`] | stand-ins of messengers |
 //! | [`process`] | finding and ending processes |
 //! | [`proxy`] | a network that drops, stalls and truncates |
 //! | [`random`] | reproducible randomness |
@@ -35,6 +36,7 @@ pub mod machine;
 pub mod model;
 pub mod network;
 pub mod pages;
+pub mod platforms;
 pub mod process;
 pub mod proxy;
 pub mod random;

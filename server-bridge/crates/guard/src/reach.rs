@@ -77,6 +77,21 @@ impl Reach {
         }
     }
 
+    /// Looks a host up, in the form of a URL's host, for a connection that the caller makes: only addresses within reach.
+    ///
+    /// # Errors
+    /// [`LeadsInside`], or the error of the lookup; `NotFound` if the name has no address.
+    pub async fn lookup(&self, host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+        self.check_host(host).map_err(std::io::Error::other)?;
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let found: Vec<_> = tokio::net::lookup_host((bare, port)).await?.collect();
+        if bare.parse::<IpAddr>().is_ok() {
+            return Ok(found);
+        }
+        let admitted = self.admitted(host, found).map_err(std::io::Error::other)?;
+        if admitted.is_empty() { Err(std::io::ErrorKind::NotFound.into()) } else { Ok(admitted) }
+    }
+
     /// Those addresses of a name that may be connected to.
     fn admitted(&self, name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, LeadsInside> {
         let Self::Public { allowed, mixed } = self else { return Ok(found) };
@@ -150,6 +165,18 @@ mod tests {
         assert_eq!(of(Mixed::PublicOnly).admitted("a.example", vec![inside]), refused);
         assert_eq!(of(Mixed::PublicOnly).admitted("a.example", Vec::new()), Ok(Vec::new()));
         assert_eq!(Reach::public(&["a.example".to_owned()]).admitted("a.example", both()), Ok(both()));
+    }
+
+    #[tokio::test]
+    async fn a_lookup_finds_only_addresses_within_reach() {
+        let reach = Reach::public(&["127.0.0.1".to_owned()]);
+        assert_eq!(reach.lookup("127.0.0.1", 80).await.unwrap(), ["127.0.0.1:80".parse().unwrap()]);
+        for host in ["10.0.0.1", "[::1]", "localhost"] {
+            let error = reach.lookup(host, 80).await.unwrap_err();
+            assert!(error.to_string().contains("the server's own network"), "{error}");
+        }
+        let anywhere = Reach::Anywhere.lookup("[::1]", 80).await.unwrap();
+        assert_eq!(anywhere, ["[::1]:80".parse().unwrap()]);
     }
 
     #[tokio::test]

@@ -15,6 +15,12 @@
 //! | [`event`] | what arrives: messages, presses, and what is known to be lost |
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
+//! | [`http`] | the HTTP client of all platforms |
+//! | [`socket`] | the WebSocket client of all platforms |
+//! | `tls` | the root certificates of both |
+//! | [`names`] | names and texts of strangers, made safe to show |
+//! | [`pace`] | a platform's limits of requests over time |
+//! | `telegram` | Telegram's Bot API |
 //! | [`limits`] | limits of every platform, with their units |
 //!
 //! A new platform: a file here, and a row in [`KINDS`].
@@ -22,14 +28,23 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod event;
+pub mod http;
 pub mod limits;
+pub mod names;
+pub mod pace;
 pub mod parts;
 pub mod platform;
+pub mod socket;
 pub mod styled;
+mod telegram;
+mod tls;
 
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
 pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit};
 pub use styled::Styled;
 
 /// Every platform: its name, what an administrator enters, and how an account of it is made.
-pub const KINDS: &[Kind] = &[];
+#[rustfmt::skip]
+pub const KINDS: &[Kind] = &[
+    telegram::KIND,
+];

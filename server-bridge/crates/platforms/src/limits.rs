@@ -22,3 +22,21 @@ pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The largest Markdown text that is rendered; longer ones are cut off, at a character.
 pub const MARKDOWN_MAX_BYTES: usize = 1024 * 1024;
+
+/// How many redirects are followed when a file is fetched.
+pub const REDIRECTS_MAX: usize = 3;
+
+/// The longest text of a platform that an error of ours repeats, in characters.
+pub const REASON_MAX_CHARS: usize = 200;
+
+/// The longest name of a person or a file that is handed over, in characters.
+pub const NAME_MAX_CHARS: usize = 128;
+
+/// How long to wait if a platform says "too many requests" without saying how long.
+pub const TOO_FAST_WAIT: Duration = Duration::from_secs(5);
+
+/// The longest wait that a platform may ask for; a longer one is asked for again.
+pub const TOO_FAST_WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// The buffer of a WebSocket that is read into. What is idle holds no more than that.
+pub const SOCKET_BUFFER_BYTES: usize = 8 * 1024;

@@ -263,3 +263,16 @@ pub struct Kind {
     /// Makes it. Fails with a text for the administrator.
     pub make: Make,
 }
+
+/// A value of a set-up: what was entered, else its default; without white space around it.
+///
+/// # Errors
+/// A text for the administrator, if it is needed and not there.
+pub fn setting(setup: &[Setup], values: &Value, key: &str) -> Result<String, String> {
+    let known = setup.iter().find(|known| known.key == key);
+    let entered = values[key].as_str().map(str::trim).filter(|value| !value.is_empty());
+    match entered.or(known.and_then(|known| known.default)) {
+        Some(value) => Ok(value.to_owned()),
+        None => Err(format!("{} is missing", known.map_or(key, |known| known.label))),
+    }
+}

@@ -1,0 +1,83 @@
+//! A platform's limits of requests over time, kept before it has to say so.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::platform::Failure;
+
+/// So many keys are kept before those that are forgotten by time are looked for.
+const KEYS_BEFORE_SWEEP: usize = 1000;
+
+/// At most `count` requests in any `window` for one key.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// How many.
+    pub count: usize,
+    /// In which time.
+    pub window: Duration,
+}
+
+/// Counts the requests of each key.
+#[derive(Debug, Default)]
+pub struct Pace {
+    sent: Mutex<HashMap<String, VecDeque<Instant>>>,
+}
+
+impl Pace {
+    /// Counts one request for all of these keys, each with its limit; none of them if one limit is reached.
+    ///
+    /// # Errors
+    /// [`Failure::TooFast`] with the time until there is room.
+    pub fn take(&self, keys: &[(&str, Limit)]) -> Result<(), Failure> {
+        let now = Instant::now();
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wait = Duration::ZERO;
+        for (key, limit) in keys {
+            let Some(times) = sent.get_mut(*key) else { continue };
+            while times.front().is_some_and(|first| now.duration_since(*first) >= limit.window) {
+                times.pop_front();
+            }
+            if times.len() >= limit.count
+                && let Some(first) = times.front()
+            {
+                wait = wait.max(limit.window - now.duration_since(*first));
+            }
+        }
+        if wait > Duration::ZERO {
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+            return Err(Failure::TooFast { wait_ms });
+        }
+        if sent.len() > KEYS_BEFORE_SWEEP {
+            let longest = keys.iter().map(|(_, limit)| limit.window).max().unwrap_or_default();
+            sent.retain(|_, times| times.back().is_some_and(|last| now.duration_since(*last) < longest));
+        }
+        for (key, _) in keys {
+            sent.entry((*key).to_owned()).or_default().push_back(now);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Limit = Limit { count: 2, window: Duration::from_secs(10) };
+
+    #[tokio::test(start_paused = true)]
+    async fn a_third_request_waits_until_the_first_is_old() {
+        let pace = Pace::default();
+        pace.take(&[("a", LIMIT)]).unwrap();
+        tokio::time::advance(Duration::from_secs(4)).await;
+        pace.take(&[("a", LIMIT)]).unwrap();
+        let refused = pace.take(&[("b", LIMIT), ("a", LIMIT)]);
+        assert!(matches!(refused, Err(Failure::TooFast { wait_ms: 6001 })), "{refused:?}");
+        pace.take(&[("b", LIMIT)]).unwrap();
+        pace.take(&[("b", LIMIT)]).expect("what was refused was not counted");
+        tokio::time::advance(Duration::from_secs(6)).await;
+        pace.take(&[("a", LIMIT)]).unwrap();
+    }
+}

@@ -1,0 +1,196 @@
+//! The WebSocket client of all platforms: within the server's reach, with bounded frames, and never silently dead.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use guard::Reach;
+use reqwest::Url;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error as WireError, Message};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
+
+use crate::limits::{
+    CONNECT_TIMEOUT, FRAME_MAX_BYTES, REQUEST_TIMEOUT, SILENCE_TIMEOUT, SOCKET_BUFFER_BYTES,
+};
+use crate::platform::Failure;
+use crate::tls;
+
+/// How long a closing handshake may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Binary(Bytes),
+    /// A ping, which was answered, or a pong: the other side is alive.
+    Beat,
+    /// The other side closed the connection, with this code (1005 if it gives none) and this reason.
+    Closed(u16, String),
+}
+
+/// A connection. Its texts for errors hold neither the address nor what was sent.
+pub struct Socket {
+    inner: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    /// When the last frame came.
+    heard: Instant,
+    silence: Duration,
+}
+
+impl Socket {
+    /// Connects to a `ws` or `wss` address.
+    ///
+    /// # Errors
+    /// [`Failure::Message`] if the address is invalid or leads inside, [`Failure::Account`] if the platform refuses with 401 or 403,
+    /// [`Failure::TooFast`] with 429, else [`Failure::Away`].
+    pub async fn connect(reach: &Reach, url: &str, headers: &[(&str, &str)]) -> Result<Self, Failure> {
+        let connecting = Box::pin(connect(reach, url, headers));
+        let inner = timeout(CONNECT_TIMEOUT, connecting)
+            .await
+            .map_err(|_| Failure::Away("connecting takes too long".to_owned()))??;
+        Ok(Self { inner, heard: Instant::now(), silence: SILENCE_TIMEOUT })
+    }
+
+    /// The same connection, dead after another time without a frame.
+    #[must_use]
+    pub fn with_silence(self, silence: Duration) -> Self {
+        Self { silence, ..self }
+    }
+
+    /// When the last frame came.
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// The next frame. May be dropped before it ends: nothing is lost.
+    ///
+    /// # Errors
+    /// Why the connection is lost: it ended, it broke the protocol, or nothing came for too long.
+    pub async fn next(&mut self) -> Result<Frame, String> {
+        let until = self.heard + self.silence;
+        let next = timeout_at(until, self.inner.next())
+            .await
+            .map_err(|_| format!("nothing came for {} s", self.silence.as_secs()))?;
+        let message = next.ok_or("the connection ended")?.map_err(|error| why(&error))?;
+        self.heard = Instant::now();
+        Ok(match message {
+            Message::Text(text) => Frame::Text(text.as_str().to_owned()),
+            Message::Binary(bytes) => Frame::Binary(bytes),
+            Message::Ping(_) => {
+                self.flush().await?;
+                Frame::Beat
+            }
+            Message::Pong(_) | Message::Frame(_) => Frame::Beat,
+            Message::Close(frame) => match frame {
+                Some(frame) => Frame::Closed(frame.code.into(), frame.reason.as_str().to_owned()),
+                None => Frame::Closed(1005, String::new()),
+            },
+        })
+    }
+
+    /// Sends a text.
+    ///
+    /// # Errors
+    /// Why the connection is lost.
+    pub async fn text(&mut self, text: String) -> Result<(), String> {
+        self.send(Message::Text(text.into())).await
+    }
+
+    /// Sends bytes.
+    ///
+    /// # Errors
+    /// Why the connection is lost.
+    pub async fn binary(&mut self, bytes: Bytes) -> Result<(), String> {
+        self.send(Message::Binary(bytes)).await
+    }
+
+    /// Sends a ping, which the other side answers with a [`Frame::Beat`].
+    ///
+    /// # Errors
+    /// Why the connection is lost.
+    pub async fn ping(&mut self) -> Result<(), String> {
+        self.send(Message::Ping(Bytes::new())).await
+    }
+
+    /// Closes the connection, as far as the other side helps within a moment.
+    pub async fn close(mut self) {
+        // It is left alone afterwards, whether it answers or not.
+        let _ = timeout(CLOSE_TIMEOUT, self.inner.close(None)).await;
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), String> {
+        let sent = timeout(REQUEST_TIMEOUT, self.inner.send(message)).await;
+        sent.map_err(|_| "sending takes too long".to_owned())?.map_err(|error| why(&error))
+    }
+
+    async fn flush(&mut self) -> Result<(), String> {
+        let sent = timeout(REQUEST_TIMEOUT, self.inner.flush()).await;
+        sent.map_err(|_| "sending takes too long".to_owned())?.map_err(|error| why(&error))
+    }
+}
+
+async fn connect(
+    reach: &Reach,
+    url: &str,
+    headers: &[(&str, &str)],
+) -> Result<WebSocketStream<MaybeTlsStream<TcpStream>>, Failure> {
+    let invalid = || Failure::Message("the address of the WebSocket is invalid".to_owned());
+    let parsed = Url::parse(url).map_err(|_| invalid())?;
+    let port = match parsed.scheme() {
+        "ws" => parsed.port().unwrap_or(80),
+        "wss" => parsed.port().unwrap_or(443),
+        _ => return Err(invalid()),
+    };
+    let host = parsed.host_str().ok_or_else(invalid)?;
+    reach.check_host(host).map_err(|inside| Failure::Message(inside.to_string()))?;
+    let away = |error: std::io::Error| match guard::leads_inside(&error) {
+        Some(inside) => Failure::Message(inside.to_string()),
+        None => Failure::Away(error.to_string()),
+    };
+    let addresses = reach.lookup(host, port).await.map_err(away)?;
+    let stream = TcpStream::connect(&addresses[..]).await.map_err(away)?;
+    stream.set_nodelay(true).map_err(away)?;
+    let mut request = parsed.as_str().into_client_request().map_err(|_| invalid())?;
+    for (name, value) in headers {
+        let name = HeaderName::try_from(*name).map_err(|_| invalid())?;
+        let mut value = HeaderValue::try_from(*value).map_err(|_| invalid())?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(name, value);
+    }
+    let config = WebSocketConfig::default()
+        .read_buffer_size(SOCKET_BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(Some(FRAME_MAX_BYTES))
+        .max_frame_size(Some(FRAME_MAX_BYTES));
+    let connector = Connector::Rustls(tls::config().map_err(Failure::Away)?);
+    let connected = client_async_tls_with_config(request, stream, Some(config), Some(connector)).await;
+    connected.map(|(socket, _)| socket).map_err(|error| match error {
+        WireError::Http(response) => match response.status().as_u16() {
+            status @ (401 | 403) => Failure::Account(format!("status {status}")),
+            429 => crate::http::too_fast(None),
+            status => Failure::Away(format!("status {status}")),
+        },
+        error => Failure::Away(why(&error)),
+    })
+}
+
+/// An error as text, without what was sent.
+fn why(error: &WireError) -> String {
+    match error {
+        WireError::ConnectionClosed | WireError::AlreadyClosed => "the connection ended".to_owned(),
+        WireError::Io(error) => error.to_string(),
+        WireError::Capacity(_) => "a frame is too large".to_owned(),
+        WireError::Protocol(error) => error.to_string(),
+        WireError::Utf8(_) => "a text is no UTF-8".to_owned(),
+        WireError::Http(response) => format!("status {}", response.status().as_u16()),
+        WireError::Tls(_) => "TLS failed".to_owned(),
+        _ => "the WebSocket failed".to_owned(),
+    }
+}

@@ -1,0 +1,25 @@
+//! The TLS of every connection to a platform: this machine's root certificates, read once for all accounts.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+
+/// The configuration: TLS 1.2 and 1.3, the machine's root certificates.
+///
+/// # Errors
+/// A text, if this machine has no TLS that can be used.
+pub(crate) fn config() -> Result<Arc<ClientConfig>, String> {
+    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(config.clone());
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(CONFIG.get_or_init(|| Arc::new(config)).clone())
+}

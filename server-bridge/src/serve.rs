@@ -17,6 +17,7 @@ use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
 use automation::Automations;
+use channels::{Channels, Surroundings};
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
@@ -212,6 +213,10 @@ impl Server {
         let automations = Automations::new(&chats, &store);
         chats.hooks().put(automations.clone());
         automations.offer_tools(&chats);
+        let around = Surroundings::new(&config.reachable, config.public_url.clone());
+        let channels = Channels::new(&chats, &store, around);
+        chats.hooks().put(channels.clone());
+        channels.offer_tools(&chats);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -233,6 +238,7 @@ impl Server {
             chats,
             extensions,
             automations,
+            channels,
             hub,
             events,
             hand_out,
@@ -307,6 +313,7 @@ impl Server {
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
         state.automations.start();
+        state.channels.start();
         state.tasks.spawn(memorise_idle_chats(state.clone()));
         state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
         let knowledge = state.extensions.knowledge.clone();
@@ -321,6 +328,7 @@ impl Server {
         let commands_end = || async {
             tokio::join!(
                 state.automations.shutdown(),
+                state.channels.shutdown(),
                 state.chats.shutdown(),
                 state.execs.wait(),
                 state.extensions.shutdown()

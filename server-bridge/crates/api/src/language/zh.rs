@@ -2,6 +2,7 @@
 //! 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 mod automations;
+mod channels;
 mod extensions;
 mod http_tools;
 mod knowledge;
@@ -12,7 +13,7 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 8] = [
+pub(super) const TABLES: [&[Row]; 9] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -20,6 +21,7 @@ pub(super) const TABLES: [&[Row]; 8] = [
     mcp::TABLE,
     http_tools::TABLE,
     automations::TABLE,
+    channels::TABLE,
     knowledge::TABLE,
 ];
 

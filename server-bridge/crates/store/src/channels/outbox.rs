@@ -231,14 +231,14 @@ impl Store {
     /// [`crate::Error::Database`].
     pub async fn mark_sent(&self, id: i64, platform_id: &str) -> Result<()> {
         query(
-            "UPDATE channel_outbox SET state = 'sent', platform_id = $1, ended_at_ms = $2,
+            "UPDATE channel_outbox SET state = 'sent', platform_id = $1, ended_at_ms = $2, reply_json = 'null',
                 payload_json = CASE WHEN ask_message_id IS NULL THEN '' ELSE payload_json END WHERE id = $3",
         )
-            .bind(platform_id)
-            .bind(self.now_ms())
-            .bind(id)
-            .execute(self.database.writer(Scope::Alone))
-            .await?;
+        .bind(platform_id)
+        .bind(self.now_ms())
+        .bind(id)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn mark_failed(&self, id: i64, error: &str) -> Result<()> {
-        query("UPDATE channel_outbox SET state = 'failed', error = $1, payload_json = '', ended_at_ms = $2 WHERE id = $3")
+        query("UPDATE channel_outbox SET state = 'failed', error = $1, payload_json = '', reply_json = 'null', ended_at_ms = $2 WHERE id = $3")
             .bind(beginning(error, CHANNEL_ERROR_MAX_BYTES))
             .bind(self.now_ms())
             .bind(id)

@@ -148,7 +148,7 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
         store.complete_answer(&answers[0], &[outgoing(1), outgoing(0)]).await.unwrap();
     }
     let out = Lane { person: String::new(), ..lane(&account) };
-    assert_eq!(store.outbox_lanes(10).await.unwrap(), [out.clone()]);
+    assert_eq!(store.outbox_lanes(10).await.unwrap(), std::slice::from_ref(&out));
     for sent in ["s0", "s1"] {
         let next = store.next_outgoing(&out).await.unwrap().unwrap();
         store.begin_send(next.id, false).await.unwrap();
@@ -189,10 +189,10 @@ async fn of_the_answers_below_a_question_one_is_taken() {
         presses: vec![press(1), press(2)],
         ..outgoing(0)
     };
-    store.add_outgoing(account.id, ada, &[ask.clone()]).await.unwrap();
+    store.add_outgoing(account.id, ada, std::slice::from_ref(&ask)).await.unwrap();
     store.add_outgoing(account.id, ada, &[ask]).await.unwrap();
     let open = store.open_ask(account.id, "c", ada).await.unwrap().unwrap();
-    assert_eq!(store.asks_of(asking.id).await.unwrap(), [open.clone()]);
+    assert_eq!(store.asks_of(asking.id).await.unwrap(), std::slice::from_ref(&open));
     assert_eq!(store.open_asks(10).await.unwrap().len(), 1);
     let found = store.channel_press("h2").await.unwrap().unwrap();
     assert_eq!((found.outbox_id, found.ask, found.used_at_ms), (open.outbox_id, Some(asking.id), None));

@@ -7,6 +7,7 @@
 pub(crate) mod lock;
 mod missing;
 pub(crate) mod own_key;
+mod places;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ use api::event::Event;
 use automation::Automations;
 use channels::{Channels, Surroundings};
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
-use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
+use sandbox::{LocalPolicy, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -190,7 +191,7 @@ impl Server {
         let (listener, address) = listen(&config.listen).await?;
         let (store, hold) = open_store(&config).await?;
         store.purge_expired().await?;
-        let sandboxes = SandboxRouter::new(router_config(&config));
+        let sandboxes = SandboxRouter::new(places::router_config(&config));
         let last = store.take_connected_runners().await?;
         sandboxes.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
         let facts = Facts {
@@ -393,22 +394,6 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     Ok((listener, local))
-}
-
-fn is_plain_host(host: &str) -> bool {
-    host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
-}
-
-fn router_config(config: &Config) -> RouterConfig {
-    let docker = config.docker.then(|| config.docker_config.clone());
-    let local = LocalConfig {
-        policy: config.local.clone(),
-        runner: config.runner.clone(),
-        workspaces: config.home.join("workspaces"),
-        // A host of another form cannot be one that a runner takes.
-        http_allow: config.reachable.iter().filter(|host| is_plain_host(host)).cloned().collect(),
-    };
-    RouterConfig { docker, local, require: config.require.clone() }
 }
 
 /// Passes the events of chats to the listeners of the hub. Never waits.

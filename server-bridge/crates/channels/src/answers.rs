@@ -6,10 +6,10 @@ use sha2::{Digest as _, Sha256};
 use store::{ChannelAnswer, ChatId, MessageRole, NewOutgoing, UserId, hex};
 
 use crate::error::Result;
+use crate::house::Live;
+use crate::house::{Inner, to_json};
 use crate::limits::PARTS_MAX;
 use crate::outgoing::Payload;
-use crate::service::{Inner, to_json};
-use crate::supervisor::Live;
 use crate::words;
 
 /// Where something is sent.

@@ -6,9 +6,8 @@
 //! ```
 //! The answer is recorded, with its audit entry, where every surface's answers are. Silence denies.
 
-use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::approval::Answer;
@@ -20,63 +19,22 @@ use chats::{ChatEvent, Surface};
 use platforms::event::{Message, Press as Pressed};
 use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
-use store::{ChannelAnswer, MessageId, MessageRole, NewPress, OpenAsk, User, UserId, hex};
+use store::{ChannelAnswer, MessageRole, NewPress, OpenAsk, User, UserId, hex};
 use tokio::time::timeout;
 
 use crate::answers::{Target, message};
 use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
 use crate::incoming::{Handled, Incoming};
-use crate::limits::{ASK_PATIENCE_MS, CHANGES_WAITING, OPEN_ASKS, PARTS_MAX};
+use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX};
 use crate::outgoing::Payload;
-use crate::service::Inner;
-use crate::supervisor::Live;
 
 /// How long the messenger may take to show what became of a press.
 const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a person reads whose press has no effect.
 const NO_LONGER: &str = "This question was answered already, or no longer waits for an answer.";
-
-/// Messages of chats that ask something, or no longer do.
-#[derive(Debug, Default)]
-pub(crate) struct Changes(Mutex<Noted>);
-
-#[derive(Debug, Default)]
-struct Noted {
-    /// To be looked at.
-    changed: VecDeque<(UserId, MessageId)>,
-    /// Those whose questions were sent.
-    asked: HashSet<MessageId>,
-}
-
-impl Changes {
-    /// Notes a change of a message; returns true if it is to be looked at.
-    fn push(&self, change: (UserId, MessageId), is_asking: bool) -> bool {
-        let mut noted = self.lock();
-        let is_of_use = is_asking || noted.asked.contains(&change.1);
-        if is_of_use && !noted.changed.contains(&change) && noted.changed.len() < CHANGES_WAITING {
-            noted.changed.push_back(change);
-        }
-        is_of_use
-    }
-
-    fn pop(&self) -> Option<(UserId, MessageId)> {
-        self.lock().changed.pop_front()
-    }
-
-    fn note_asked(&self, message: MessageId, is_asked: bool) {
-        let mut noted = self.lock();
-        match is_asked {
-            true => noted.asked.insert(message),
-            false => noted.asked.remove(&message),
-        };
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Noted> {
-        // Each change is a single step, so the data stays consistent if another thread panics.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A question as a card shows it.
 struct Question {
@@ -201,7 +159,7 @@ impl Inner {
                 token_sha256: hex(&Sha256::digest(&token)),
                 place,
                 label: label.clone(),
-                reply_json: crate::service::to_json(reply),
+                reply_json: crate::house::to_json(reply),
                 expires_at_ms,
             });
             buttons.push(Button { label: label.clone(), token });
@@ -237,7 +195,7 @@ impl Inner {
         let mut rows = target.rows(live.account.id, &source, payloads);
         if let Some(last) = rows.last_mut() {
             if let Ok(Payload::Message { message, .. }) = serde_json::from_str(&last.payload_json) {
-                last.payload_json = crate::service::to_json(&Payload::Message { message, text });
+                last.payload_json = crate::house::to_json(&Payload::Message { message, text });
             }
             last.ask = Some(shown.id);
             last.presses = presses;

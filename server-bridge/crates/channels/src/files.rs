@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use crate::answers::{Target, parts};
 use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
 use crate::limits::{MEDIA_MAX, MEDIA_MAX_BYTES, SEND_TIMEOUT};
-use crate::service::Inner;
-use crate::supervisor::Live;
 
 impl Inner {
     /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored.

@@ -15,8 +15,8 @@ use store::NewEvent;
 use store::limits::{CHANNEL_EVENT_MAX_BYTES, CHANNEL_ID_MAX_BYTES};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Inner, to_json};
-use crate::supervisor::Live;
+use crate::house::Live;
+use crate::house::{Inner, to_json};
 
 /// Takes what arrives at one account.
 pub(crate) struct AccountInbox {

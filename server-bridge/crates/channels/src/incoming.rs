@@ -16,9 +16,9 @@ use crate::answers::{Target, parts};
 use crate::codes::Code;
 use crate::document::Document;
 use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
 use crate::outgoing::Payload;
-use crate::service::Inner;
-use crate::supervisor::Live;
 
 /// What a person reads who is not linked.
 const STRANGER: &str = "This account answers only people who are linked with it. If you have an account on its server, ask there for a code and send it here.";

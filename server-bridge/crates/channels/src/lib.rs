@@ -13,6 +13,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `house` | what all of it works on: accounts that have a task, services |
 //! | `service` | [`Channels`]: listing, changing, testing accounts; links |
 //! | `document` | the settings of accounts, and their check |
 //! | `supervisor` | a task for each account: connecting, again and again |
@@ -24,6 +25,7 @@
 //! | `posting` | posting it once |
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
+//! | `changes` | changes of messages that ask |
 //! | `answers` | complete answers as messages for the messenger |
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
@@ -36,10 +38,12 @@
 
 mod answers;
 mod asks;
+mod changes;
 mod codes;
 mod document;
 mod error;
 mod files;
+mod house;
 mod inbox;
 mod incoming;
 mod lanes;
@@ -58,4 +62,5 @@ mod work;
 mod tests;
 
 pub use error::{Error, Result};
-pub use service::{Channels, Surroundings};
+pub use house::Surroundings;
+pub use service::Channels;

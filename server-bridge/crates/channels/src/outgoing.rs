@@ -16,10 +16,10 @@ use store::{ChatId, Lane, OutState, Outgoing};
 use tokio::time::timeout;
 
 use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
 use crate::limits::{EDIT_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
 use crate::pace::Pace;
-use crate::service::Inner;
-use crate::supervisor::Live;
 
 /// What a row of the outbox sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,8 +14,8 @@ use store::{ChatId, MessageRole, NewAnswer, User, hex};
 
 use crate::answers::parts;
 use crate::error::Result;
+use crate::house::{Inner, to_json};
 use crate::incoming::{Handled, Incoming};
-use crate::service::{Inner, to_json};
 use crate::words::with_quotation;
 
 /// What the help says beside the chat's own commands.

@@ -1,74 +1,34 @@
 //! Accounts on messengers and links with them: listing, changing, testing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use agent::hooks::{Hook, HookedTurn, Place, Words};
 use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
-use chats::{ChatService, Subscription};
+use chats::ChatService;
 use futures_util::future::BoxFuture;
-use guard::Reach;
-use platforms::{Failure, Kind};
+use platforms::Failure;
 use serde_json::Value;
-use store::{AuditEntry, ChannelAccount, ChannelDraft, Store, User};
+use store::{ChannelAccount, ChannelDraft, Store, User};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::asks::Changes;
+use crate::changes::Changes;
 use crate::codes::Code;
 use crate::document::{Document, check_allow, kind, platform, sorted};
 use crate::error::{Error, Result};
+use crate::house::{Inner, Surroundings, to_json};
 use crate::inbox::AccountInbox;
 use crate::lanes::Lanes;
 use crate::limits::{AT_ONCE, CODE_LIFETIME_MS, SEND_TIMEOUT};
-use crate::supervisor::Live;
 use crate::views;
-
-/// What channels need of the server beside its chats.
-#[derive(Clone, Debug)]
-pub struct Surroundings {
-    /// The messengers.
-    pub kinds: &'static [Kind],
-    /// The hosts that platforms may connect to.
-    pub reach: Reach,
-    /// The server's address for browsers, without a slash at its end, if it is known.
-    pub public_url: Option<String>,
-}
 
 /// The channels of all users. Cheap to clone; every clone is the same.
 #[derive(Clone)]
 pub struct Channels(pub(crate) Arc<Inner>);
-
-pub(crate) struct Inner {
-    pub(crate) store: Store,
-    pub(crate) chats: ChatService,
-    pub(crate) around: Surroundings,
-    /// The accounts that have a task, by id.
-    pub(crate) live: Mutex<HashMap<i64, Live>>,
-    /// True once there was any account: before that, nothing is looked for.
-    pub(crate) has_any: AtomicBool,
-    /// Wakes the task that gives lines of work their tasks.
-    pub(crate) wake: Arc<Notify>,
-    pub(crate) inbox_lanes: Lanes,
-    pub(crate) outbox_lanes: Lanes,
-    pub(crate) at_once: Arc<Semaphore>,
-    /// Messages of chats that ask something, or no longer do.
-    pub(crate) changes: Changes,
-    pub(crate) subscription: Mutex<Option<Subscription>>,
-    pub(crate) tasks: TaskTracker,
-    /// Cancelled when the server stops.
-    pub(crate) stop: CancellationToken,
-}
-
-impl Surroundings {
-    /// All messengers that this version knows. Platforms reach the open internet, and these hosts at any address.
-    pub fn new(reachable: &[String], public_url: Option<String>) -> Self {
-        Self { kinds: platforms::KINDS, reach: Reach::public(reachable), public_url }
-    }
-}
 
 impl Channels {
     /// Channels to these chats. Nothing is connected before [`Channels::start`].
@@ -246,48 +206,6 @@ impl Channels {
 }
 
 impl Inner {
-    pub(crate) fn lock_live(&self) -> MutexGuard<'_, HashMap<i64, Live>> {
-        // Each change is a single step, so the data stays consistent if another thread panics.
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn lock_subscription(&self) -> MutexGuard<'_, Option<Subscription>> {
-        self.subscription.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The secrets of an account.
-    pub(crate) async fn secrets(&self, account: &ChannelAccount) -> Result<BTreeMap<String, String>> {
-        let json = self.store.channel_secrets(account).await?;
-        Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
-    }
-
-    /// The platform of an account, made anew; or why it cannot be made.
-    pub(crate) async fn platform_of(
-        &self,
-        account: &ChannelAccount,
-    ) -> Result<Result<Arc<dyn platforms::Platform>, String>> {
-        let kind = match kind(self.around.kinds, &account.kind) {
-            Ok(kind) => kind,
-            Err(error) => return Ok(Err(error.message())),
-        };
-        let secrets = self.secrets(account).await?;
-        Ok(platform(kind, &Document::of(account), &secrets, &self.around.reach))
-    }
-
-    /// Records what was done. A failure is only logged: it is done.
-    pub(crate) async fn audit(&self, user: Option<&str>, action: &str, target: &str, outcome: &str) {
-        let entry = AuditEntry {
-            user: user.map(str::to_owned),
-            action: action.to_owned(),
-            target: target.to_owned(),
-            outcome: outcome.to_owned(),
-            ..AuditEntry::default()
-        };
-        if let Err(error) = self.store.append_audit(&entry).await {
-            tracing::error!(%error, action, "a change of a channel could not be recorded");
-        }
-    }
-
     async fn view(&self, user: &User, account: &ChannelAccount) -> Result<ChannelView> {
         let is_own = account.user == user.id;
         let secrets = if is_own { self.secrets(account).await? } else { BTreeMap::new() };
@@ -305,9 +223,4 @@ impl Hook for Channels {
         }
         Box::pin(async { Words::default() })
     }
-}
-
-/// Plain data as JSON.
-pub(crate) fn to_json(data: &impl serde::Serialize) -> String {
-    serde_json::to_string(data).expect("texts and numbers are always JSON")
 }

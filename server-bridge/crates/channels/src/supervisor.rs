@@ -7,8 +7,8 @@
 
 use std::collections::hash_map::Entry;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use api::words::ChannelState;
@@ -17,91 +17,14 @@ use platforms::Platform;
 use platforms::platform::End;
 use store::ChannelAccount;
 use tokio::time::{Instant, sleep};
-use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
+use crate::house::{Inner, Live};
 use crate::inbox::{AccountInbox, Unusable};
 use crate::limits::{REFUSED_PAUSE, WAIT_MAX};
 use crate::pace::Pace;
-use crate::service::Inner;
-
-/// How an account is.
-#[derive(Clone, Debug)]
-pub(crate) struct Status {
-    pub(crate) state: ChannelState,
-    /// The name under which it was last connected.
-    pub(crate) connected_as: String,
-    /// Since when it is in this state.
-    pub(crate) since_ms: Option<i64>,
-    /// When something last came from the messenger.
-    pub(crate) last_traffic_ms: Option<i64>,
-    /// Why it was last not connected.
-    pub(crate) last_error: String,
-    /// Why messages may have been missed.
-    pub(crate) gap: String,
-}
-
-impl Default for Status {
-    fn default() -> Self {
-        Self {
-            state: ChannelState::Connecting,
-            connected_as: String::new(),
-            since_ms: None,
-            last_traffic_ms: None,
-            last_error: String::new(),
-            gap: String::new(),
-        }
-    }
-}
-
-/// An account that has a task. Cheap to clone; every clone is the same.
-#[derive(Clone)]
-pub(crate) struct Live {
-    pub(crate) account: Arc<ChannelAccount>,
-    pub(crate) platform: Arc<dyn Platform>,
-    pub(crate) status: Arc<Mutex<Status>>,
-    /// False if its platform cannot be made of its settings.
-    is_usable: bool,
-    stop: CancellationToken,
-}
-
-impl Live {
-    /// Changes its status.
-    pub(crate) fn note(&self, change: impl FnOnce(&mut Status)) {
-        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn becomes(&self, state: ChannelState, now_ms: i64, error: Option<String>) {
-        self.note(|status| {
-            if status.state != state {
-                status.since_ms = Some(now_ms);
-            }
-            status.state = state;
-            if let Some(error) = error {
-                status.last_error = error;
-            }
-        });
-    }
-}
 
 impl Inner {
-    /// The account with this id, if it has a task.
-    pub(crate) fn live(&self, account: i64) -> Option<Live> {
-        self.lock_live().get(&account).cloned()
-    }
-
-    /// The same, if it can send.
-    pub(crate) fn usable(&self, account: i64) -> Option<Live> {
-        self.live(account).filter(|live| live.is_usable)
-    }
-
-    /// How an account is; `None` without a task.
-    pub(crate) fn status(&self, account: i64) -> Option<Status> {
-        let live = self.live(account)?;
-        let status = live.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Some(status)
-    }
-
     /// Gives each enabled account its task; ends those of accounts that were changed, disabled or removed.
     pub(crate) async fn sync(self: &Arc<Self>) -> Result<()> {
         let wanted = self.store.enabled_channels().await?;

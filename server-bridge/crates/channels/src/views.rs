@@ -8,7 +8,7 @@ use platforms::Kind;
 use store::{ChannelAccount, ChannelLink, OutboxCounts};
 
 use crate::document::Document;
-use crate::supervisor::Status;
+use crate::house::Status;
 
 /// The path of the addresses that messengers deliver to.
 pub(crate) const DELIVERIES: &str = "/api/v1/channel-deliveries/";

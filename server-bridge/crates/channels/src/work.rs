@@ -10,8 +10,8 @@ use store::Lane;
 use tokio::time::sleep;
 
 use crate::error::Result;
+use crate::house::Inner;
 use crate::limits::{BATCH, KEPT_MS, LANES, LONGEST_SLEEP, PURGE_EVERY_MS, RETRY_PAUSE};
-use crate::service::Inner;
 
 impl Inner {
     /// Connects the accounts and begins to work, until the server stops.

@@ -1,5 +1,4 @@
-//! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner (a model's stays token),
-//! 审批 approval, 沙箱 sandbox, 工作区 workspace.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 mod automations;
 mod channels;
